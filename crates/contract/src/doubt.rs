@@ -1,0 +1,114 @@
+//! Doubts: typed reasons not to believe a number, each with its evidence and its remedy.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A doubt as it is stored beside the measurement that it concerns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Doubt {
+    /// What is wrong, with the evidence.
+    #[serde(flatten)]
+    pub reason: Reason,
+    /// True where the number must not be used at all; false where it can be used with care.
+    pub invalidates: bool,
+    /// The doubt as a sentence that names the evidence.
+    pub message: String,
+    /// What to do to get a number without this doubt.
+    pub remedy: String,
+}
+
+/// The kinds of doubt, each with its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "evidence", rename_all = "kebab-case")]
+pub enum Reason {
+    /// Part of the file set was in the page cache before a read phase.
+    CacheResident {
+        /// Bytes of the file set in the page cache before the phase.
+        resident_bytes: u64,
+        /// Size of the file set.
+        file_set_bytes: u64,
+    },
+    /// A read phase followed a write without any attempt to measure or empty the cache.
+    CacheUnknown {
+        /// Why nothing is known.
+        because: String,
+    },
+    /// The target keeps its data in memory.
+    MemoryBacked {
+        /// File system type, for example `tmpfs`.
+        file_system: String,
+    },
+    /// A write phase ended without fsync: the data may still be in memory.
+    UnsyncedWrite {
+        /// Bytes that the phase wrote.
+        written_bytes: u64,
+    },
+    /// The phase was too short to average out start, finish and scheduling.
+    ShortPhase {
+        /// How long it took.
+        duration_ns: u64,
+        /// The shortest phase without this doubt.
+        wanted_ns: u64,
+    },
+    /// Ranks left the barrier far apart.
+    StartSpread {
+        /// From the first start to the last.
+        spread_ns: u64,
+        /// The largest spread without this doubt.
+        allowed_ns: u64,
+    },
+    /// Ranks finished far apart, so the last-finished rate measures the straggler.
+    FinishSpread {
+        /// From the first rank to finish to the last.
+        spread_ns: u64,
+        /// Length of the phase.
+        duration_ns: u64,
+        /// The rank that finished last.
+        slowest_rank: u32,
+    },
+    /// More ranks than processors: the scheduler takes part in every figure.
+    Oversubscribed {
+        /// Ranks on the node.
+        ranks: u32,
+        /// Processors that they may use.
+        processors: u32,
+    },
+    /// Several clients were asked for, but their ranks ran on fewer nodes and share cache and link.
+    SharedNode {
+        /// Clients of the plan.
+        clients: u32,
+        /// Nodes that took part.
+        nodes: u32,
+    },
+    /// The clock's resolution is coarse against the operations that it timed.
+    CoarseClock {
+        /// Resolution of the clock.
+        resolution_ns: u64,
+        /// Median latency that it measured.
+        median_ns: u64,
+    },
+    /// Operations took longer than a sample, so the timeline shows gaps that are none.
+    LateSamples {
+        /// The slowest operation.
+        slowest_ns: u64,
+        /// Length of a sample.
+        sample_interval_ns: u64,
+    },
+    /// Fewer bytes were moved than planned.
+    MissingBytes {
+        /// Bytes moved.
+        moved_bytes: u64,
+        /// Bytes planned.
+        planned_bytes: u64,
+    },
+    /// Calls moved fewer bytes than asked and had to be repeated.
+    ShortTransfers {
+        /// How many calls.
+        calls: u64,
+    },
+    /// The phase ended with an error.
+    Failed {
+        /// The error as a sentence.
+        error: String,
+    },
+}

@@ -1,0 +1,262 @@
+//! What the engine reports, one event per line, written as it happens.
+//!
+//! A phase is one event, written when all ranks have ended it: a reader that finds the line has the whole
+//! phase, and a reader that does not has nothing of it to misread.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::doubt::Doubt;
+use crate::environment::Environment;
+use crate::plan::{CacheMethod, Operation};
+
+/// One line of `events.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// The engine has accepted the plan and begins.
+    Started(Started),
+    /// `ioassay-engine check` found that the plan can run.
+    Checked(Box<Checked>),
+    /// A cold-cache step has ended.
+    ColdCache(ColdCache),
+    /// A phase has ended, well or not.
+    Phase(Box<PhaseRecord>),
+    /// Something ended the case.
+    Error(Failure),
+    /// The engine has removed its files.
+    Removed(Removed),
+    /// The engine's last word. Without it the engine was killed, whatever its launcher's exit code says.
+    Finished(Finished),
+}
+
+/// The engine has accepted the plan and begins.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Started {
+    /// Version of the document.
+    pub version: u32,
+    /// Version of the engine.
+    pub engine_version: String,
+    /// Identifier of the run.
+    pub run: String,
+    /// Identifier of the case.
+    pub case: String,
+    /// Wall-clock time in nanoseconds since 1970.
+    pub unix_ns: u64,
+    /// The directory of its own that the engine created under the target.
+    pub workspace: String,
+    /// Every node that takes part.
+    pub nodes: Vec<Environment>,
+}
+
+/// What a case would need, and what the target has.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Checked {
+    /// Identifier of the case.
+    pub case: String,
+    /// Bytes that the file set takes.
+    pub file_set_bytes: u64,
+    /// Bytes that all write phases together write.
+    pub written_bytes: u64,
+    /// Files that the case creates.
+    pub files: u64,
+    /// Bytes that are free on the target.
+    pub free_bytes: u64,
+    /// Inodes that are free on the target; `None` where the file system does not count them.
+    pub free_inodes: Option<u64>,
+    /// The node as the check saw it.
+    pub node: Environment,
+}
+
+/// What a cold-cache step did and what it left.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ColdCache {
+    /// Index of the step in the plan.
+    pub step: u32,
+    /// What was tried, in order.
+    pub attempts: Vec<CacheAttempt>,
+    /// What measured the rest: `cachestat`, `mincore`, or `none`.
+    pub measured_with: String,
+    /// Bytes of the file set that are still in the page cache; `None` where nothing could measure it.
+    pub resident_bytes: Option<u64>,
+    /// Size of the file set.
+    pub file_set_bytes: u64,
+    /// By how many ranks the following reads are shifted.
+    pub reads_shifted_by_ranks: u32,
+}
+
+/// One way tried to empty the caches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CacheAttempt {
+    /// The way.
+    pub method: CacheMethod,
+    /// True if the system did it; whether it helped is told by the residency.
+    pub done: bool,
+    /// Why not, or what is to be known about it.
+    pub detail: String,
+}
+
+/// One phase of one case: the totals, every rank, the latencies and the doubts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRecord {
+    /// Index of the step in the plan.
+    pub step: u32,
+    /// Name of the phase in the plan.
+    pub name: String,
+    /// What its operations did.
+    pub operation: Operation,
+    /// Wall-clock time at which the barrier opened, in nanoseconds since 1970.
+    pub started_unix_ns: u64,
+    /// True if every rank did all it had to do.
+    pub complete: bool,
+    /// Bytes moved by all ranks.
+    pub bytes: u64,
+    /// Operations done by all ranks.
+    pub operations: u64,
+    /// From the opening of the barrier to the last rank's end: open, transfers, fsync and close included.
+    /// `bytes` over this is the last-finished rate, IOR's.
+    pub duration_ns: u64,
+    /// When the first rank had finished, since the barrier opened.
+    /// `first_finished_bytes` over `first_finished_ns` is the first-finished rate.
+    pub first_finished_ns: u64,
+    /// Bytes that all ranks had moved at `first_finished_ns`.
+    pub first_finished_bytes: u64,
+    /// From the first rank's start to the last rank's start.
+    pub start_spread_ns: u64,
+    /// From the first rank's end to the last rank's end.
+    pub finish_spread_ns: u64,
+    /// Length of one sample.
+    pub sample_interval_ns: u64,
+    /// Bytes of the file set in the page cache before this phase, where a cold-cache step measured it.
+    pub resident_bytes_before: Option<u64>,
+    /// Latencies of the single operations of all ranks.
+    pub latencies: Histogram,
+    /// Every rank, ascending.
+    pub ranks: Vec<RankRecord>,
+    /// Reasons not to believe the figures.
+    pub doubts: Vec<Doubt>,
+}
+
+/// What one rank did in one phase. `start_ns` and `end_ns` count from the opening of the barrier.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RankRecord {
+    /// The rank.
+    pub rank: u32,
+    /// Index of its node in `started.nodes`.
+    pub node: u32,
+    /// When it left the barrier.
+    pub start_ns: u64,
+    /// When it had closed its file.
+    pub end_ns: u64,
+    /// Time in open.
+    pub open_ns: u64,
+    /// Time from the first to the last transfer.
+    pub transfer_ns: u64,
+    /// Time in fsync.
+    pub fsync_ns: u64,
+    /// Time in close.
+    pub close_ns: u64,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Operations done.
+    pub operations: u64,
+    /// Calls that moved fewer bytes than asked and were repeated.
+    pub short_transfers: u64,
+    /// Its slowest operation.
+    pub slowest_ns: u64,
+    /// Bytes moved by operations that ended in sample 0, 1, 2, …; sample k covers
+    /// [k, k+1) × `sample_interval_ns` after the barrier opened. They add up to `bytes`.
+    pub sample_bytes: Vec<u64>,
+    /// Operations that ended in each sample. They add up to `operations`.
+    pub sample_operations: Vec<u64>,
+}
+
+/// A log-linear histogram of latencies: non-empty buckets, ascending. Within a bucket the relative error is under 1 %.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Histogram {
+    /// Lowest latency of the bucket.
+    pub lowest_ns: Vec<u64>,
+    /// Highest latency of the bucket.
+    pub highest_ns: Vec<u64>,
+    /// Operations in the bucket.
+    pub count: Vec<u64>,
+}
+
+/// What ended a case before its time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// The rank that met it, if one did.
+    pub rank: Option<u32>,
+    /// The phase or step that it ended, for example `write`.
+    pub phase: Option<String>,
+    /// What was being done, for example `write`, `open`, `fsync`.
+    pub operation: String,
+    /// On what.
+    pub path: Option<String>,
+    /// The system's error number.
+    pub errno: Option<i32>,
+    /// Its name, for example `ENOSPC`.
+    pub errno_name: Option<String>,
+    /// The whole as a sentence.
+    pub message: String,
+    /// What to try next.
+    pub remedy: String,
+}
+
+/// What the engine removed, and what it had to leave.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Removed {
+    /// Files removed.
+    pub files: u64,
+    /// Paths that remain, each with the reason.
+    pub left: Vec<Left>,
+}
+
+/// A path that remains on the target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Left {
+    /// The path.
+    pub path: String,
+    /// Why it remains.
+    pub because: String,
+}
+
+/// How a case ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// All phases are complete.
+    Complete,
+    /// A phase failed.
+    Failed,
+    /// A signal ended it.
+    Interrupted,
+}
+
+/// The engine's last word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finished {
+    /// How the case ended.
+    pub outcome: Outcome,
+    /// The signal, where one ended it, for example `SIGINT`.
+    pub signal: Option<String>,
+    /// Wall-clock time in nanoseconds since 1970.
+    pub unix_ns: u64,
+}
+
+/// One line of the progress file: where the running phase stands. Written for the eye, kept by nobody.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// Index of the step in the plan.
+    pub step: u32,
+    /// Name of the phase, or `cold-cache`, `pause`.
+    pub name: String,
+    /// Since the step began.
+    pub elapsed_ns: u64,
+    /// Bytes moved so far by all ranks.
+    pub bytes: u64,
+    /// Bytes that the step will move; 0 for steps that move none.
+    pub planned_bytes: u64,
+    /// Operations done so far by all ranks.
+    pub operations: u64,
+}

@@ -1,0 +1,19 @@
+//! The documents that cross a boundary between the control plane and the engine.
+//!
+//! * [`plan::Plan`] goes in: one case, fully resolved, as `plan.json`.
+//! * [`events::Event`] comes out: one JSON object per line, appended to `events.jsonl` as it happens.
+//!
+//! What belongs here: the shape of these documents, their version, and the words of their fields.
+//! What does not: reading or writing them, validating a plan against a machine, clocks, printing.
+//!
+//! Every field that holds a quantity carries its unit in its name (`transfer_bytes`, `open_ns`), because
+//! both sides and every reader of a stored run rely on it. The JSON schemas in `schemas/` are generated
+//! from these types, never edited.
+
+pub mod doubt;
+pub mod environment;
+pub mod events;
+pub mod plan;
+
+/// Version of every document in this crate. It rises when an old reader would misread a new document.
+pub const VERSION: u32 = 1;

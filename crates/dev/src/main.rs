@@ -1,0 +1,61 @@
+//! Generates and checks what is generated from the contract: the JSON schemas in `schemas/`.
+//!
+//! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, ValueEnum};
+use ioassay_contract::events::{Event, Progress};
+use ioassay_contract::plan::Plan;
+use schemars::{Schema, schema_for};
+
+/// Generate or check the JSON schemas.
+#[derive(Parser)]
+struct Arguments {
+    /// What to do.
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Mode {
+    /// Write the schemas.
+    Generate,
+    /// Fail if a schema differs from what would be written.
+    Check,
+}
+
+/// Every generated file, with its content.
+fn generated() -> Vec<(PathBuf, String)> {
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let text = |schema: Schema| format!("{:#}\n", schema.as_value());
+    vec![
+        (schemas.join("plan.json"), text(schema_for!(Plan))),
+        (schemas.join("event.json"), text(schema_for!(Event))),
+        (schemas.join("progress.json"), text(schema_for!(Progress))),
+    ]
+}
+
+fn main() -> ExitCode {
+    let mode = Arguments::parse().mode;
+    let mut stale = 0;
+    for (path, text) in generated() {
+        let current = std::fs::read_to_string(&path).unwrap_or_default() == text;
+        match mode {
+            Mode::Check if !current => {
+                eprintln!("{} is stale: run `make generate`", path.display());
+                stale += 1;
+            }
+            Mode::Generate if !current => {
+                if let Err(error) = std::fs::create_dir_all(path.parent().expect("inside schemas"))
+                    .and_then(|()| std::fs::write(&path, text))
+                {
+                    eprintln!("{}: {error}", path.display());
+                    stale += 1;
+                }
+            }
+            Mode::Check | Mode::Generate => {}
+        }
+    }
+    if stale == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
