@@ -1,0 +1,39 @@
+//! The page cache: emptying it and measuring what is left in it.
+//!
+//! Not here: when that is done and what it means for a number ([`crate::case`], [`crate::measure::doubts`]).
+
+pub mod residency;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::AsRawFd;
+use std::path::Path;
+
+use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
+
+/// Drops this node's clean page cache, dentries and inodes: those of everybody on the node. Needs root.
+/// What is dirty in the file system of `directory` is written out first, because dirty pages are never dropped.
+pub fn drop_caches(directory: &Path) -> io::Result<()> {
+    let directory = File::open(directory)?;
+    nix::unistd::syncfs(&directory)?;
+    OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches")?.write_all(b"3\n")
+}
+
+/// Asks the kernel to forget the pages of one file, after writing out what is dirty.
+pub fn forget(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    file.sync_data()?;
+    posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+    Ok(())
+}
+
+/// Size of a page in bytes.
+fn page_bytes() -> u64 {
+    // SAFETY: sysconf has no preconditions.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) as u64 }
+}
+
+/// The descriptor as the raw system calls want it.
+fn descriptor(file: &File) -> libc::c_long {
+    file.as_raw_fd().into()
+}

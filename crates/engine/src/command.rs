@@ -1,0 +1,277 @@
+//! The three commands of the engine: run, check, clean. Each reports events and returns how it ended.
+//!
+//! Not here: exiting, printing, parsing arguments.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use ioassay_contract::VERSION;
+use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
+use ioassay_contract::plan::{Plan, Step};
+
+use crate::case::{self, Case};
+use crate::measure::clock::{self, Clock};
+use crate::output::{EventLog, ProgressLog};
+use crate::plan::{self, Refusal, Sizes};
+use crate::ranks::local::Watched;
+use crate::supervise::{self, Ending};
+use crate::workload::layout::file_names;
+use crate::workspace::{self, Workspace};
+use crate::{environment, failure, storage};
+
+/// The command did what it was asked.
+const COMPLETE: u8 = 0;
+/// It ran, but a phase failed.
+const PHASE_FAILED: u8 = 1;
+/// What it was given cannot be meant.
+const REFUSED: u8 = 2;
+/// The machine or the target would not do it, or a signal ended it.
+const COULD_NOT_RUN: u8 = 3;
+
+/// How long an interrupted run may spend on removing its files before it names them instead.
+const REMOVAL: Duration = Duration::from_millis(1500);
+
+/// How a command ended.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// Exit code.
+    pub code: u8,
+    /// What went wrong, for the user.
+    pub failure: Option<Failure>,
+}
+
+impl Ended {
+    fn with(code: u8, failure: Failure) -> Self {
+        Self { code, failure: Some(failure) }
+    }
+}
+
+/// Runs the case in the file `plan`.
+pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool) -> Ended {
+    let mut log = match prepare(events, stop_with_parent) {
+        Ok(log) => log,
+        Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
+    };
+    let ended = match plan::read(plan) {
+        Ok(plan) => run_plan(&plan, &mut log, progress),
+        Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
+    };
+    match ended {
+        Ok(outcome) => finish(&mut log, outcome),
+        Err(ended) => {
+            finish(&mut log, Conclusion { code: ended.code, failure: ended.failure, ..Conclusion::default() })
+        }
+    }
+}
+
+fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
+    let cannot = |error| failure::on_path("prepare to write", events, &error);
+    supervise::block_signals().map_err(cannot)?;
+    if stop_with_parent {
+        supervise::stop_with_parent().map_err(cannot)?;
+    }
+    EventLog::open(events).map_err(cannot)
+}
+
+/// What is to be said at the end of a run.
+#[derive(Debug, Default)]
+struct Conclusion {
+    code: u8,
+    failure: Option<Failure>,
+    signal: Option<String>,
+    removed: Option<Removed>,
+}
+
+fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<Conclusion, Ended> {
+    let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
+    let target = &plan.target.directory;
+    let storage = storage::by_name(&plan.storage.api).expect("validated: the storage API exists");
+    let files = if storage.capabilities().files { file_names(plan) } else { Vec::new() };
+    check_memory(plan).map_err(could_not)?;
+    workspace::check(target, &plan.run, needed_bytes(plan), files.len() as u64).map_err(could_not)?;
+    let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
+        Ok(progress) => progress,
+        Err((path, error)) => return Err(could_not(failure::on_path("open", path, &error))),
+    };
+    let clock = Clock::calibrated();
+    let nodes = [environment::of_this_node(target, &clock)];
+    let workspace = Workspace::create(target, &plan.run, &files).map_err(could_not)?;
+
+    let started = Started {
+        version: VERSION,
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        run: plan.run.clone(),
+        case: plan.case.clone(),
+        unix_ns: clock::unix_ns(),
+        workspace: workspace.path().display().to_string(),
+        nodes: nodes.to_vec(),
+    };
+    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let watch = |watched: Watched| {
+        if let Some(log) = &mut progress {
+            log.write(&progress_of(plan, &clock, watched));
+        }
+    };
+    let ran = log
+        .write(&Event::Started(started))
+        .and_then(|()| supervise::run(plan.rank_count(), clock, watch, |rank| case::run(&case, &rank, log)));
+    let ending = ran.unwrap_or_else(|error| {
+        let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
+        Ending { failure: Some(failure), signal: None }
+    });
+    let removed = remove(workspace, ending.signal.is_some());
+    let code = match (&ending.signal, &ending.failure) {
+        (None, None) => COMPLETE,
+        (None, Some(_)) => PHASE_FAILED,
+        (Some(_), _) => COULD_NOT_RUN,
+    };
+    let signal = ending.signal.map(|signal| signal.to_string());
+    Ok(Conclusion { code, failure: ending.failure, signal, removed: Some(removed) })
+}
+
+const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+
+/// Removes the workspace. After a signal only for as long as the user may be kept waiting: a file system that
+/// takes longer is left to `clean`.
+fn remove(workspace: Workspace, hurried: bool) -> Removed {
+    if !hurried {
+        return workspace.remove();
+    }
+    let path = workspace.path().display().to_string();
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(workspace.remove()));
+    receiver.recv_timeout(REMOVAL).unwrap_or_else(|_| {
+        let because = format!("removing it took longer than {} ms", REMOVAL.as_millis());
+        Removed { files: 0, left: vec![Left { path, because }] }
+    })
+}
+
+/// Writes the last events. They are what counts, so a failure to write them is the command's failure.
+fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
+    let Conclusion { code, mut failure, signal, removed } = conclusion;
+    let outcome = match (code, &signal) {
+        (_, Some(_)) => Outcome::Interrupted,
+        (COMPLETE, None) => Outcome::Complete,
+        _ => Outcome::Failed,
+    };
+    if failure.is_none() {
+        failure = signal.as_ref().map(|name| failure::plain("run", format!("stopped by {name}"), "run again"));
+    }
+    let events = [
+        failure.clone().map(Event::Error),
+        removed.map(Event::Removed),
+        Some(Event::Finished(Finished { outcome, signal, unix_ns: clock::unix_ns() })),
+    ];
+    let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
+    match written {
+        Ok(()) => Ended { code, failure },
+        Err(error) => {
+            let message = format!("the events file cannot be written: {error}");
+            Ended::with(COULD_NOT_RUN, failure::plain("write events", message, "free space for the run directory"))
+        }
+    }
+}
+
+/// Checks each of `plans` and reports what it needs and what its target has.
+pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
+    let mut log = match EventLog::open(events) {
+        Ok(log) => log,
+        Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
+    };
+    let clock = Clock::calibrated();
+    let mut first_bad = Ended::default();
+    for file in plans {
+        let checked = match plan::read(file) {
+            Ok(plan) => check_plan(&plan, &clock).map_err(|failure| Ended::with(COULD_NOT_RUN, failure)),
+            Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
+        };
+        let event = match checked {
+            Ok(checked) => Some(Event::Checked(Box::new(checked))),
+            Err(bad) => {
+                let event = bad.failure.clone().map(Event::Error);
+                if first_bad.failure.is_none() {
+                    first_bad = bad;
+                }
+                event
+            }
+        };
+        if let Some(Err(error)) = event.map(|event| log.write(&event)) {
+            return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
+        }
+    }
+    first_bad
+}
+
+fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
+    let target = &plan.target.directory;
+    check_memory(plan)?;
+    let room = workspace::check(target, &plan.run, needed_bytes(plan), plan.files())?;
+    Ok(Checked {
+        case: plan.case.clone(),
+        file_set_bytes: plan.file_set_bytes(),
+        written_bytes: plan.written_bytes(),
+        files: plan.files(),
+        free_bytes: room.free_bytes,
+        free_inodes: room.free_inodes,
+        node: environment::of_this_node(target, clock),
+    })
+}
+
+/// Removes the workspace at `path`, which an interrupted run left.
+pub fn clean(path: &Path, events: &Path) -> Ended {
+    let removed = match Workspace::open(path) {
+        Ok(workspace) => workspace.remove(),
+        Err(failure) => return Ended::with(REFUSED, failure),
+    };
+    let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
+    let written = EventLog::open(events).and_then(|mut log| log.write(&Event::Removed(removed)));
+    if let Err(error) = written {
+        return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
+    }
+    match left {
+        None => Ended::default(),
+        Some(left) => Ended::with(
+            COULD_NOT_RUN,
+            failure::plain("clean", left, "look at it and remove it by hand, then clean again"),
+        ),
+    }
+}
+
+/// What must fit on the target; nothing for storage APIs that keep no files.
+fn needed_bytes(plan: &Plan) -> u64 {
+    let keeps = storage::by_name(&plan.storage.api).is_some_and(|api| api.capabilities().files);
+    if keeps { plan.file_set_bytes() } else { 0 }
+}
+
+/// Buffers beyond half of the memory would make the node swap, and then everything measures that.
+fn check_memory(plan: &Plan) -> Result<(), Failure> {
+    let needed = plan.data.transfer_bytes.saturating_mul(u64::from(plan.rank_count()));
+    let memory = environment::memory_bytes();
+    if memory == 0 || needed <= memory / 2 {
+        return Ok(());
+    }
+    let message = format!("the buffers of {} ranks need {needed} bytes of {memory} bytes of memory", plan.rank_count());
+    Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
+}
+
+fn refused(refusal: &Refusal) -> Failure {
+    failure::plain("read plan", format!("{}: {}", refusal.key, refusal.problem), &refusal.valid)
+}
+
+fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
+    let step = plan.steps.get(watched.step as usize);
+    let (name, planned_bytes) = match step {
+        Some(Step::Phase(phase)) => (phase.name.clone(), plan.file_set_bytes()),
+        Some(Step::ColdCache { .. }) => ("cold-cache".to_owned(), 0),
+        Some(Step::Pause { .. }) | None => ("pause".to_owned(), 0),
+    };
+    Progress {
+        step: watched.step,
+        name,
+        elapsed_ns: clock.now_ns().saturating_sub(watched.since_ns),
+        bytes: watched.bytes,
+        planned_bytes,
+        operations: watched.operations,
+    }
+}

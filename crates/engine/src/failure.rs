@@ -1,0 +1,76 @@
+//! Failures: what ended a case, with rank, operation, path, errno and what to try next.
+//!
+//! The type itself crosses the boundary and lives in the contract; here is how the engine makes one.
+//! Not: printing, deciding what happens next.
+
+use std::io;
+use std::path::Path;
+
+use ioassay_contract::events::Failure;
+use nix::errno::Errno;
+
+/// A failed operation on a path. `error` tells errno; rank and phase are added by those who know them.
+pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
+    let errno = error.raw_os_error();
+    let name = errno.map(|code| format!("{:?}", Errno::from_raw(code)));
+    let what = match &name {
+        Some(name) => format!("{} ({name})", Errno::from_raw(errno.unwrap_or(0)).desc()),
+        None => error.to_string(),
+    };
+    Failure {
+        operation: operation.to_owned(),
+        path: Some(path.display().to_string()),
+        errno,
+        message: format!("{operation} {}: {what}", path.display()),
+        remedy: remedy(errno).to_owned(),
+        errno_name: name,
+        ..Failure::default()
+    }
+}
+
+/// A failure that no system call reported.
+pub fn plain(operation: &str, message: String, remedy: &str) -> Failure {
+    Failure { operation: operation.to_owned(), message, remedy: remedy.to_owned(), ..Failure::default() }
+}
+
+/// The same failure, met by `rank` in `phase`.
+pub fn at(mut failure: Failure, rank: u32, phase: &str) -> Failure {
+    failure.message = format!("rank {rank}, {phase}: {}", failure.message);
+    failure.rank = Some(rank);
+    failure.phase = Some(phase.to_owned());
+    failure
+}
+
+/// What a storage engineer would try next for an errno.
+fn remedy(errno: Option<i32>) -> &'static str {
+    match errno {
+        Some(libc::ENOSPC) => "free space or inodes on the target, or measure with a smaller total",
+        Some(libc::EDQUOT) => "raise the quota of this user or group on the target, or measure with a smaller total",
+        Some(libc::EIO) => "the storage reported an I/O error: read the kernel log (dmesg) and the server's log",
+        Some(libc::EROFS) => "the target is mounted read-only: remount it read-write or choose another target",
+        Some(libc::ENOENT) => "the path vanished while it was in use: keep others away from the target during a run",
+        Some(libc::ESTALE) => "the server no longer knows the file: remount the target and run again",
+        Some(libc::EACCES | libc::EPERM) => "run as a user who may write there, or choose another target",
+        Some(libc::EFBIG) => {
+            "the file system or ulimit -f does not allow a file this large: use more files or less data"
+        }
+        Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
+        Some(libc::ENOMEM) => "use fewer ranks per node or a smaller transfer",
+        Some(libc::ETIMEDOUT | libc::EHOSTDOWN | libc::ENOTCONN) => "check the network and the server of the target",
+        _ => "read the kernel log (dmesg), then run again",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_rank_operation_path_errno_and_a_remedy() {
+        let full = io::Error::from_raw_os_error(libc::ENOSPC);
+        let failure = at(on_path("write", Path::new("/mnt/x"), &full), 3, "write");
+        assert_eq!(failure.message, "rank 3, write: write /mnt/x: No space left on device (ENOSPC)");
+        assert_eq!((failure.rank, failure.errno), (Some(3), Some(libc::ENOSPC)));
+        assert!(failure.remedy.contains("free space"));
+    }
+}

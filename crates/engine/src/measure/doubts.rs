@@ -1,0 +1,231 @@
+//! The engine doubts its own numbers: every way in which a phase's figures may be wrong, with evidence and remedy.
+//!
+//! Pure: facts in, doubts out. Adding a doubt is one variant in the contract and one function here.
+
+use super::approximate;
+use ioassay_contract::doubt::{Doubt, Reason};
+use ioassay_contract::environment::Environment;
+use ioassay_contract::events::{Failure, PhaseRecord};
+use ioassay_contract::plan::{Fsync, Operation, Phase, Plan};
+
+use crate::plan::Sizes;
+use crate::storage::Capabilities;
+
+/// A phase shorter than this is dominated by start, finish and scheduling.
+const SHORTEST_PHASE_NS: u64 = 1_000_000_000;
+
+/// Ranks that start within this are together.
+const START_TOGETHER_NS: u64 = 1_000_000;
+
+/// Above this share of the file set in memory, a read figure is partly memory's.
+const RESIDENT_SHARE: f64 = 0.01;
+
+/// Above this share of the phase between the first and the last rank's end, the rate is the straggler's.
+const STRAGGLING_SHARE: f64 = 0.1;
+
+/// File systems that keep their data in memory.
+const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
+/// What the doubts are drawn from.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The phase.
+    pub phase: &'a Phase,
+    /// What its storage API can do.
+    pub capabilities: Capabilities,
+    /// Every node.
+    pub nodes: &'a [Environment],
+    /// The figures.
+    pub record: &'a PhaseRecord,
+    /// Their median latency.
+    pub median_ns: u64,
+    /// The failure that ended the phase, if one did.
+    pub failure: Option<&'a Failure>,
+}
+
+/// All doubts about a phase, the gravest first.
+pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
+    let raise: [fn(Facts<'_>) -> Option<Doubt>; 13] = [
+        failed,
+        missing_bytes,
+        cache_resident,
+        cache_unknown,
+        memory_backed,
+        unsynced_write,
+        finish_spread,
+        start_spread,
+        short_phase,
+        shared_node,
+        oversubscribed,
+        late_samples,
+        coarse_clock,
+    ];
+    let mut doubts: Vec<Doubt> = raise.iter().filter_map(|doubt| doubt(facts)).collect();
+    doubts.extend(short_transfers(facts));
+    doubts
+}
+
+fn doubt(reason: Reason, message: String, remedy: &str) -> Option<Doubt> {
+    Some(Doubt { reason, invalidates: false, message, remedy: remedy.to_owned() })
+}
+
+fn invalid(reason: Reason, message: String, remedy: &str) -> Option<Doubt> {
+    Some(Doubt { reason, invalidates: true, message, remedy: remedy.to_owned() })
+}
+
+fn failed(facts: Facts<'_>) -> Option<Doubt> {
+    let failure = facts.failure?;
+    let message = format!("the phase ended with an error: {}", failure.message);
+    invalid(Reason::Failed { error: failure.message.clone() }, message, &failure.remedy)
+}
+
+fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
+    let (moved_bytes, planned_bytes) = (facts.record.bytes, facts.plan.file_set_bytes());
+    if facts.record.complete || facts.failure.is_some() {
+        return None;
+    }
+    let message = format!("{} of {} were moved", approximate::bytes(moved_bytes), approximate::bytes(planned_bytes));
+    invalid(Reason::MissingBytes { moved_bytes, planned_bytes }, message, "run the case again to its end")
+}
+
+fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
+    let (resident_bytes, file_set_bytes) = (facts.record.resident_bytes_before?, facts.plan.file_set_bytes());
+    let share = resident_bytes as f64 / file_set_bytes as f64;
+    if share <= RESIDENT_SHARE {
+        return None;
+    }
+    let message = format!(
+        "{:.0} % of the file set ({} of {}) was in this node's memory before the read",
+        share * 100.0,
+        approximate::bytes(resident_bytes),
+        approximate::bytes(file_set_bytes),
+    );
+    let remedy = "run as root so that the cold-cache step may drop the caches, remount between write and read, \
+                  or use a file set of twice the memory";
+    doubt(Reason::CacheResident { resident_bytes, file_set_bytes }, message, remedy)
+}
+
+fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
+    let measured = facts.record.resident_bytes_before.is_some();
+    if facts.phase.operation != Operation::Read || measured || !facts.capabilities.files {
+        return None;
+    }
+    let because = "neither cachestat nor mincore could look at the files".to_owned();
+    let message = format!("nobody knows how much of the file set was in memory before the read: {because}");
+    doubt(Reason::CacheUnknown { because }, message, "use Linux 6.5 or newer, or a file set of twice the memory")
+}
+
+fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
+    let mount = facts.nodes.first()?.mount.as_ref()?;
+    let file_system = mount.file_system.clone();
+    if !facts.capabilities.files || !MEMORY_FILE_SYSTEMS.contains(&file_system.as_str()) {
+        return None;
+    }
+    let message = format!("the target is {file_system}, so this is the speed of memory");
+    doubt(Reason::MemoryBacked { file_system }, message, "choose a target on the storage that is to be measured")
+}
+
+fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
+    let written_bytes = facts.record.bytes;
+    let synced = facts.phase.fsync == Fsync::AtEnd;
+    if facts.phase.operation != Operation::Write || synced || !facts.capabilities.files {
+        return None;
+    }
+    let message =
+        format!("{} were written without fsync and may still be in memory", approximate::bytes(written_bytes));
+    doubt(Reason::UnsyncedWrite { written_bytes }, message, "fsync at the end of the phase, counted in its time")
+}
+
+fn finish_spread(facts: Facts<'_>) -> Option<Doubt> {
+    let (spread_ns, duration_ns) = (facts.record.finish_spread_ns, facts.record.duration_ns);
+    if spread_ns as f64 <= STRAGGLING_SHARE * duration_ns as f64 {
+        return None;
+    }
+    let slowest_rank = facts.record.ranks.iter().max_by_key(|rank| rank.end_ns)?.rank;
+    let message = format!(
+        "ranks finished {} apart in a phase of {}: the rate is that of the slowest, rank {slowest_rank}",
+        approximate::time(spread_ns),
+        approximate::time(duration_ns),
+    );
+    let remedy = "look at the first-finished rate beside it, and at what that rank's node, server or disk does";
+    doubt(Reason::FinishSpread { spread_ns, duration_ns, slowest_rank }, message, remedy)
+}
+
+fn start_spread(facts: Facts<'_>) -> Option<Doubt> {
+    let (spread_ns, allowed_ns) = (facts.record.start_spread_ns, START_TOGETHER_NS);
+    if spread_ns <= allowed_ns {
+        return None;
+    }
+    let message = format!("ranks started {} apart", approximate::time(spread_ns));
+    doubt(Reason::StartSpread { spread_ns, allowed_ns }, message, "keep other work off the nodes")
+}
+
+fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
+    let (duration_ns, wanted_ns) = (facts.record.duration_ns, SHORTEST_PHASE_NS);
+    if duration_ns >= wanted_ns {
+        return None;
+    }
+    let message = format!("the phase took only {}", approximate::time(duration_ns));
+    doubt(Reason::ShortPhase { duration_ns, wanted_ns }, message, "move more data: a larger total or larger files")
+}
+
+fn shared_node(facts: Facts<'_>) -> Option<Doubt> {
+    let (clients, nodes) = (facts.plan.ranks.clients, facts.nodes.len() as u32);
+    if clients <= nodes {
+        return None;
+    }
+    let message = format!("{clients} clients were processes on {nodes} node(s): they share cache, memory and link");
+    let remedy = "read the sweep as processes, not as nodes, or run it on as many nodes as it has clients";
+    doubt(Reason::SharedNode { clients, nodes }, message, remedy)
+}
+
+fn oversubscribed(facts: Facts<'_>) -> Option<Doubt> {
+    let ranks = facts.plan.rank_count().div_ceil(facts.nodes.len().max(1) as u32);
+    let processors = facts.nodes.iter().map(|node| node.processors).min()?;
+    if ranks <= processors {
+        return None;
+    }
+    let message = format!("{ranks} ranks shared {processors} processors");
+    doubt(Reason::Oversubscribed { ranks, processors }, message, "use at most as many ranks per node as processors")
+}
+
+fn late_samples(facts: Facts<'_>) -> Option<Doubt> {
+    let slowest_ns = facts.record.ranks.iter().map(|rank| rank.slowest_ns).max()?;
+    let sample_interval_ns = facts.record.sample_interval_ns;
+    if slowest_ns <= sample_interval_ns {
+        return None;
+    }
+    let message = format!(
+        "an operation took {}, longer than a sample of {}: the timeline counts it where it ended",
+        approximate::time(slowest_ns),
+        approximate::time(sample_interval_ns),
+    );
+    let remedy = "find the stall in the timeline; use smaller transfers or longer samples";
+    doubt(Reason::LateSamples { slowest_ns, sample_interval_ns }, message, remedy)
+}
+
+fn coarse_clock(facts: Facts<'_>) -> Option<Doubt> {
+    let resolution_ns = facts.nodes.iter().map(|node| node.clock.resolution_ns).max()?;
+    let median_ns = facts.median_ns;
+    if facts.record.operations == 0 || median_ns >= 10 * resolution_ns {
+        return None;
+    }
+    let message = format!(
+        "the clock's steps of {} are coarse against a median latency of {}",
+        approximate::time(resolution_ns),
+        approximate::time(median_ns),
+    );
+    let remedy = "use the rate, which is exact, and not the latencies";
+    doubt(Reason::CoarseClock { resolution_ns, median_ns }, message, remedy)
+}
+
+fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
+    let calls = facts.record.ranks.iter().map(|rank| rank.short_transfers).sum();
+    if calls == 0 {
+        return None;
+    }
+    let message = format!("{calls} calls moved fewer bytes than asked and were repeated");
+    doubt(Reason::ShortTransfers { calls }, message, "look for a full device, a signal, or a limit of the file system")
+}

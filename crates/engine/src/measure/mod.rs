@@ -1,0 +1,10 @@
+//! Clocks, histograms, samples, phase records and doubts.
+//!
+//! Not here: formatting, statistics across runs, system calls other than reading the clock.
+
+pub mod approximate;
+pub mod clock;
+pub mod doubts;
+pub mod histogram;
+pub mod phase;
+pub mod recorder;

@@ -1,0 +1,154 @@
+//! One rank's record of one phase, kept while the operations run.
+//!
+//! [`Recorder::record`] is the whole cost that ioassay adds to an operation: one clock reading, one histogram
+//! bucket, two sums, two stores into shared memory. No system call; memory grows once per sample.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::histogram::Latencies;
+
+/// What a rank shows of a running phase to those who watch: in shared memory, one cache line per rank.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Shown {
+    /// Bytes moved so far.
+    pub bytes: AtomicU64,
+    /// Operations done so far.
+    pub operations: AtomicU64,
+}
+
+/// One rank's record of one phase.
+#[derive(Debug)]
+pub struct Recorder<'a> {
+    shown: &'a Shown,
+    latencies: Latencies,
+    bytes: u64,
+    operations: u64,
+    slowest_ns: u64,
+    sample_interval_ns: u64,
+    /// End of the running sample, and the sums at its beginning.
+    sample_end_ns: u64,
+    bytes_before_sample: u64,
+    operations_before_sample: u64,
+    sample_bytes: Vec<u64>,
+    sample_operations: Vec<u64>,
+}
+
+/// What a recorder holds at the end.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Latencies of all operations.
+    pub latencies: Latencies,
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Operations done.
+    pub operations: u64,
+    /// The slowest operation, exactly.
+    pub slowest_ns: u64,
+    /// Bytes per sample since the start.
+    pub sample_bytes: Vec<u64>,
+    /// Operations per sample since the start.
+    pub sample_operations: Vec<u64>,
+}
+
+impl<'a> Recorder<'a> {
+    /// A record whose first sample begins at `start_ns`.
+    pub fn new(shown: &'a Shown, start_ns: u64, sample_interval_ns: u64) -> Self {
+        shown.bytes.store(0, Ordering::Relaxed);
+        shown.operations.store(0, Ordering::Relaxed);
+        Self {
+            shown,
+            latencies: Latencies::default(),
+            bytes: 0,
+            operations: 0,
+            slowest_ns: 0,
+            sample_interval_ns,
+            sample_end_ns: start_ns.saturating_add(sample_interval_ns),
+            bytes_before_sample: 0,
+            operations_before_sample: 0,
+            sample_bytes: Vec::new(),
+            sample_operations: Vec::new(),
+        }
+    }
+
+    /// Records an operation of `bytes` that took from `begin_ns` to `end_ns`. Returns true about once per
+    /// sample: the moment for what must be done now and then, but not per operation.
+    #[inline(always)]
+    pub fn record(&mut self, begin_ns: u64, end_ns: u64, bytes: u64) -> bool {
+        let latency_ns = end_ns.saturating_sub(begin_ns);
+        self.latencies.record(latency_ns);
+        self.slowest_ns = self.slowest_ns.max(latency_ns);
+        let new_sample = end_ns >= self.sample_end_ns;
+        if new_sample {
+            self.close_samples_before(end_ns);
+        }
+        self.bytes += bytes;
+        self.operations += 1;
+        // Plain stores: only this rank writes its line, and those who watch may see it a little late.
+        self.shown.bytes.store(self.bytes, Ordering::Relaxed);
+        self.shown.operations.store(self.operations, Ordering::Relaxed);
+        new_sample
+    }
+
+    /// Ends all samples that lie before `now_ns`: the running one, and empty ones for a stall.
+    #[cold]
+    fn close_samples_before(&mut self, now_ns: u64) {
+        while self.sample_end_ns <= now_ns {
+            self.sample_bytes.push(self.bytes - self.bytes_before_sample);
+            self.sample_operations.push(self.operations - self.operations_before_sample);
+            self.bytes_before_sample = self.bytes;
+            self.operations_before_sample = self.operations;
+            self.sample_end_ns = self.sample_end_ns.saturating_add(self.sample_interval_ns);
+        }
+    }
+
+    /// The record up to `end_ns`; the last sample may be shorter than the others.
+    pub fn finish(mut self, end_ns: u64) -> Recorded {
+        self.close_samples_before(end_ns);
+        self.sample_bytes.push(self.bytes - self.bytes_before_sample);
+        self.sample_operations.push(self.operations - self.operations_before_sample);
+        Recorded {
+            latencies: self.latencies,
+            bytes: self.bytes,
+            operations: self.operations,
+            slowest_ns: self.slowest_ns,
+            sample_bytes: self.sample_bytes,
+            sample_operations: self.sample_operations,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn samples_add_up_to_the_totals(operations in proptest::collection::vec((1..5_000_u64, 1..9_u64), 0..300)) {
+            let shown = Shown::default();
+            let mut recorder = Recorder::new(&shown, 0, 1_000);
+            let mut now = 0;
+            for &(took, bytes) in &operations {
+                recorder.record(now, now + took, bytes);
+                now += took;
+            }
+            let recorded = recorder.finish(now + 700);
+            prop_assert_eq!(recorded.sample_bytes.iter().sum::<u64>(), recorded.bytes);
+            prop_assert_eq!(recorded.sample_operations.iter().sum::<u64>(), recorded.operations);
+            prop_assert_eq!(recorded.sample_bytes.len() as u64, (now + 700) / 1_000 + 1);
+            prop_assert_eq!(shown.bytes.load(Ordering::Relaxed), recorded.bytes);
+            prop_assert_eq!(recorded.slowest_ns, operations.iter().map(|o| o.0).max().unwrap_or(0));
+        }
+    }
+
+    #[test]
+    fn a_stall_shows_as_empty_samples_and_the_operation_counts_where_it_ended() {
+        let shown = Shown::default();
+        let mut recorder = Recorder::new(&shown, 0, 1_000);
+        recorder.record(0, 500, 10);
+        recorder.record(500, 3_200, 20);
+        let recorded = recorder.finish(3_300);
+        assert_eq!(recorded.sample_bytes, [10, 0, 0, 20]);
+    }
+}

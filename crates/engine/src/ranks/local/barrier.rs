@@ -1,0 +1,176 @@
+//! Barriers in shared memory.
+//!
+//! [`Barrier`] sleeps in the kernel (futex): ranks that finished early must leave the processors to the rest.
+//! [`Gate`] stays awake instead, for the last moment before a start.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::ranks::Stopped;
+
+/// How often a sleeper looks whether it still has a reason to wait.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Set in a barrier's state when somebody gave up: from then on nobody gets through.
+const CLOSED: u64 = 1 << 63;
+
+/// A barrier that sleeps. One word holds generation (upper half) and arrivals (lower half), so that giving up
+/// and getting through exclude each other: either all ranks pass a generation or none does.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Barrier {
+    state: AtomicU64,
+    /// Rises when a generation passes: what sleepers sleep on.
+    passed: AtomicU32,
+}
+
+impl Barrier {
+    /// Waits until `size` ranks are here. Gives up, for all of them, when `give_up` says so.
+    pub fn wait(&self, size: u32, give_up: impl Fn() -> bool) -> Result<(), Stopped> {
+        if give_up() {
+            self.state.fetch_or(CLOSED, Ordering::SeqCst);
+        }
+        let mut state = self.state.load(Ordering::SeqCst);
+        let generation = loop {
+            if state & CLOSED != 0 {
+                return Err(Stopped);
+            }
+            let (generation, arrived) = (state >> 32, state as u32 + 1);
+            let next = if arrived == size { (generation + 1) << 32 } else { state + 1 };
+            match self.state.compare_exchange(state, next, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) if arrived == size => {
+                    self.passed.fetch_add(1, Ordering::SeqCst);
+                    wake_all(&self.passed);
+                    return Ok(());
+                }
+                Ok(_) => break generation,
+                Err(now) => state = now,
+            }
+        };
+        loop {
+            let passed = self.passed.load(Ordering::SeqCst);
+            let state = self.state.load(Ordering::SeqCst);
+            if (state & !CLOSED) >> 32 != generation {
+                return Ok(());
+            }
+            if state & CLOSED != 0 {
+                return Err(Stopped);
+            }
+            if give_up() {
+                // Somebody may pass the generation at this very moment; then we pass with it.
+                let closed = state | CLOSED;
+                if self.state.compare_exchange(state, closed, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                    return Err(Stopped);
+                }
+                continue;
+            }
+            sleep_on(&self.passed, passed);
+        }
+    }
+}
+
+/// Counts those who are awake and opens for all when the last one is.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Gate {
+    /// Ranks that ever came; generation g is complete at (g + 1) × size.
+    came: AtomicU64,
+    /// Generations that were opened.
+    opened: AtomicU64,
+}
+
+impl Gate {
+    /// Waits, awake, until all of `crowd` are awake; the last one calls `open` before the others go.
+    pub fn wait_awake(&self, crowd: Crowd, give_up: impl Fn() -> bool, open: impl FnOnce()) -> Result<(), Stopped> {
+        let size = u64::from(crowd.ranks);
+        let came = self.came.fetch_add(1, Ordering::SeqCst);
+        let generation = came / size;
+        if (came + 1).is_multiple_of(size) {
+            open();
+            self.opened.store(generation + 1, Ordering::SeqCst);
+            return Ok(());
+        }
+        while self.opened.load(Ordering::SeqCst) <= generation {
+            if give_up() {
+                return Err(Stopped);
+            }
+            crowd.wait_a_moment();
+        }
+        Ok(())
+    }
+}
+
+/// How many ranks wait on how many processors.
+#[derive(Debug, Clone, Copy)]
+pub struct Crowd {
+    /// Ranks of this node.
+    pub ranks: u32,
+    /// Processors that they may use.
+    pub processors: u32,
+}
+
+impl Crowd {
+    /// True if some ranks must wait for a processor.
+    pub fn is_dense(self) -> bool {
+        self.ranks > self.processors
+    }
+
+    /// Passes a moment without sleeping. Only in a dense crowd does the processor go to somebody else: whoever
+    /// yields may get it back a whole time slice (some milliseconds) later.
+    fn wait_a_moment(self) {
+        if self.is_dense() { std::thread::yield_now() } else { std::hint::spin_loop() }
+    }
+}
+
+/// Sleeps while `word` is `value`, at most [`LOOK_AGAIN`].
+fn sleep_on(word: &AtomicU32, value: u32) {
+    let limit = libc::timespec { tv_sec: 0, tv_nsec: LOOK_AGAIN.subsec_nanos().into() };
+    // SAFETY: the word and the time limit live through the call; FUTEX_WAIT without FUTEX_PRIVATE_FLAG works
+    // across processes. Errors (woken early, value changed, time over) all mean: look again.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &limit) };
+}
+
+fn wake_all(word: &AtomicU32) {
+    // SAFETY: as above.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicBool;
+
+    #[test]
+    fn nobody_passes_before_the_last_one_comes() {
+        let barrier = Barrier::default();
+        let came = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for round in 1..=200 {
+                        came.fetch_add(1, Ordering::SeqCst);
+                        barrier.wait(8, || false).unwrap();
+                        assert!(came.load(Ordering::SeqCst) >= 8 * round);
+                        barrier.wait(8, || false).unwrap();
+                    }
+                });
+            }
+        });
+    }
+
+    /// The case that loses runs: a stop that some ranks see before they wait and others while they wait.
+    #[test]
+    fn giving_up_is_for_all_or_for_none() {
+        for _ in 0..500 {
+            let barrier = Barrier::default();
+            let stop = AtomicBool::new(false);
+            let results: Vec<_> = std::thread::scope(|scope| {
+                let ranks: Vec<_> =
+                    (0..4).map(|_| scope.spawn(|| barrier.wait(4, || stop.load(Ordering::SeqCst)))).collect();
+                stop.store(true, Ordering::SeqCst);
+                ranks.into_iter().map(|rank| rank.join().unwrap()).collect()
+            });
+            assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! `local` ranks: processes forked by the engine that meet in shared memory. Nothing to install, nothing listens.
+//!
+//! [`shared`] is that memory, [`barrier`] how they wait in it, [`exchange`] how bytes of any length travel.
+//! Starting and watching the processes is the business of [`crate::supervise`].
+
+mod barrier;
+mod exchange;
+mod shared;
+
+use std::io;
+use std::sync::atomic::Ordering;
+
+use ioassay_contract::events::Failure;
+
+use self::barrier::Crowd;
+use self::exchange::Exchange;
+use self::shared::Shared;
+use super::{FirstFinished, Ranks, Start, Stopped};
+use crate::environment;
+use crate::measure::clock::Clock;
+use crate::measure::recorder::Shown;
+
+/// The meeting place, made before the ranks are forked. Its maker watches and stops the ranks through it.
+#[derive(Debug)]
+pub struct MeetingPlace {
+    shared: Shared,
+    exchange: Exchange,
+    clock: Clock,
+    crowd: Crowd,
+}
+
+impl MeetingPlace {
+    /// A meeting place for `size` ranks that share `clock`'s time line.
+    pub fn new(size: u32, clock: Clock) -> io::Result<Self> {
+        let crowd = Crowd { ranks: size, processors: environment::processors() };
+        Ok(Self { shared: Shared::new(size)?, exchange: Exchange::new()?, clock, crowd })
+    }
+
+    /// The same place as `rank` sees it.
+    pub fn rank(&self, rank: u32) -> LocalRank<'_> {
+        LocalRank { place: self, rank }
+    }
+
+    /// Tells all ranks to do no more I/O and to come to an end.
+    pub fn stop(&self) {
+        self.shared.header().stop.store(true, Ordering::SeqCst);
+    }
+
+    /// Tells all ranks that not all of them will come: nobody may wait for the others any more.
+    pub fn abandon(&self) {
+        self.stop();
+        self.shared.header().abandoned.store(true, Ordering::SeqCst);
+    }
+
+    /// True if the ranks were told to stop.
+    pub fn stopping(&self) -> bool {
+        self.shared.header().stop.load(Ordering::SeqCst)
+    }
+
+    /// True if the ranks were told not to wait for each other.
+    pub fn abandoned(&self) -> bool {
+        self.shared.header().abandoned.load(Ordering::SeqCst)
+    }
+
+    /// The failure that stopped the ranks, if it was one.
+    pub fn failure(&self) -> Option<Failure> {
+        self.shared.failure()
+    }
+
+    /// The running step, with the bytes and operations of all ranks so far.
+    pub fn watch(&self) -> Watched {
+        let header = self.shared.header();
+        let sum = |count: fn(&Shown) -> u64| self.shared.ranks().iter().map(count).sum();
+        Watched {
+            step: header.step.load(Ordering::Relaxed),
+            since_ns: header.step_since_ns.load(Ordering::Relaxed),
+            bytes: sum(|rank| rank.bytes.load(Ordering::Relaxed)),
+            operations: sum(|rank| rank.operations.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What can be seen of running ranks.
+#[derive(Debug, Clone, Copy)]
+pub struct Watched {
+    /// Index of the running step.
+    pub step: u32,
+    /// When it began, on the node's time line; 0 before the first step.
+    pub since_ns: u64,
+    /// Bytes moved by all ranks in this phase.
+    pub bytes: u64,
+    /// Operations done by all ranks in this phase.
+    pub operations: u64,
+}
+
+/// One local rank.
+#[derive(Debug, Clone, Copy)]
+pub struct LocalRank<'a> {
+    place: &'a MeetingPlace,
+    rank: u32,
+}
+
+impl LocalRank<'_> {
+    /// A barrier that outlasts a stop: everybody still comes to the gather.
+    fn meet(&self) -> Result<(), Stopped> {
+        let header = self.place.shared.header();
+        header.meeting.wait(self.size(), || self.place.abandoned())
+    }
+}
+
+impl Ranks for LocalRank<'_> {
+    fn rank(&self) -> u32 {
+        self.rank
+    }
+
+    fn size(&self) -> u32 {
+        self.place.shared.ranks().len() as u32
+    }
+
+    fn begin_step(&self, step: u32) -> Result<(), Stopped> {
+        let header = self.place.shared.header();
+        let shown = self.shown();
+        shown.bytes.store(0, Ordering::Relaxed);
+        shown.operations.store(0, Ordering::Relaxed);
+        if self.rank == 0 {
+            header.first_finished_ns.store(0, Ordering::Relaxed);
+            header.step.store(step, Ordering::Relaxed);
+            header.step_since_ns.store(self.place.clock.now_ns(), Ordering::Relaxed);
+        }
+        header.start.wait(self.size(), || self.must_stop())
+    }
+
+    fn start_together(&self) -> Result<Start, Stopped> {
+        let header = self.place.shared.header();
+        // First everybody sleeps until the last one comes: waiting must not take the processor from a straggler.
+        header.start.wait(self.size(), || self.must_stop())?;
+        // Then everybody is awake, though on a busy machine not yet on a processor: the gate opens when the last
+        // one has been, so that nobody starts while another still wakes up.
+        header.gate.wait_awake(
+            self.place.crowd,
+            || self.place.abandoned(),
+            || {
+                let now_ns = self.place.clock.now_ns();
+                header.opened_ns.store(now_ns, Ordering::SeqCst);
+                header.step_since_ns.store(now_ns, Ordering::Relaxed);
+            },
+        )?;
+        let left_ns = self.place.clock.now_ns();
+        // In a dense crowd the first ones through the gate would keep the processor for a whole time slice.
+        // Yielding once lets the others through before any I/O begins.
+        if self.place.crowd.is_dense() {
+            std::thread::yield_now();
+        }
+        Ok(Start { opened_ns: header.opened_ns.load(Ordering::SeqCst), left_ns })
+    }
+
+    fn shown(&self) -> &Shown {
+        &self.place.shared.ranks()[self.rank as usize]
+    }
+
+    #[inline(always)]
+    fn must_stop(&self) -> bool {
+        self.place.shared.header().stop.load(Ordering::Relaxed)
+    }
+
+    fn fail(&self, failure: &Failure) {
+        self.place.shared.set_failure(failure);
+        self.place.stop();
+    }
+
+    fn failure(&self) -> Option<Failure> {
+        self.place.failure()
+    }
+
+    fn cross_finish_line(&self, now_ns: u64) {
+        let header = self.place.shared.header();
+        if header.first_finished_ns.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let moved = self.place.watch().bytes;
+        if header.first_finished_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            header.first_finished_bytes.store(moved, Ordering::SeqCst);
+        }
+    }
+
+    fn first_finished(&self) -> Option<FirstFinished> {
+        let header = self.place.shared.header();
+        let at_ns = header.first_finished_ns.load(Ordering::SeqCst);
+        let bytes = header.first_finished_bytes.load(Ordering::SeqCst);
+        (at_ns != 0).then_some(FirstFinished { at_ns, bytes })
+    }
+
+    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped> {
+        let exchange = &self.place.exchange;
+        exchange.put(self.rank, bytes);
+        self.meet()?;
+        let all = (self.rank == 0).then(|| {
+            let all = (0..self.size()).map(|rank| exchange.get(rank)).collect();
+            exchange.clear();
+            all
+        });
+        // Nobody puts anything new before rank 0 has read the old.
+        self.meet()?;
+        Ok(all)
+    }
+
+    fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, Stopped> {
+        if self.rank == 0 {
+            self.place.exchange.put(0, bytes);
+        }
+        self.meet()?;
+        let received = self.place.exchange.get(0);
+        self.meet()?;
+        Ok(received)
+    }
+}

@@ -1,0 +1,72 @@
+//! How ranks meet: barrier, gather, agree to stop.
+//!
+//! Not here: what a phase means. [`local`] forks ranks that meet in shared memory; other ways to have ranks
+//! implement [`Ranks`] and nothing else.
+
+pub mod local;
+
+use ioassay_contract::events::Failure;
+
+use crate::measure::recorder::Shown;
+
+/// The case is over for this rank: another one failed, a signal came, or a rank died. Who knows why has said so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped;
+
+/// When the barrier before a phase opened, and when this rank left it, on the node's time line.
+#[derive(Debug, Clone, Copy)]
+pub struct Start {
+    /// The same instant for all ranks.
+    pub opened_ns: u64,
+    /// This rank's own.
+    pub left_ns: u64,
+}
+
+/// The first rank that crossed the finish line, and what all had moved by then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstFinished {
+    /// When, on the node's time line.
+    pub at_ns: u64,
+    /// Bytes moved by all ranks until then.
+    pub bytes: u64,
+}
+
+/// One rank among the others. Every rank makes the same calls in the same order.
+pub trait Ranks {
+    /// This rank, from 0.
+    fn rank(&self) -> u32;
+
+    /// How many there are.
+    fn size(&self) -> u32;
+
+    /// Waits until all ranks begin step `step`, or none does: the place where a stop takes effect for all.
+    fn begin_step(&self, step: u32) -> Result<(), Stopped>;
+
+    /// Waits for all ranks, then lets them go together into a timed phase.
+    fn start_together(&self) -> Result<Start, Stopped>;
+
+    /// What this rank shows of a running phase.
+    fn shown(&self) -> &Shown;
+
+    /// True as soon as any rank must do no more I/O. Cheap enough to ask before every operation.
+    fn must_stop(&self) -> bool;
+
+    /// Tells all ranks to stop, because of `failure`. The first failure is kept, later ones are its consequence.
+    fn fail(&self, failure: &Failure);
+
+    /// The failure that stopped the ranks, if it was one.
+    fn failure(&self) -> Option<Failure>;
+
+    /// This rank has finished its phase at `now_ns`.
+    fn cross_finish_line(&self, now_ns: u64);
+
+    /// Who crossed the finish line first. Valid after a gather that follows the phase.
+    fn first_finished(&self) -> Option<FirstFinished>;
+
+    /// Brings every rank's bytes to rank 0, ascending; the other ranks get `None`. Also a barrier. Works after
+    /// a stop as well, so that what was measured until then is kept.
+    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped>;
+
+    /// Brings rank 0's bytes to every rank; what the others pass is ignored. Also a barrier.
+    fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, Stopped>;
+}

@@ -1,0 +1,9 @@
+//! From a plan to a stream of operations, deterministic from its seed.
+//!
+//! Not here: system calls, clocks, printing. Adding a workload: one file here, one line where [`crate::case`] runs it.
+
+pub mod data;
+pub mod layout;
+pub mod payload;
+pub mod permutation;
+pub mod random;

@@ -1,0 +1,33 @@
+//! The one source of chance: SplitMix64, keyed by what a choice is for.
+
+/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+#[derive(Debug, Clone)]
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// A stream of its own for each list of keys, for example seed, step and rank.
+    pub fn keyed(keys: &[u64]) -> Self {
+        let mut state = 0;
+        for &key in keys {
+            state = Self(state ^ key).draw();
+        }
+        Self(state)
+    }
+
+    /// The next 64 random bits.
+    #[inline(always)]
+    pub fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ (bits >> 31)
+    }
+
+    /// A number below `bound`, by multiplication (Lemire 2019) without the rejection step: the bias is below
+    /// bound / 2^64.
+    #[inline(always)]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
+    }
+}

@@ -1,0 +1,321 @@
+//! The workspace: the engine's own directory under the target, and the guard of everything outside it.
+//!
+//! * It is created by the engine and by nobody else: an existing directory of its name is refused.
+//! * It is marked by a file that lists, before any of them exists, every file that will be created.
+//! * Removal goes by that list, name by name, and never by a pattern. What is not on the list stays, and so
+//!   does then the directory.
+//!
+//! Not here: what is written into the files.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::events::{Failure, Left, Removed};
+use nix::fcntl::AtFlags;
+use nix::sys::stat::{SFlag, fstatat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use serde::{Deserialize, Serialize};
+
+use crate::failure;
+
+/// The file that marks a workspace: a line of JSON, then the name of a file per line.
+const LIST: &str = ".ioassay-workspace";
+
+/// The first line of the list.
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    ioassay_workspace: u32,
+    run: String,
+}
+
+/// A workspace that exists.
+#[derive(Debug, Clone)]
+pub struct Workspace(PathBuf);
+
+/// The path of the workspace of `run` under `target`.
+pub fn path(target: &Path, run: &str) -> PathBuf {
+    target.join(format!("ioassay-{run}"))
+}
+
+/// Room on a file system.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Bytes that this user may still write.
+    pub free_bytes: u64,
+    /// Files that may still be created; `None` where the file system does not count.
+    pub free_inodes: Option<u64>,
+}
+
+/// The room on the file system of `target`.
+pub fn room(target: &Path) -> Result<Room, Failure> {
+    let found = nix::sys::statvfs::statvfs(target)
+        .map_err(|errno| failure::on_path("statvfs", target, &io::Error::from(errno)))?;
+    Ok(Room {
+        free_bytes: found.blocks_available().saturating_mul(found.fragment_size()),
+        free_inodes: (found.files() > 0).then(|| found.files_available()),
+    })
+}
+
+/// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
+/// `files` files would not fit. Nothing is written.
+pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
+    let unusable = |error: &io::Error| Failure {
+        remedy: "name an existing directory of the file system that is to be measured".to_owned(),
+        ..failure::on_path("open target", target, error)
+    };
+    let about = fs::metadata(target).map_err(|error| unusable(&error))?;
+    if !about.is_dir() {
+        return Err(unusable(&io::Error::from_raw_os_error(libc::ENOTDIR)));
+    }
+    let access = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
+    nix::unistd::access(target, access)
+        .map_err(|errno| failure::on_path("write into", target, &io::Error::from(errno)))?;
+    refuse_existing(&path(target, run))?;
+    let room = room(target)?;
+    if bytes > room.free_bytes {
+        let short = bytes - room.free_bytes;
+        let message = format!(
+            "{} has {} bytes free, but a case needs {bytes}: {short} too few",
+            target.display(),
+            room.free_bytes
+        );
+        return Err(Failure {
+            path: Some(target.display().to_string()),
+            ..failure::plain("check space", message, FREE_SPACE)
+        });
+    }
+    // One more for the directory and one for its list.
+    let inodes = files + 2;
+    if room.free_inodes.is_some_and(|free| inodes > free) {
+        let free = room.free_inodes.unwrap_or_default();
+        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
+        return Err(Failure {
+            path: Some(target.display().to_string()),
+            ..failure::plain("check inodes", message, FREE_SPACE)
+        });
+    }
+    Ok(room)
+}
+
+const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
+
+fn refuse_existing(path: &Path) -> Result<(), Failure> {
+    if fs::symlink_metadata(path).is_err() {
+        return Ok(());
+    }
+    let message = format!("{} exists already: it is not this run's own", path.display());
+    let remedy =
+        "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
+    Err(Failure { path: Some(path.display().to_string()), ..failure::plain("create directory", message, remedy) })
+}
+
+impl Workspace {
+    /// Creates the workspace of `run` under `target` and lists `files` in it.
+    pub fn create(target: &Path, run: &str, files: &[String]) -> Result<Self, Failure> {
+        let path = path(target, run);
+        refuse_existing(&path)?;
+        // mkdir fails if anything has that name, so from here on the directory is ours; nobody else may enter.
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&path)
+            .map_err(|error| failure::on_path("create directory", &path, &error))?;
+        let workspace = Self(path);
+        if let Err(error) = workspace.write_list(run, files) {
+            let failure = failure::on_path("write", &workspace.0.join(LIST), &error);
+            // Only the list can be in it.
+            let _ = fs::remove_file(workspace.0.join(LIST));
+            let _ = fs::remove_dir(&workspace.0);
+            return Err(failure);
+        }
+        Ok(workspace)
+    }
+
+    fn write_list(&self, run: &str, files: &[String]) -> io::Result<()> {
+        let mark = Mark { ioassay_workspace: 1, run: run.to_owned() };
+        let mut text = serde_json::to_string(&mark)?;
+        text.push('\n');
+        for file in files {
+            text.push_str(file);
+            text.push('\n');
+        }
+        let mut list = OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.0.join(LIST))?;
+        list.write_all(text.as_bytes())?;
+        list.sync_all()?;
+        // The directory too: after a power failure the list must be found where the files are.
+        File::open(&self.0)?.sync_all()
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of one of its files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Opens a workspace that an earlier process left. Refuses a directory without a readable list, and one that
+    /// is named for another run than its list.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let about = fs::symlink_metadata(path).map_err(|error| failure::on_path("stat", path, &error))?;
+        let workspace = Self(path.to_owned());
+        let own_name = |mark: &Mark| path.file_name() == Some(OsStr::new(&format!("ioassay-{}", mark.run)));
+        match workspace.read_list() {
+            Ok((mark, _)) if about.is_dir() && own_name(&mark) => Ok(workspace),
+            _ => {
+                let message = format!("{} is not a workspace of ioassay: nothing in it is touched", path.display());
+                let remedy = "name the directory `ioassay-RUN` that the run left under its target";
+                Err(Failure {
+                    path: Some(path.display().to_string()),
+                    ..failure::plain("open workspace", message, remedy)
+                })
+            }
+        }
+    }
+
+    fn read_list(&self) -> io::Result<(Mark, Vec<String>)> {
+        let list = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(self.0.join(LIST))?;
+        let mut lines = BufReader::new(list).lines();
+        let mark = lines.next().ok_or(io::ErrorKind::UnexpectedEof)??;
+        Ok((serde_json::from_str(&mark)?, lines.collect::<io::Result<_>>()?))
+    }
+
+    /// Removes the files of the list, the list, and the directory. What could not be removed is named.
+    pub fn remove(&self) -> Removed {
+        let mut removed = Removed::default();
+        if let Err((path, error)) = self.remove_into(&mut removed) {
+            removed.left.push(Left { path: path.display().to_string(), because: error.to_string() });
+        }
+        removed
+    }
+
+    fn remove_into(&self, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error: io::Error| (path, error)
+        };
+        let list = self.0.join(LIST);
+        let (_, names) = match self.read_list() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.0.exists() => {
+                return Ok(());
+            }
+            read => read.map_err(at(&list))?,
+        };
+        // Names are resolved against the open directory, so that nobody can move another one in its place.
+        let flags = nix::fcntl::OFlag::O_DIRECTORY | nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_RDONLY;
+        let directory = nix::fcntl::open(&self.0, flags, nix::sys::stat::Mode::empty())
+            .map_err(|errno| at(&self.0)(errno.into()))?;
+        for name in &names {
+            match remove_file(&directory, name) {
+                Ok(existed) => removed.files += u64::from(existed),
+                Err(error) => {
+                    let path = self.0.join(name).display().to_string();
+                    removed.left.push(Left { path, because: error.to_string() });
+                }
+            }
+        }
+        // The list goes last, and only if nothing else is left: without it nobody could remove the rest.
+        let mut others = fs::read_dir(&self.0).map_err(at(&self.0))?.filter_map(Result::ok);
+        if let Some(other) = others.find(|entry| entry.file_name() != LIST) {
+            let because = "is not on the list of files that ioassay created".to_owned();
+            removed.left.push(Left { path: other.path().display().to_string(), because });
+            return Ok(());
+        }
+        fs::remove_file(&list).map_err(at(&list))?;
+        fs::remove_dir(&self.0).map_err(at(&self.0))
+    }
+}
+
+/// Removes one regular file of the directory; true if it was there.
+fn remove_file(directory: &impl AsFd, name: &str) -> io::Result<bool> {
+    if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
+        return Err(io::Error::other("is no name of a file of ours"));
+    }
+    let about = match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+        Err(nix::errno::Errno::ENOENT) => return Ok(false),
+        found => found?,
+    };
+    if SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
+        return Err(io::Error::other("is no regular file, so it is not the one that ioassay created"));
+    }
+    unlinkat(directory, name, UnlinkatFlags::NoRemoveDir)?;
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(files: &[&str]) -> (tempfile::TempDir, Workspace) {
+        let target = tempfile::tempdir().unwrap();
+        let names: Vec<String> = files.iter().map(|&name| name.to_owned()).collect();
+        let workspace = Workspace::create(target.path(), "r1", &names).unwrap();
+        (target, workspace)
+    }
+
+    #[test]
+    fn what_was_created_is_removed_and_the_target_is_as_before() {
+        let (target, workspace) = workspace(&["a", "b", "never-created"]);
+        fs::write(workspace.file("a"), "1").unwrap();
+        fs::write(workspace.file("b"), "2").unwrap();
+        assert_eq!(workspace.remove(), Removed { files: 2, left: vec![] });
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_not_on_the_list_stays_and_is_named() {
+        let (_target, workspace) = workspace(&["a"]);
+        fs::write(workspace.file("thesis.dat"), "years").unwrap();
+        let removed = workspace.remove();
+        assert_eq!(removed.left.len(), 1);
+        assert!(removed.left[0].path.ends_with("thesis.dat"));
+        assert_eq!(fs::read_to_string(workspace.file("thesis.dat")).unwrap(), "years");
+        // And the directory can still be cleaned up when the stranger is gone.
+        fs::remove_file(workspace.file("thesis.dat")).unwrap();
+        assert_eq!(Workspace::open(workspace.path()).unwrap().remove().left, vec![]);
+    }
+
+    #[test]
+    fn a_list_that_points_outside_or_at_a_link_removes_nothing() {
+        let (target, workspace) = workspace(&["../outside", "link", "subdirectory"]);
+        let outside = target.path().join("outside");
+        fs::write(&outside, "keep").unwrap();
+        std::os::unix::fs::symlink(&outside, workspace.file("link")).unwrap();
+        fs::create_dir(workspace.file("subdirectory")).unwrap();
+        assert_eq!(workspace.remove().files, 0);
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "keep");
+        assert!(fs::symlink_metadata(workspace.file("link")).is_ok());
+    }
+
+    #[test]
+    fn an_existing_directory_is_refused_even_if_it_is_empty() {
+        let target = tempfile::tempdir().unwrap();
+        fs::create_dir(path(target.path(), "r1")).unwrap();
+        let failure = Workspace::create(target.path(), "r1", &[]).unwrap_err();
+        assert!(failure.message.contains("exists already"), "{failure:?}");
+        assert!(check(target.path(), "r1", 0, 0).is_err());
+    }
+
+    #[test]
+    fn a_directory_without_our_mark_is_not_opened() {
+        let target = tempfile::tempdir().unwrap();
+        assert!(Workspace::open(target.path()).is_err());
+        let (_target, workspace) = workspace(&[]);
+        let renamed = workspace.path().with_file_name("ioassay-other");
+        fs::rename(workspace.path(), &renamed).unwrap();
+        assert!(Workspace::open(&renamed).is_err());
+    }
+
+    #[test]
+    fn more_than_the_target_holds_is_refused_before_anything_is_written() {
+        let target = tempfile::tempdir().unwrap();
+        let failure = check(target.path(), "r1", u64::MAX, 1).unwrap_err();
+        assert!(failure.message.contains("bytes free, but a case needs"), "{failure:?}");
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,292 @@
+//! The engine as a user or a launcher meets it: a real process, real files, real signals.
+//!
+//! What needs root (a file system that fills up, a read-only mount) is tested end to end in `tests/`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::{Event, Outcome, PhaseRecord};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+/// A bound for hanging, not for speed.
+const HANGS: Duration = Duration::from_secs(60);
+
+/// A target, a place for plan and events, and an engine on them.
+struct Lab {
+    /// Holds everything; removed at the end.
+    _root: tempfile::TempDir,
+    target: PathBuf,
+    plan: PathBuf,
+    events: PathBuf,
+    progress: PathBuf,
+}
+
+/// A plan that ends in a moment.
+fn short_plan(target: &Path) -> Value {
+    json!({
+        "version": 1, "run": "r1", "case": "c1",
+        "target": {"directory": target}, "storage": {"api": "posix"},
+        "ranks": {"clients": 2, "per_client": 1},
+        "data": {"layout": "N-N", "transfer_bytes": 4096, "block_bytes": 65536, "segments": 2},
+        "steps": [
+            {"step": "phase", "name": "write", "operation": "write", "order": "sequential", "fsync": "at-end"},
+            {"step": "cold-cache", "attempts": ["fadvise", "read-other-rank"]},
+            {"step": "phase", "name": "read", "operation": "read", "order": "random", "fsync": "never"},
+        ],
+        "seed": 1, "sample_interval_ns": 1_000_000_000,
+    })
+}
+
+/// A plan whose second phase would take minutes: a byte per call.
+fn endless_plan(target: &Path) -> Value {
+    let mut plan = short_plan(target);
+    plan["data"]["transfer_bytes"] = json!(1);
+    plan["data"]["block_bytes"] = json!(1 << 16);
+    plan["steps"] = json!([
+        {"step": "phase", "name": "first", "operation": "write", "order": "sequential", "fsync": "at-end"},
+        {"step": "pause", "duration_ns": 86_400_000_000_000_u64},
+    ]);
+    plan
+}
+
+impl Lab {
+    fn new(plan: fn(&Path) -> Value) -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let target = root.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let [file, events, progress] =
+            ["plan.json", "events.jsonl", "progress.jsonl"].map(|name| root.path().join(name));
+        fs::write(&file, plan(&target).to_string()).unwrap();
+        Self { _root: root, target, plan: file, events, progress }
+    }
+
+    fn start(&self) -> Child {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        engine.arg("run").arg(&self.plan).arg("--events").arg(&self.events).arg("--progress").arg(&self.progress);
+        engine.stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// Runs a command of the engine to its end; exit code and standard error.
+    fn command(&self, arguments: &[&Path]) -> (i32, String) {
+        let engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"))
+            .args(arguments)
+            .arg("--events")
+            .arg(&self.events)
+            .output()
+            .unwrap();
+        (engine.status.code().unwrap(), String::from_utf8(engine.stderr).unwrap())
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let text = fs::read_to_string(&self.events).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn phases(&self) -> Vec<PhaseRecord> {
+        let phase = |event| {
+            if let Event::Phase(record) = event { Some(*record) } else { None }
+        };
+        self.events().into_iter().filter_map(phase).collect()
+    }
+
+    fn outcome(&self) -> Option<Outcome> {
+        let finished = |event| {
+            if let Event::Finished(finished) = event { Some(finished.outcome) } else { None }
+        };
+        self.events().into_iter().find_map(finished)
+    }
+
+    fn failure(&self) -> Option<String> {
+        let error = |event| {
+            if let Event::Error(failure) = event { Some(failure.message) } else { None }
+        };
+        self.events().into_iter().find_map(error)
+    }
+
+    fn target_is_empty(&self) -> bool {
+        fs::read_dir(&self.target).unwrap().next().is_none()
+    }
+
+    /// Waits until the endless plan has its first phase behind it.
+    fn wait_for_first_phase(&self) {
+        wait_until("the first phase has ended", || self.events.exists() && self.phases().len() == 1);
+    }
+}
+
+fn wait_until(what: &str, done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !done() {
+        assert!(start.elapsed() < HANGS, "waited for a minute until {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn children(of: &Child) -> Vec<Pid> {
+    let pid = of.id();
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    text.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
+}
+
+fn exists(pid: Pid) -> bool {
+    // A zombie is no process any more, only a line in a table.
+    let about = fs::read_to_string(format!("/proc/{pid}/stat"));
+    about.is_ok_and(|text| !text.rsplit(')').next().unwrap().starts_with(" Z"))
+}
+
+#[test]
+fn a_case_runs_to_its_end_and_leaves_the_target_as_it_was() {
+    let lab = Lab::new(short_plan);
+    fs::write(lab.target.join("thesis.dat"), "years").unwrap();
+    assert_eq!(lab.start().wait().unwrap().code(), Some(0));
+    assert_eq!(lab.outcome(), Some(Outcome::Complete));
+    let phases = lab.phases();
+    assert_eq!(phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), ["write", "read"]);
+    assert!(phases.iter().all(|phase| phase.complete && phase.bytes == 2 * 2 * 65536));
+    assert!(phases[1].resident_bytes_before.is_some(), "cachestat or mincore looked before the read");
+    let left: Vec<_> = fs::read_dir(&lab.target).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["thesis.dat"]);
+}
+
+#[test]
+fn any_signal_ends_the_run_keeps_the_finished_phase_and_removes_the_files() {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let lab = Lab::new(endless_plan);
+        let mut engine = lab.start();
+        lab.wait_for_first_phase();
+        assert!(!lab.target_is_empty());
+        kill(Pid::from_raw(engine.id() as i32), signal).unwrap();
+        assert_eq!(engine.wait().unwrap().code(), Some(3), "{signal}");
+        assert_eq!((lab.outcome(), lab.phases().len()), (Some(Outcome::Interrupted), 1));
+        assert!(lab.target_is_empty());
+        assert!(lab.failure().unwrap().contains(signal.as_str()));
+    }
+}
+
+#[test]
+fn a_signal_in_the_middle_of_a_phase_stops_it_and_keeps_what_was_measured_until_then() {
+    let lab = Lab::new(|target| {
+        let mut plan = endless_plan(target);
+        // 2 × 2 Gi operations: hours.
+        plan["data"]["segments"] = json!(1 << 15);
+        plan
+    });
+    let mut engine = lab.start();
+    let under_way = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|line| line["bytes"].as_u64() > Some(0));
+    wait_until("bytes are moved", || fs::read_to_string(&lab.progress).is_ok_and(|text| text.lines().any(under_way)));
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGTERM).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    let phases = lab.phases();
+    assert!(phases[0].bytes > 0 && !phases[0].complete);
+    assert!(phases[0].doubts.iter().any(|doubt| doubt.invalidates), "half a phase is no number");
+    assert!(lab.target_is_empty());
+}
+
+#[test]
+fn a_killed_rank_ends_the_run_and_is_named() {
+    let lab = Lab::new(endless_plan);
+    let mut engine = lab.start();
+    lab.wait_for_first_phase();
+    let ranks = children(&engine);
+    kill(ranks[1], Signal::SIGKILL).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(1));
+    assert_eq!(lab.failure().unwrap(), "rank 1 was killed by SIGKILL");
+    assert_eq!((lab.outcome(), lab.phases().len()), (Some(Outcome::Failed), 1));
+    assert!(lab.target_is_empty());
+    assert!(!ranks.into_iter().any(exists));
+}
+
+#[test]
+fn when_the_engine_is_killed_its_ranks_die_and_clean_removes_what_it_left_by_its_list() {
+    let lab = Lab::new(endless_plan);
+    let mut engine = lab.start();
+    lab.wait_for_first_phase();
+    let ranks = children(&engine);
+    engine.kill().unwrap();
+    engine.wait().unwrap();
+    wait_until("the ranks are gone", || !ranks.iter().copied().any(exists));
+    assert_eq!(lab.outcome(), None, "no completion record");
+
+    let workspace = lab.target.join("ioassay-r1");
+    fs::write(workspace.join("thesis.dat"), "years").unwrap();
+    let (code, message) = lab.command(&[Path::new("clean"), &workspace]);
+    assert_eq!(code, 3);
+    assert!(message.contains("thesis.dat is not on the list"), "{message}");
+    fs::rename(workspace.join("thesis.dat"), lab.target.join("thesis.dat")).unwrap();
+    let (code, message) = lab.command(&[Path::new("clean"), &workspace]);
+    assert_eq!((code, message.as_str()), (0, ""));
+    assert!(!workspace.exists() && lab.target.join("thesis.dat").exists());
+}
+
+#[test]
+fn a_leftover_workspace_is_refused_and_not_touched() {
+    let lab = Lab::new(short_plan);
+    let workspace = lab.target.join("ioassay-r1");
+    fs::create_dir(&workspace).unwrap();
+    fs::write(workspace.join("c1.data.00000000"), "somebody's").unwrap();
+    assert_eq!(lab.start().wait().unwrap().code(), Some(3));
+    assert!(lab.failure().unwrap().contains("exists already"));
+    assert_eq!(fs::read_to_string(workspace.join("c1.data.00000000")).unwrap(), "somebody's");
+    let (code, message) = lab.command(&[Path::new("clean"), &workspace]);
+    assert_eq!(code, 2);
+    assert!(message.contains("is not a workspace of ioassay"), "{message}");
+}
+
+#[test]
+fn a_directory_that_vanishes_during_a_phase_ends_it() {
+    let lab = Lab::new(|target| {
+        let mut plan = endless_plan(target);
+        plan["data"]["segments"] = json!(1 << 15);
+        plan["sample_interval_ns"] = json!(10_000_000);
+        plan
+    });
+    let mut engine = lab.start();
+    let file = lab.target.join("ioassay-r1/c1.data.00000001");
+    wait_until("a file is written", || fs::metadata(&file).is_ok_and(|about| about.len() > 0));
+    fs::remove_dir_all(lab.target.join("ioassay-r1")).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(1));
+    let failure = lab.failure().unwrap();
+    assert!(failure.contains("first: write") && failure.ends_with("(ENOENT)"), "{failure}");
+}
+
+#[test]
+fn a_missing_target_and_a_bad_plan_are_refused_with_their_own_exit_codes() {
+    let lab = Lab::new(short_plan);
+    fs::remove_dir(&lab.target).unwrap();
+    let (code, message) = lab.command(&[Path::new("check"), &lab.plan]);
+    assert_eq!(code, 3);
+    assert!(message.contains("(ENOENT)"), "{message}");
+    fs::write(&lab.plan, "{}").unwrap();
+    let (code, message) = lab.command(&[Path::new("check"), &lab.plan]);
+    assert_eq!(code, 2);
+    assert!(message.contains("missing field `version`"), "{message}");
+}
+
+#[test]
+fn check_tells_what_a_case_needs_and_writes_nothing() {
+    let lab = Lab::new(short_plan);
+    assert_eq!(lab.command(&[Path::new("check"), &lab.plan]).0, 0);
+    let Some(Event::Checked(checked)) = lab.events().pop() else { panic!("no checked event") };
+    assert_eq!((checked.file_set_bytes, checked.written_bytes, checked.files), (262_144, 262_144, 2));
+    assert!(checked.free_bytes > 0 && lab.target_is_empty());
+}
+
+#[test]
+fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["ranks"]["clients"] = json!(64);
+        plan["data"]["layout"] = json!("N-1");
+        plan
+    });
+    assert_eq!(lab.start().wait().unwrap().code(), Some(0));
+    for phase in lab.phases() {
+        assert_eq!(phase.ranks.len(), 64);
+        assert!(phase.ranks.iter().enumerate().all(|(index, rank)| rank.rank == index as u32));
+        let starts = || phase.ranks.iter().map(|rank| rank.start_ns);
+        assert_eq!(phase.start_spread_ns, starts().max().unwrap() - starts().min().unwrap());
+    }
+}
