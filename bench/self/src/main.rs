@@ -1,0 +1,161 @@
+//! Measures the engine's own cost, and prints it with every raw number. `make bench` runs it.
+//!
+//! 1. What an operation costs with the `null` storage API: the loop, the clock, the histogram and the sample.
+//! 2. 4 KiB random reads from memory (tmpfs) against a bare loop of pread calls on the same files, at the same
+//!    offsets, by the same processes, in alternating pairs: the share of the rate that remains.
+//!
+//! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
+//! comparison favours the bare loop: its offsets are computed beforehand and it opens its file before the clock starts.
+
+mod bare;
+
+use std::path::Path;
+
+use ioassay_contract::VERSION;
+use ioassay_contract::events::{Event, PhaseRecord};
+use ioassay_contract::plan::{DataSet, Fsync, Layout, Operation, Order, Phase, Plan, RankCount, Step, Storage, Target};
+use ioassay_engine::case::{self, Case};
+use ioassay_engine::environment;
+use ioassay_engine::measure::clock::Clock;
+use ioassay_engine::output::EventLog;
+use ioassay_engine::ranks::local::LocalRank;
+use ioassay_engine::ranks::{Ranks, Stopped};
+use ioassay_engine::workload::layout::file_names;
+use ioassay_engine::workspace::Workspace;
+use ioassay_engine::{storage, supervise};
+
+/// Repetitions of the null measurement.
+const REPETITIONS: usize = 7;
+
+/// Pairs of the read measurement.
+const PAIRS: usize = 15;
+
+/// Ranks of the read measurement.
+const RANKS: u32 = 2;
+
+/// What each rank reads: 131,072 transfers of 4 KiB.
+const RANK_BYTES: u64 = 512 << 20;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result<()> {
+    println!("# The engine's own cost\n");
+    print_machine();
+    null()?;
+    random_reads()
+}
+
+fn print_machine() {
+    let node = environment::of_this_node(Path::new("/"), &Clock::calibrated());
+    let cpu = node.cpu_model.as_deref().unwrap_or("unknown processor");
+    println!("{cpu}, {} processors, {}, clock {}\n", node.processors, node.kernel, node.clock.source);
+}
+
+fn plan(api: &str, directory: &Path, ranks: u32, rank_bytes: u64, steps: Vec<Step>) -> Plan {
+    Plan {
+        version: VERSION,
+        run: format!("bench-{}", std::process::id()),
+        case: "c1".into(),
+        target: Target { directory: directory.to_owned() },
+        storage: Storage { api: api.into() },
+        ranks: RankCount { clients: ranks, per_client: 1 },
+        data: DataSet { layout: Layout::FilePerRank, transfer_bytes: 4096, block_bytes: rank_bytes, segments: 1 },
+        steps,
+        seed: 1,
+        sample_interval_ns: 1_000_000_000,
+    }
+}
+
+fn phase(operation: Operation, order: Order) -> Phase {
+    Phase { name: "phase".into(), operation, order, fsync: Fsync::Never }
+}
+
+/// Runs `body` on forked ranks with a workspace for `plan` under its target; returns the phases that were reported.
+fn with_ranks(
+    plan: &Plan,
+    body: impl Fn(&Case<'_>, &LocalRank<'_>, &mut EventLog) -> std::result::Result<(), Stopped>,
+) -> Result<Vec<PhaseRecord>> {
+    let scratch = tempfile::tempdir()?;
+    let log = scratch.path().join("events.jsonl");
+    let mut events = EventLog::open(&log)?;
+    let clock = Clock::calibrated();
+    let nodes = [environment::of_this_node(&plan.target.directory, &clock)];
+    let storage = storage::by_name(&plan.storage.api).ok_or("unknown storage API")?;
+    let workspace = Workspace::create(&plan.target.directory, &plan.run, &file_names(plan)).map_err(|f| f.message)?;
+    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    supervise::block_signals()?;
+    let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;
+    workspace.remove();
+    if let Some(failure) = ending.failure {
+        return Err(failure.message.into());
+    }
+    if ending.signal.is_some() {
+        return Err("interrupted".into());
+    }
+    let phase = |event| if let Event::Phase(record) = event { Some(*record) } else { None };
+    let text = std::fs::read_to_string(log)?;
+    let events: std::result::Result<Vec<Event>, _> = text.lines().map(serde_json::from_str).collect();
+    Ok(events?.into_iter().filter_map(phase).collect())
+}
+
+fn null() -> Result<()> {
+    println!("## An operation with the null storage API, in ns (goal: under 60)\n");
+    println!("| order | median | all |\n|---|---|---|");
+    let scratch = tempfile::tempdir()?;
+    for order in [Order::Sequential, Order::Random, Order::RandomWithReplacement] {
+        let steps = vec![Step::Phase(phase(Operation::Read, order)); REPETITIONS];
+        let plan = plan("null", scratch.path(), 1, 4096 * 20_000_000, steps);
+        let phases = with_ranks(&plan, |case, rank, events| case::run(case, rank, events))?;
+        let ns = |phase: &PhaseRecord| phase.ranks[0].transfer_ns as f64 / phase.operations as f64;
+        let mut costs: Vec<f64> = phases.iter().map(ns).collect();
+        let all = list(&costs, 1);
+        println!("| {order:?} | {:.1} | {all} |", median(&mut costs));
+    }
+    println!();
+    Ok(())
+}
+
+fn random_reads() -> Result<()> {
+    println!("## 4 KiB random reads on tmpfs, {RANKS} ranks, against a bare loop of pread (goal: 0.97 or more)\n");
+    let target = tempfile::tempdir_in("/dev/shm")?;
+    let write = Step::Phase(phase(Operation::Write, Order::Sequential));
+    let read = phase(Operation::Read, Order::Random);
+    let writing = plan("posix", target.path(), RANKS, RANK_BYTES, vec![write]);
+    let reading = Plan { steps: vec![Step::Phase(read.clone())], ..writing.clone() };
+    let bare_results = target.path().join("bare");
+    let phases = with_ranks(&writing, |case, rank, events| {
+        case::run(case, rank, events)?;
+        let reads = Case { plan: &reading, ..*case };
+        let bare = bare::Loop::new(&reading, &read, case, rank.rank());
+        for pair in 0..=PAIRS {
+            // Which one goes first alternates, so that a drift of the machine favours neither.
+            if pair % 2 == 0 {
+                case::run(&reads, rank, events)?;
+                bare.run(case, rank, &bare_results)?;
+            } else {
+                bare.run(case, rank, &bare_results)?;
+                case::run(&reads, rank, events)?;
+            }
+        }
+        Ok(())
+    })?;
+    // The first phase is the write, and the first pair of reads warms up.
+    let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
+    let ours: Vec<f64> = phases.iter().skip(2).map(rate).collect();
+    let bare: Vec<f64> = bare::results(&bare_results)?.into_iter().skip(1).collect();
+    let mut ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
+    println!("| | reads/s, each of {PAIRS} pairs |\n|---|---|");
+    println!("| ioassay | {} |\n| bare loop | {} |", list(&ours, 0), list(&bare, 0));
+    println!("| ratio | {} |\n", list(&ratios, 3));
+    println!("Median of the ratios: **{:.3}**", median(&mut ratios));
+    Ok(())
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn list(values: &[f64], decimals: usize) -> String {
+    values.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")
+}
