@@ -200,6 +200,7 @@ impl<R: Ranks> Rank<'_, R> {
         }
         let record = RankRecord {
             rank: self.ranks.rank(),
+            // Local ranks all sit on the one node that started them.
             node: 0,
             start_ns: start.left_ns - start.opened_ns,
             end_ns: end_ns - start.opened_ns,

@@ -9,6 +9,7 @@ use std::time::Duration;
 use ioassay_contract::VERSION;
 use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
 use ioassay_contract::plan::{Plan, Step};
+use ioassay_units::Bytes;
 
 use crate::case::{self, Case};
 use crate::measure::clock::{self, Clock};
@@ -120,7 +121,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
         Ending { failure: Some(failure), signal: None }
     });
-    let removed = remove(workspace, ending.signal.is_some());
+    let removed = remove(workspace, ending.signal.is_some() || ending.failure.is_some());
     let code = match (&ending.signal, &ending.failure) {
         (None, None) => COMPLETE,
         (None, Some(_)) => PHASE_FAILED,
@@ -132,8 +133,8 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
 
 const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
-/// Removes the workspace. After a signal only for as long as the user may be kept waiting: a file system that
-/// takes longer is left to `clean`.
+/// Removes the workspace. After a signal or a failure only for as long as the user may be kept waiting: a file
+/// system that takes longer, or hangs, is left to `clean`.
 fn remove(workspace: Workspace, hurried: bool) -> Removed {
     if !hurried {
         return workspace.remove();
@@ -251,7 +252,8 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
     if memory == 0 || needed <= memory / 2 {
         return Ok(());
     }
-    let message = format!("the buffers of {} ranks need {needed} bytes of {memory} bytes of memory", plan.rank_count());
+    let [needed, memory] = [needed, memory].map(|bytes| Bytes(bytes).about());
+    let message = format!("the buffers of {} ranks need {needed} of {memory} of memory", plan.rank_count());
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
 }
 

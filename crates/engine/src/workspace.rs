@@ -15,6 +15,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_units::Bytes;
 use nix::fcntl::AtFlags;
 use nix::sys::stat::{SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
@@ -77,12 +78,8 @@ pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, F
     refuse_existing(&path(target, run))?;
     let room = room(target)?;
     if bytes > room.free_bytes {
-        let short = bytes - room.free_bytes;
-        let message = format!(
-            "{} has {} bytes free, but a case needs {bytes}: {short} too few",
-            target.display(),
-            room.free_bytes
-        );
+        let [free, needed, short] = [room.free_bytes, bytes, bytes - room.free_bytes].map(|bytes| Bytes(bytes).about());
+        let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
         return Err(Failure {
             path: Some(target.display().to_string()),
             ..failure::plain("check space", message, FREE_SPACE)
@@ -315,7 +312,7 @@ mod tests {
     fn more_than_the_target_holds_is_refused_before_anything_is_written() {
         let target = tempfile::tempdir().unwrap();
         let failure = check(target.path(), "r1", u64::MAX, 1).unwrap_err();
-        assert!(failure.message.contains("bytes free, but a case needs"), "{failure:?}");
+        assert!(failure.message.contains("free, but a case needs 16777216 TiB"), "{failure:?}");
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
 }

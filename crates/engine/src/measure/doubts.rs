@@ -2,11 +2,11 @@
 //!
 //! Pure: facts in, doubts out. Adding a doubt is one variant in the contract and one function here.
 
-use super::approximate;
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Failure, PhaseRecord};
 use ioassay_contract::plan::{Fsync, Operation, Phase, Plan};
+use ioassay_units::{Bytes, Nanoseconds};
 
 use crate::plan::Sizes;
 use crate::storage::Capabilities;
@@ -86,7 +86,7 @@ fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
     if facts.record.complete || facts.failure.is_some() {
         return None;
     }
-    let message = format!("{} of {} were moved", approximate::bytes(moved_bytes), approximate::bytes(planned_bytes));
+    let message = format!("{} of {} were moved", Bytes(moved_bytes).about(), Bytes(planned_bytes).about());
     invalid(Reason::MissingBytes { moved_bytes, planned_bytes }, message, "run the case again to its end")
 }
 
@@ -99,8 +99,8 @@ fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let message = format!(
         "{:.0} % of the file set ({} of {}) was in this node's memory before the read",
         share * 100.0,
-        approximate::bytes(resident_bytes),
-        approximate::bytes(file_set_bytes),
+        Bytes(resident_bytes).about(),
+        Bytes(file_set_bytes).about(),
     );
     let remedy = "run as root so that the cold-cache step may drop the caches, remount between write and read, \
                   or use a file set of twice the memory";
@@ -133,8 +133,7 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     if facts.phase.operation != Operation::Write || synced || !facts.capabilities.files {
         return None;
     }
-    let message =
-        format!("{} were written without fsync and may still be in memory", approximate::bytes(written_bytes));
+    let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());
     doubt(Reason::UnsyncedWrite { written_bytes }, message, "fsync at the end of the phase, counted in its time")
 }
 
@@ -146,8 +145,8 @@ fn finish_spread(facts: Facts<'_>) -> Option<Doubt> {
     let slowest_rank = facts.record.ranks.iter().max_by_key(|rank| rank.end_ns)?.rank;
     let message = format!(
         "ranks finished {} apart in a phase of {}: the rate is that of the slowest, rank {slowest_rank}",
-        approximate::time(spread_ns),
-        approximate::time(duration_ns),
+        Nanoseconds(spread_ns).about(),
+        Nanoseconds(duration_ns).about(),
     );
     let remedy = "look at the first-finished rate beside it, and at what that rank's node, server or disk does";
     doubt(Reason::FinishSpread { spread_ns, duration_ns, slowest_rank }, message, remedy)
@@ -158,7 +157,7 @@ fn start_spread(facts: Facts<'_>) -> Option<Doubt> {
     if spread_ns <= allowed_ns {
         return None;
     }
-    let message = format!("ranks started {} apart", approximate::time(spread_ns));
+    let message = format!("ranks started {} apart", Nanoseconds(spread_ns).about());
     doubt(Reason::StartSpread { spread_ns, allowed_ns }, message, "keep other work off the nodes")
 }
 
@@ -167,7 +166,7 @@ fn short_phase(facts: Facts<'_>) -> Option<Doubt> {
     if duration_ns >= wanted_ns {
         return None;
     }
-    let message = format!("the phase took only {}", approximate::time(duration_ns));
+    let message = format!("the phase took only {}", Nanoseconds(duration_ns).about());
     doubt(Reason::ShortPhase { duration_ns, wanted_ns }, message, "move more data: a larger total or larger files")
 }
 
@@ -199,8 +198,8 @@ fn late_samples(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message = format!(
         "an operation took {}, longer than a sample of {}: the timeline counts it where it ended",
-        approximate::time(slowest_ns),
-        approximate::time(sample_interval_ns),
+        Nanoseconds(slowest_ns).about(),
+        Nanoseconds(sample_interval_ns).about(),
     );
     let remedy = "find the stall in the timeline; use smaller transfers or longer samples";
     doubt(Reason::LateSamples { slowest_ns, sample_interval_ns }, message, remedy)
@@ -214,8 +213,8 @@ fn coarse_clock(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message = format!(
         "the clock's steps of {} are coarse against a median latency of {}",
-        approximate::time(resolution_ns),
-        approximate::time(median_ns),
+        Nanoseconds(resolution_ns).about(),
+        Nanoseconds(median_ns).about(),
     );
     let remedy = "use the rate, which is exact, and not the latencies";
     doubt(Reason::CoarseClock { resolution_ns, median_ns }, message, remedy)

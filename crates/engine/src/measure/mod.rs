@@ -2,7 +2,6 @@
 //!
 //! Not here: formatting, statistics across runs, system calls other than reading the clock.
 
-pub mod approximate;
 pub mod clock;
 pub mod doubts;
 pub mod histogram;
