@@ -1,0 +1,31 @@
+"""`ioassay studies` lists the built-in studies; `ioassay studies NAME` prints one to read or to copy."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+
+def studies(
+    *,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print the YAML of this study.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> int:
+    """List the built-in studies with what they need, or print one of them."""
+    import json  # noqa: PLC0415
+
+    from ioassay.studies import builtin_studies, find_study  # noqa: PLC0415
+    from ioassay.studies.overview import overview  # noqa: PLC0415
+
+    if name is not None:
+        source = find_study(name)
+        typer.echo(json.dumps(overview(source).document(), indent=2) if as_json else source.text.rstrip("\n"))
+        return 0
+    overviews = [overview(source) for source in builtin_studies().values()]
+    if as_json:
+        typer.echo(json.dumps([entry.document() for entry in overviews], indent=2))
+        return 0
+    typer.echo("\n\n".join(entry.text() for entry in overviews))
+    typer.echo("\nRun one with `ioassay run NAME --target DIR`, print one with `ioassay studies NAME`.")
+    return 0

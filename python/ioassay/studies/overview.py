@@ -1,0 +1,74 @@
+"""What a study is and what it needs, in a few lines: for choosing one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ioassay.studies.cases import expand
+from ioassay.studies.resolve import resolve, scales
+from ioassay.studies.source import StudySource
+from ioassay.units import format_about_bytes
+
+
+@dataclass(frozen=True)
+class Need:
+    """What one scale of a study takes."""
+
+    scale: str | None
+    """`None` for a study without scales."""
+    cases: int
+    at_once_bytes: int
+    """The largest file set: cases follow one another and remove their files."""
+    written_bytes: int
+    """By all cases together."""
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A study, for choosing one."""
+
+    name: str
+    title: str
+    question: str
+    yaml: str
+    needs: list[Need]
+
+    def text(self) -> str:
+        """The overview for a terminal."""
+        lines = [self.name, f"  {self.title}"]
+        for need in self.needs:
+            size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
+            scale = f"--scale {need.scale}: " if need.scale else "needs "
+            lines.append(f"  {scale}{size} in {need.cases} cases")
+        return "\n".join(lines)
+
+    def document(self) -> dict[str, Any]:
+        """The overview as a JSON document."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "question": self.question,
+            "needs": [vars(need) for need in self.needs],
+            "yaml": self.yaml,
+        }
+
+
+def overview(source: StudySource) -> Overview:
+    """What the study needs at each of its scales. Raises `StudyError`."""
+    study = resolve(source, None, []).study
+    named: list[str | None] = [*scales(source)]
+    needs = [_need(source, scale) for scale in named or [None]]
+    return Overview(study.name, study.title, study.question, source.text, needs)
+
+
+def _need(source: StudySource, scale: str | None) -> Need:
+    # Neither run nor target nor launcher change what a case takes.
+    cases = [case for case, _ in expand(resolve(source, scale, []), "run", Path("/"), "local")]
+    return Need(
+        scale=scale,
+        cases=len(cases),
+        at_once_bytes=max(case.file_set_bytes for case in cases),
+        written_bytes=sum(case.written_bytes for case in cases),
+    )

@@ -1,0 +1,217 @@
+"""From a study as written to a study without questions left: settings filled in, everything checked.
+
+A setting is a value with a name, said under `settings:` and used as `${NAME}` anywhere else. A scale replaces
+some of them at once, `--set NAME=VALUE` one. A setting has no type of its own: it is read where it is used, and
+because each value knows where it was written, a wrong one is blamed on its line or on `--set`.
+
+Not here: reading YAML (`studies.source`), what is valid (`studies.model`, `studies.sweep`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, WorkloadEntry
+from ioassay.studies import sweep
+from ioassay.studies.method import method
+from ioassay.studies.model import Study, Sweep
+from ioassay.studies.source import (
+    Entries,
+    Items,
+    Node,
+    Origin,
+    Problem,
+    StudyError,
+    StudySource,
+    Text,
+    locate,
+    map_texts,
+    nearest,
+    plain,
+    printable,
+    texts,
+)
+from ioassay.studies.validate import keys, validate
+
+_REFERENCE = re.compile(r"\$\{([^{}]*)\}")
+
+
+@dataclass(frozen=True)
+class ResolvedStudy:
+    """A study without questions left: it can be expanded into cases."""
+
+    study: Study
+    entry: StudyEntry
+    """The study as `run.json` keeps it."""
+
+
+def resolve(source: StudySource, scale: str | None, settings: Iterable[str]) -> ResolvedStudy:
+    """Fills in the settings: those of the study, over them those of `scale`, over them `NAME=VALUE` texts.
+
+    Raises `StudyError` with every problem found.
+    """
+    chosen = _Settings.of(source, scale, settings)
+    tree = _inherit(_fill(source.tree, chosen))
+    study = validate(tree)
+    if problems := sweep.check(study, lambda *path: locate(tree, path)):
+        raise StudyError(problems)
+    return ResolvedStudy(study, _entry(source, scale, chosen, study))
+
+
+def scales(source: StudySource) -> list[str]:
+    """Names of the study's scales, in their order."""
+    overlays = source.tree.entries.get("scales")
+    return list(overlays.entries) if isinstance(overlays, Entries) else []
+
+
+@dataclass
+class _Settings:
+    """The settings with the values they have now."""
+
+    values: dict[str, Node] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, source: StudySource, scale: str | None, typed: Iterable[str]) -> _Settings:
+        """Reads the study's settings and everything that replaces them."""
+        chosen = cls()
+        # Unknown keys first: a misspelt `settings` would make every reference to one wrong.
+        for key in source.tree.entries.keys() - keys(Study).keys():
+            origin = source.tree.origins[key]
+            chosen.problems.append(origin.problem("unknown key", nearest(key, keys(Study))))
+        if chosen.problems:
+            raise StudyError(sorted(chosen.problems, key=str))
+        chosen._declare(source.tree.entries.get("settings"))
+        overlays = _section(source.tree.entries.get("scales"), "scales", chosen.problems)
+        for name, overlay in overlays.items():
+            replaced = _section(overlay, f"scales.{name}", chosen.problems)
+            for setting, value in replaced.items():
+                chosen._replace(setting, value, value.origin, apply=name == scale)
+        if scale is not None and scale not in overlays:
+            origin = Origin(printable(f"--scale {scale}"))
+            chosen.problems.append(origin.problem("the study has no such scale", nearest(scale, overlays)))
+        for text in typed:
+            chosen._set(text)
+        if chosen.problems:
+            raise StudyError(chosen.problems)
+        return chosen
+
+    def _declare(self, section: Node | None) -> None:
+        for name, value in _section(section, "settings", self.problems).items():
+            if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+                self.problems.append(value.origin.problem("not a name for a setting", "use letters, digits and _"))
+            elif not _is_value(value):
+                self.problems.append(value.origin.problem("is neither a value nor a list of values", "write one value"))
+            elif any("${" in text.text for text in texts(value)):
+                self.problems.append(value.origin.problem("refers to another setting", "write its value"))
+            self.values[name] = value
+
+    def _replace(self, name: str, value: Node, origin: Origin, *, apply: bool = True) -> None:
+        """Gives a setting another value. Every scale is checked, the chosen one applied."""
+        declared = self.values.get(name)
+        if declared is None:
+            self.problems.append(origin.problem(f"there is no setting `{printable(name)}`", nearest(name, self.values)))
+        elif type(value) is not type(declared) or not _is_value(value):
+            wanted = "a list, such as [1, 2, 4]" if isinstance(declared, Items) else "a single value"
+            self.problems.append(origin.problem("has another form than the setting", f"write {wanted}"))
+        elif apply:
+            self.values[name] = value
+
+    def _set(self, text: str) -> None:
+        name, equals, value = text.partition("=")
+        origin = Origin(printable(f"--set {text}"))
+        if not equals:
+            self.problems.append(origin.problem("not NAME=VALUE", "write for example --set total=64GiB"))
+        elif not value.isprintable():
+            self.problems.append(origin.problem("has characters that cannot be printed", "leave them out"))
+        elif isinstance(self.values.get(name), Items):
+            listed = value.strip().removeprefix("[").removesuffix("]")  # as in the YAML, brackets or not
+            items: list[Node] = [Text(item.strip(), origin) for item in listed.split(",")]
+            self._replace(name, Items(items, origin), origin)
+        else:
+            self._replace(name, Text(value.strip(), origin), origin)
+
+
+def _section(node: Node | None, key: str, problems: list[Problem]) -> dict[str, Node]:
+    """The entries of `settings`, `scales` or a scale. An empty one has none."""
+    if isinstance(node, Entries):
+        return node.entries
+    if node is not None and not (isinstance(node, Text) and not node.text):
+        wanted = "write lines `NAME: value` below it" if key != "scales" else "write lines `NAME:` below it"
+        problems.append(node.origin.problem("is not a set of keys", wanted))
+    return {}
+
+
+def _is_value(node: Node) -> bool:
+    return isinstance(node, Text) or (isinstance(node, Items) and all(isinstance(item, Text) for item in node.items))
+
+
+def _fill(tree: Entries, settings: _Settings) -> Entries:
+    """The tree with every `${NAME}` replaced."""
+    used: set[str] = set()
+    problems: list[Problem] = []
+
+    def value_of(name: str, origin: Origin) -> Node | None:
+        used.add(name)
+        value = settings.values.get(name)
+        if value is None:
+            problems.append(origin.problem(f"there is no setting `{name}`", nearest(name, settings.values)))
+        return value
+
+    def change(text: Text) -> Node:
+        if whole := _REFERENCE.fullmatch(text.text):
+            return value_of(whole[1], text.origin) or text
+        filled = _REFERENCE.sub(lambda found: _shown(value_of(found[1], text.origin)), text.text)
+        if "${" in _REFERENCE.sub("", text.text):
+            problems.append(text.origin.problem("`${` without a name and `}`", "write ${NAME}"))
+        return Text(filled, text.origin)
+
+    filled = {
+        name: node if name in ("settings", "scales") else map_texts(node, change) for name, node in tree.entries.items()
+    }
+    for name in settings.values.keys() - used:
+        origin = locate(tree, ("settings", name))
+        problems.append(
+            origin.problem("nothing uses this setting", f"write ${{{name}}} where it belongs, or remove it")
+        )
+    if problems:
+        raise StudyError(sorted(problems, key=str))
+    return Entries(filled, tree.origins, tree.origin)
+
+
+def _shown(value: Node | None) -> str:
+    """A setting's value inside a text."""
+    return ", ".join(text.text for text in texts(value)) if value is not None else ""
+
+
+def _inherit(tree: Entries) -> Entries:
+    """Gives every workload what the study says for all and the workload does not say itself."""
+    workloads = tree.entries.get("workloads")
+    if not isinstance(workloads, Entries):
+        return tree
+    common = {key: tree.entries[key] for key in keys(Sweep) if key in tree.entries}
+    inherited: dict[str, Node] = {
+        name: Entries(common | node.entries, node.origins, node.origin) if isinstance(node, Entries) else node
+        for name, node in workloads.entries.items()
+    }
+    filled = Entries(inherited, workloads.origins, workloads.origin)
+    return Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin)
+
+
+def _entry(source: StudySource, scale: str | None, settings: _Settings, study: Study) -> StudyEntry:
+    return StudyEntry(
+        name=study.name,
+        title=study.title,
+        question=study.question,
+        source=study.source,
+        scale=scale,
+        settings={name: plain(value) for name, value in settings.values.items()},
+        text=source.text,
+        method=method(study),
+        workloads=[WorkloadEntry(name=name, title=workload.title) for name, workload in study.workloads.items()],
+        figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],
+        summary=[SummaryRow(**row.model_dump()) for row in study.summary],
+        acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
+    )

@@ -1,0 +1,290 @@
+"""A study as text: reads YAML into a tree in which every value knows where it was written.
+
+All values stay text. What they mean is said once, by the model (`studies.model`), so that a value typed in the
+YAML and one typed after `--set` are read by the same parser, and none of YAML's own guesses (`no` as a boolean,
+`1:30` as ninety) can reach a measurement.
+
+Not here: which keys there are, what values mean, the built-in studies.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import yaml
+
+from ioassay.errors import UsageError
+
+LARGEST_STUDY_BYTES = 1 << 20
+"""A longer file is no study but a mistake, such as naming a data file."""
+
+DEEPEST = 16
+"""Levels of nesting; a study needs six."""
+
+SHOWN_PROBLEMS = 10
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a value was written: `FILE:LINE` or `--set NAME=VALUE`, and its key there."""
+
+    place: str
+    key: str = ""
+
+    def problem(self, wrong: str, meant: str) -> Problem:
+        """A problem with what was written here."""
+        return Problem(self, wrong, meant)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong with a study."""
+
+    origin: Origin
+    wrong: str
+    meant: str
+
+    def __str__(self) -> str:
+        where = f"{self.origin.place}: {self.origin.key}" if self.origin.key else self.origin.place
+        return f"{where}: {self.wrong}" + (f"; {self.meant}" if self.meant else "")
+
+
+class StudyError(UsageError):
+    """A study that cannot be meant. The message has a line for each problem: `FILE:LINE: KEY: wrong; meant`."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = list(dict.fromkeys(problems))
+        lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
+        if (more := len(self.problems) - len(lines)) > 0:
+            lines.append(f"… and {more} more.")
+        super().__init__("\n".join(lines))
+
+
+@dataclass(frozen=True)
+class Text:
+    """A scalar, as written."""
+
+    text: str
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Items:
+    """A list."""
+
+    items: list[Node]
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Entries:
+    """A mapping. `origins` tells where each key stands."""
+
+    entries: dict[str, Node]
+    origins: dict[str, Origin]
+    origin: Origin
+
+
+Node = Text | Items | Entries
+
+
+@dataclass(frozen=True)
+class StudySource:
+    """A study as read: its text and the tree of it, nothing interpreted yet."""
+
+    file: str
+    """What problems call it: a path as typed, or the name of a built-in study."""
+    text: str
+    tree: Entries
+
+
+def read_study(path: Path) -> StudySource:
+    """Reads a study from a file. Raises `StudyError`."""
+    origin = Origin(printable(str(path)))
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_STUDY_BYTES + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise StudyError([origin.problem(f"cannot be read: {reason}", "name a YAML file that you may read")]) from None
+    if len(data) > LARGEST_STUDY_BYTES:
+        wrong = f"is longer than {LARGEST_STUDY_BYTES} bytes"
+        raise StudyError([origin.problem(wrong, "name a study, not data")])
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        wrong = f"byte {error.start} is not UTF-8"
+        raise StudyError([origin.problem(wrong, "name a study, or save it as UTF-8")]) from None
+    return parse_study(text, origin.place)
+
+
+def parse_study(text: str, file: str) -> StudySource:
+    """Parses a study's text; `file` is what problems call it. Raises `StudyError`."""
+    top = Origin(file + ":1")
+    try:
+        document = _Loader(text).get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = f"{file}:{mark.line + 1}" if mark else top.place
+        wrong = " ".join(part for part in (error.context, error.problem) if part)
+        raise StudyError([Problem(Origin(place), f"not YAML: {wrong}", error.note or _SYNTAX)]) from None
+    except yaml.reader.ReaderError as error:
+        place = f"{file}:{text.count(chr(10), 0, error.position) + 1}"
+        wrong = f"not YAML: the character {error.character!r} is not allowed"
+        raise StudyError([Problem(Origin(place), wrong, "use printable characters only")]) from None
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        # PyYAML lets ValueError and OverflowError out for escapes such as "\UFFFFFFFF".
+        wrong = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise StudyError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
+    if document is None:
+        raise StudyError([top.problem("there is nothing in it", "begin with `name:`, or copy a built-in study")])
+    problems: list[Problem] = []
+    tree = _tree(document, file, "", problems)
+    if problems:
+        raise StudyError(problems)
+    if not isinstance(tree, Entries):
+        raise StudyError(
+            [tree.origin.problem("not a study", "a study is a list of keys such as `name:`, `workloads:`")]
+        )
+    return StudySource(file, text, tree)
+
+
+_SYNTAX = "check indentation, colons and quotes"
+
+
+class _Loader(yaml.SafeLoader):
+    """Composes nodes only, and refuses what would make a small file endless."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            note = "write the value out, or make it a setting and refer to it as ${NAME}"
+            raise _refusal("aliases are not used in studies", event, note)
+        if self._depth >= DEEPEST:
+            raise _refusal(f"nested deeper than {DEEPEST} levels", event, "write it flatter")
+        self._depth += 1
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
+
+
+def _refusal(wrong: str, event: yaml.Event, meant: str) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=wrong, problem_mark=cast("yaml.error.Mark", event.start_mark), note=meant)
+
+
+def _tree(node: yaml.Node, file: str, key: str, problems: list[Problem]) -> Node:
+    origin = Origin(f"{file}:{node.start_mark.line + 1}", key)
+    if isinstance(node, yaml.SequenceNode):
+        items = [_tree(item, file, f"{key}[{index}]", problems) for index, item in enumerate(node.value)]
+        return Items(items, origin)
+    if isinstance(node, yaml.MappingNode):
+        return _entries(node, file, origin, problems)
+    text = str(node.value).strip()
+    if not text.replace("\n", "").isprintable():
+        problems.append(origin.problem("has characters that cannot be printed", "use printable characters only"))
+    return Text(text, origin)
+
+
+def _entries(node: yaml.MappingNode, file: str, origin: Origin, problems: list[Problem]) -> Entries:
+    entries: dict[str, Node] = {}
+    origins: dict[str, Origin] = {}
+    for key_node, value_node in node.value:
+        place = f"{file}:{key_node.start_mark.line + 1}"
+        if not isinstance(key_node, yaml.ScalarNode) or not key_node.value.isprintable():
+            wrong = "a key that is not a word"
+            problems.append(
+                Origin(place, origin.key).problem(wrong, "write `key: value`; quote text that holds { or [")
+            )
+            continue
+        name = key_node.value
+        key = f"{origin.key}.{name}" if origin.key else name
+        if name in entries:
+            first = origins[name].place.removeprefix(file + ":")
+            problems.append(Origin(place, key).problem("given twice", f"keep one; the first is in line {first}"))
+            continue
+        origins[name] = Origin(place, key)
+        entries[name] = _tree(value_node, file, key, problems)
+    return Entries(entries, origins, origin)
+
+
+def printable(text: str) -> str:
+    """`text` such that any terminal and any file can hold it."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def quoted(text: str) -> str:
+    """`text` for a message: in quotes, on one line, shortened."""
+    line = " ".join(text.split())
+    return f'"{line[:40]}…"' if len(line) > 40 else f'"{line}"'
+
+
+def plain(node: Node) -> object:
+    """The tree as plain dicts, lists and texts, as the model takes it."""
+    match node:
+        case Text():
+            return node.text
+        case Items():
+            return [plain(item) for item in node.items]
+        case Entries():
+            return {name: plain(entry) for name, entry in node.entries.items()}
+
+
+def locate(node: Node, path: Iterable[str | int]) -> Origin:
+    """Where the value at `path` was written; where it is missing, the nearest thing around it."""
+    origin = node.origin
+    for step in path:
+        match node:
+            case Entries() if step in node.entries:
+                key = node.origins.get(str(step))
+                node = node.entries[str(step)]
+                # A mapping starts below its key, and the key is what a reader looks for. But what came from a
+                # setting was written elsewhere.
+                origin = key if key and key.key == node.origin.key else node.origin
+            case Items() if isinstance(step, int) and step < len(node.items):
+                node = node.items[step]
+                origin = node.origin
+            case _:
+                break
+    return origin
+
+
+def map_texts(node: Node, change: Callable[[Text], Node]) -> Node:
+    """The tree with every scalar replaced by what `change` makes of it."""
+    match node:
+        case Text():
+            return change(node)
+        case Items():
+            return Items([map_texts(item, change) for item in node.items], node.origin)
+        case Entries():
+            entries = {name: map_texts(entry, change) for name, entry in node.entries.items()}
+            return Entries(entries, node.origins, node.origin)
+
+
+def texts(node: Node) -> Iterator[Text]:
+    """Every scalar of the tree."""
+    match node:
+        case Text():
+            yield node
+        case Items():
+            for item in node.items:
+                yield from texts(item)
+        case Entries():
+            for entry in node.entries.values():
+                yield from texts(entry)
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`did you mean X?` where one of `known` is near or begins like `word`, else the list of them."""
+    known = list(known)
+    close = difflib.get_close_matches(word, known, n=1) or [name for name in known if word and name.startswith(word)]
+    if close:
+        return f"did you mean `{close[0]}`?"
+    return "it can be " + ", ".join(f"`{name}`" for name in known) if known else "there are none"

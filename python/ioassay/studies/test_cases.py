@@ -1,0 +1,144 @@
+"""The sweep, and the plan of each case."""
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.results.document import CaseEntry
+from ioassay.studies import StudyError, builtin_studies, expand, find_study, parse_study, resolve
+from ioassay.studies.conftest import SMALL
+
+TARGET = Path("/mnt/target")
+PLAN_SCHEMA = Path(__file__).parents[3] / "schemas/plan.json"
+
+Cases = list[tuple[CaseEntry, dict[str, Any]]]
+
+
+def cases(text: str, *settings: str, scale: str | None = None) -> Cases:
+    return expand(resolve(parse_study(text, "my.yaml"), scale, settings), "run-1", TARGET, "mpirun")
+
+
+def test_a_whole_sweep_ends_before_it_is_repeated(small: str) -> None:
+    text = small.replace("steps:", "repetitions: 2\nsteps:", 1)
+    assert [case.id for case, _ in cases(text)] == [
+        "big.c001.r1",
+        "big.c002.r1",
+        "big.c004.r1",
+        "big.c001.r2",
+        "big.c002.r2",
+        "big.c004.r2",
+    ]
+
+
+def test_the_plan_says_everything_that_the_engine_needs(small: str) -> None:
+    case, plan = cases(small, scale="tiny")[1]
+    seed = plan.pop("seed")
+    assert 0 <= seed < 2**64
+    assert plan == {
+        "version": 1,
+        "run": "run-1",
+        "case": "big.c002.r1",
+        "target": {"directory": "/mnt/target"},
+        "storage": {"api": "posix"},
+        "ranks": {"clients": 2, "per_client": 1},
+        "data": {"layout": "N-N", "transfer_bytes": 1 << 20, "block_bytes": 2 << 20, "segments": 1},
+        "steps": [
+            {"step": "phase", "name": "write", "operation": "write", "order": "sequential", "fsync": "at-end"},
+            {"step": "pause", "duration_ns": 10**9},
+            {"step": "cold-cache", "attempts": ["fadvise"]},
+            {"step": "phase", "name": "read", "operation": "read", "order": "sequential", "fsync": "never"},
+        ],
+        "sample_interval_ns": 10**9,
+    }
+    assert (case.file_set_bytes, case.written_bytes, case.state) == (4 << 20, 4 << 20, "pending")
+    assert [(phase.name, phase.operation) for phase in case.phases] == [("write", "write"), ("read", "read")]
+
+
+def test_a_phase_may_have_its_own_name_order_and_fsync(small: str) -> None:
+    step = "- read: {name: again, order: random-with-replacement}"
+    text = small.replace("  - write\n", "  - write: {fsync: never}\n").replace("- read", step)
+    _, plan = cases(text)[0]
+    assert plan["steps"][0]["fsync"] == "never"
+    assert (plan["steps"][3]["name"], plan["steps"][3]["order"]) == ("again", "random-with-replacement")
+
+
+def test_cases_differ_in_their_seed_and_repeat_it() -> None:
+    seeds = [plan["seed"] for _, plan in cases(SMALL)]
+    assert len(set(seeds)) == len(seeds)
+    assert seeds == [plan["seed"] for _, plan in cases(SMALL)]
+    assert seeds != [plan["seed"] for _, plan in cases(SMALL.replace("steps:", "seed: 2\nsteps:", 1))]
+
+
+@pytest.mark.parametrize("name", builtin_studies())
+@pytest.mark.parametrize("scale", [None, "quick"])
+def test_plans_of_built_in_studies_fit_the_contract(name: str, scale: str | None) -> None:
+    if name == "quick":
+        scale = None
+    plans = [plan for _, plan in expand(resolve(find_study(name), scale, []), "run-1", TARGET, "local")]
+    assert json.loads(json.dumps(plans)) == plans
+    if not PLAN_SCHEMA.exists():
+        pytest.skip("schemas/plan.json is not generated")
+    validator = jsonschema.Draft202012Validator(json.loads(PLAN_SCHEMA.read_text()))
+    for plan in plans:
+        validator.validate(plan)
+
+
+@st.composite
+def valid_sweeps(draw: st.DrawFn) -> str:
+    """Studies that can be, of every shape."""
+    clients = sorted(draw(st.sets(st.integers(1, 64), min_size=1, max_size=5)))
+    per_client = draw(st.integers(1, 8))
+    segments = draw(st.integers(1, 5))
+    transfer = draw(st.sampled_from([1, 47008, 4096, 1 << 20]))
+    key = draw(st.sampled_from(["total", "per_client"]))
+    sharers = per_client * (math.lcm(*clients) if key == "total" else 1)
+    size = draw(st.integers(1, 4)) * transfer * segments * sharers
+    layout = draw(st.sampled_from(["N-N", "N-1"]))
+    order = draw(st.sampled_from(["sequential", "random"]))
+    return f"""\
+name: any
+title: Any
+question: Any?
+clients: {clients}
+ranks_per_client: {per_client}
+repetitions: {draw(st.integers(1, 3))}
+steps: [write, read]
+workloads:
+  a: {{title: A, layout: {layout}, order: {order}, transfer: {transfer}, segments: {segments}, {key}: {size}}}
+  b: {{title: B, layout: N-N, order: random, transfer: 4k, per_client: {per_client * 4}k}}
+"""
+
+
+@given(valid_sweeps())
+def test_blocks_add_up_to_the_file_set_in_every_case(study: str) -> None:
+    expanded = cases(study)
+    ids = [case.id for case, _ in expanded]
+    assert len(set(ids)) == len(ids)
+    for case, plan in expanded:
+        data, ranks = plan["data"], plan["ranks"]["clients"] * plan["ranks"]["per_client"]
+        assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", case.id)
+        assert data["block_bytes"] > 0
+        assert data["block_bytes"] % data["transfer_bytes"] == 0
+        assert data["block_bytes"] * data["segments"] * ranks == case.file_set_bytes
+        assert case.written_bytes == case.file_set_bytes
+        assert (case.block_bytes, case.segments) == (data["block_bytes"], data["segments"])
+
+
+@given(clients=st.sets(st.integers(1, 40), min_size=1, max_size=4), total=st.integers(1, 1 << 34))
+def test_a_total_that_is_refused_comes_with_totals_that_work(clients: set[int], total: int) -> None:
+    typed = f"clients={','.join(map(str, sorted(clients)))}"
+    refusals: list[str] = []
+    try:
+        cases(SMALL, typed, f"total={total}")
+    except StudyError as error:
+        refusals.append(error.message)
+    for refusal in refusals:
+        for instead in refusal.rsplit("write ", 1)[1].split(" or "):
+            assert cases(SMALL, typed, f"total={instead}")

@@ -1,0 +1,58 @@
+"""The equivalent IOR command lines, beside those of the paper's appendix."""
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.studies import expand, find_study, parse_study, resolve
+
+RUN = "ioassay-R"
+
+
+def commands(case: str, *settings: str, scale: str | None = None, launcher: str = "mpirun") -> list[str]:
+    resolved = resolve(find_study("isilon-2018"), scale, settings)
+    expanded = expand(resolved, "R", Path("/mnt/nfs"), launcher)
+    return [phase.ior for entry, _ in expanded if entry.id == case for phase in entry.phases]
+
+
+@pytest.mark.parametrize(("clients", "block"), [(1, "2048g"), (2, "1024g"), (4, "512g"), (64, "32g")])
+@pytest.mark.parametrize(("workload", "files"), [("sequential-n-n", "-F "), ("sequential-n-1", "")])
+def test_the_full_scale_is_the_papers_appendix(clients: int, block: str, workload: str, files: str) -> None:
+    case = f"{workload}.c{clients:03}.r1"
+    assert commands(case) == [
+        f"mpirun -np {clients} -npernode 1 -hostfile hosts ior -a POSIX -v -i 1 -d 3 -e {files}-k "
+        f"-o /mnt/nfs/{RUN}/{case}.data {direction} -s 1 -t 1m -b {block}"
+        for direction in ("-w", "-r")
+    ]
+
+
+def test_random_order_is_ior_z() -> None:
+    write, read = commands("random-small.c002.r1")
+    assert write.endswith("-w -z -s 1 -t 4k -b 8g")
+    assert read.endswith("-r -z -s 1 -t 4k -b 8g")
+
+
+def test_ranks_of_this_machine_need_no_host_file() -> None:
+    command = commands("sequential-n-n.c004.r1", launcher="local")[0]
+    assert command.startswith("mpirun -np 4 ior -a POSIX ")
+
+
+def test_a_pause_that_ior_cannot_do_is_told() -> None:
+    command = commands("sequential-n-n.c004.r1", scale="quick")[0]
+    assert " -d 1 " in command
+    assert command.endswith("  # the pause was 100 ms; -d takes whole seconds")
+
+
+def test_a_size_that_no_letter_fits_is_in_bytes() -> None:
+    command = commands("random-small.c001.r1", "small_file=12KiB")[0]
+    assert command.endswith("-t 4k -b 12k")
+
+
+def test_what_ior_does_otherwise_is_told_and_names_are_quoted(small: str) -> None:
+    text = small.replace("- read", "- read: {order: random-with-replacement}").replace(
+        "transfer: 1MiB", "transfer: 512"
+    )
+    expanded = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Path("/mnt/my data"), "mpirun")
+    write, read = (phase.ior for phase in expanded[0][0].phases)
+    assert "-o '/mnt/my data/ioassay-R/big.c001.r1.data' -w -s 1 -t 512 -b 8m" in write
+    assert read.endswith("# -z visits each offset once; here each was drawn afresh")

@@ -1,0 +1,79 @@
+"""The built-in studies."""
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.analysis.acceptance import MEASURES
+from ioassay.errors import UsageError
+from ioassay.studies import builtin_studies, find_study, resolve
+from ioassay.studies.model import LIMITS
+from ioassay.studies.overview import overview
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize("name", builtin_studies())
+def test_a_built_in_study_is_called_like_its_file_and_resolves_at_every_scale(name: str) -> None:
+    described = overview(find_study(name))
+    assert described.name == name
+    assert described.needs
+    assert described.text().startswith(name)
+
+
+def test_isilon_is_the_papers_sweep() -> None:
+    study = resolve(find_study("isilon-2018"), None, []).study
+    assert study.clients == [1, 2, 4, 8, 16, 32, 64]
+    assert (study.ranks_per_client, study.repetitions) == (1, 1)
+    sizes = {name: (work.layout, work.order, work.transfer) for name, work in study.workloads.items()}
+    assert sizes == {
+        "sequential-n-n": ("N-N", "sequential", 1 << 20),
+        "sequential-n-1": ("N-1", "sequential", 1 << 20),
+        "random-large": ("N-N", "random", 4096),
+        "random-small": ("N-N", "random", 4096),
+    }
+    assert [work.total for work in study.workloads.values()] == [2048 * GIB, 2048 * GIB, None, None]
+    assert [work.per_client for work in study.workloads.values()] == [None, None, 32 * GIB, 8 * GIB]
+    assert [step.operation or step.pause or step.cold_cache for step in study.steps] == [
+        "write",
+        3 * 10**9,
+        ["drop-caches", "fadvise", "read-other-rank"],
+        "read",
+    ]
+
+
+def test_isilon_full_is_isilon_as_written() -> None:
+    source = find_study("isilon-2018")
+    assert resolve(source, "full", []).study == resolve(source, None, []).study
+
+
+def test_isilon_fits_a_laptop_at_its_quick_scale_and_anything_between() -> None:
+    needs = {need.scale: need for need in overview(find_study("isilon-2018")).needs}
+    assert needs["quick"].at_once_bytes == GIB // 4
+    assert needs["quick"].written_bytes < 5 * GIB
+    assert resolve(find_study("isilon-2018"), None, ["total=64GiB"]).study.workloads["sequential-n-1"].total == 64 * GIB
+
+
+def test_quick_writes_less_than_a_gibibyte_in_all() -> None:
+    (need,) = overview(find_study("quick")).needs
+    assert need.written_bytes < GIB
+    assert resolve(find_study("quick"), None, []).entry.acceptance
+
+
+def test_an_unknown_study_names_the_nearest_and_all() -> None:
+    with pytest.raises(UsageError) as error:
+        find_study("isilon-2017")
+    assert "did you mean `isilon-2018`?" in error.value.message
+    assert "isilon-2018, quick" in error.value.remedy
+
+
+def test_a_path_is_a_study_of_ones_own(tmp_path: Path, small: str) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(small)
+    assert resolve(find_study(str(path)), None, []).entry.name == "small"
+
+
+def test_limits_are_typed_for_exactly_the_measures_there_are() -> None:
+    assert {name: limit.unit for name, limit in LIMITS.items()} == {
+        name: measure.unit for name, measure in MEASURES.items()
+    }

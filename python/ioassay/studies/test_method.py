@@ -1,0 +1,29 @@
+"""The method in sentences."""
+
+from ioassay.studies import find_study, parse_study, resolve
+
+
+def test_the_method_tells_what_the_engine_was_told() -> None:
+    method = " ".join(resolve(find_study("isilon-2018"), None, []).entry.method)
+    for said in (
+        "every rank has a file of its own; 2 TiB in all, divided evenly among the ranks, moved in transfers of 1 MiB",
+        "all ranks share one file",
+        "32 GiB per client, moved in transfers of 4 KiB in random order, each transfer exactly once",
+        "with 1, 2, 4, 8, 16, 32 and 64 clients and 1 rank on each, once",
+        "write, with an fsync of every file at the end that counts in the time; wait 3 s; empty the caches",
+    ):
+        assert said in method
+
+
+def test_what_is_the_same_for_all_workloads_is_said_once() -> None:
+    source = find_study("isilon-2018")
+    assert sum("takes these steps" in sentence for sentence in resolve(source, None, []).entry.method) == 1
+    text = source.text.replace("    layout: N-1", "    layout: N-1\n    repetitions: 2")
+    method = resolve(parse_study(text, "my.yaml"), None, []).entry.method
+    assert "Sequential, N clients to one shared file is done with" in " ".join(method)
+
+
+def test_a_phase_of_its_own_is_said(small: str) -> None:
+    text = small.replace("- read", "- read: {name: again, order: random-with-replacement}")
+    method = " ".join(resolve(parse_study(text, "my.yaml"), None, []).entry.method)
+    assert "read (`again`) at random offsets, each drawn afresh" in method

@@ -1,0 +1,18 @@
+"""The generated reference page."""
+
+from ioassay.studies.model import Study
+from ioassay.studies.reference import main, page
+from ioassay.studies.validate import keys
+
+
+def test_the_page_in_the_checkout_is_the_generated_one() -> None:
+    assert main(["--check"]) == 0
+
+
+def test_every_option_has_a_row_with_its_meaning() -> None:
+    text = page()
+    for key, field in keys(Study).items():
+        assert f"| `{key}` |" in text
+        assert field.description
+        assert field.description in text
+    assert "|  |" not in text

@@ -1,0 +1,146 @@
+"""Settings, scales and `--set`; refusals of what cannot be meant."""
+
+import pytest
+
+from ioassay.studies import StudyError, parse_study, resolve
+
+
+def refusal(text: str, *settings: str, scale: str | None = None) -> list[str]:
+    with pytest.raises(StudyError) as error:
+        resolve(parse_study(text, "my.yaml"), scale, settings)
+    return error.value.message.splitlines()
+
+
+def total(text: str, *settings: str, scale: str | None = None) -> int | None:
+    return resolve(parse_study(text, "my.yaml"), scale, settings).study.workloads["big"].total
+
+
+def test_a_setting_has_its_default_then_its_scale_then_what_was_typed(small: str) -> None:
+    assert total(small) == 8 << 20
+    assert total(small, scale="tiny") == 4 << 20
+    assert total(small, "total=16m", scale="tiny") == 16 << 20
+    assert total(small, "total=16m", "total=32m") == 32 << 20
+
+
+def test_a_list_is_typed_with_commas(small: str) -> None:
+    for typed in ("clients=1,8", "clients=[1, 8]", "clients=1, 8"):
+        assert resolve(parse_study(small, "my.yaml"), None, [typed]).study.clients == [1, 8]
+    assert resolve(parse_study(small, "my.yaml"), None, ["clients=8"]).study.clients == [8]
+
+
+def test_a_setting_may_stand_inside_a_text(small: str) -> None:
+    text = small.replace("title: Big", "title: Big ${total} on ${clients}")
+    resolved = resolve(parse_study(text, "my.yaml"), None, ["total=16m"])
+    assert resolved.study.workloads["big"].title == "Big 16m on 1, 2, 4"
+
+
+def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
+    text = small.replace("    title: Big", "    title: Big\n    clients: [1]\n    steps: [write]\n    repetitions: 3")
+    workload = resolve(parse_study(text, "my.yaml"), None, []).study.workloads["big"]
+    assert (workload.clients, len(workload.steps), workload.repetitions) == ([1], 1, 3)
+    assert workload.ranks_per_client == 1
+
+
+def test_the_entry_keeps_what_was_asked(small: str) -> None:
+    entry = resolve(parse_study(small, "my.yaml"), "tiny", ["clients=1,2"]).entry
+    assert (entry.name, entry.scale, entry.text) == ("small", "tiny", small)
+    assert entry.settings == {"clients": ["1", "2"], "total": "4MiB"}
+    assert [workload.name for workload in entry.workloads] == ["big"]
+    (criterion,) = entry.acceptance
+    assert (criterion.of, criterion.operation, criterion.at_most, criterion.unit) == ("all", "all", 2.0, "s")
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("total=abc", '--set total=abc: "abc" is not a size; write 4k, 1MiB or 2048'),
+        ("total=1.5g", '--set total=1.5g: "1.5g" is a fraction; write 1536m'),
+        ("total=", '--set total=: "" is not a size'),
+        ("total=0", '--set total=0: "0" is out of range'),
+        ("totl=1g", "--set totl=1g: there is no setting `totl`; did you mean `total`?"),
+        ("total", "--set total: not NAME=VALUE"),
+        ("total=\udcff", "--set total=\\udcff: has characters that cannot be printed"),
+        ("clients=2,1", "--set clients=2,1: is not in ascending order; write [1, 2]"),
+        ("clients=1,2,2", "--set clients=1,2,2: names a count twice; write [1, 2]"),
+        ("clients=0,1", "--set clients=0,1: has a count out of range"),
+        ("clients=one", '--set clients=one: "one" is not a whole number'),
+        ("clients=", '--set clients=: "" is not a whole number'),
+        ("clients=2000000", "--set clients=2000000: has a count out of range"),
+        (
+            "total=10m",
+            "--set total=10m: 10 MiB of `big` cannot be divided among 4 ranks in whole transfers of 1 MiB; "
+            "write 8MiB or 12MiB",
+        ),
+        ("total=100k", "--set total=100k: 100 KiB of `big` is not a multiple of its transfer of 1 MiB; write 4MiB"),
+        ("clients=1,3", "my.yaml:6: settings.total: 8 MiB of `big` cannot be divided among 3 ranks"),
+        ("total=8388608t", "--set total=8388608t: `big` writes 9223372036854775808 bytes with 4 clients"),
+        ("total=16777216t", '--set total=16777216t: "16777216t" does not fit 64 bits'),
+    ],
+)
+def test_a_wrong_setting_is_blamed_on_what_was_typed(small: str, typed: str, message: str) -> None:
+    assert refusal(small, typed)[0].startswith(message)
+
+
+def test_an_unknown_scale_names_those_there_are(small: str) -> None:
+    assert refusal(small, scale="tinny") == ["--scale tinny: the study has no such scale; did you mean `tiny`?"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("    transfer:", "    transfr:", "my.yaml:21: workloads.big.transfr: unknown key; did you mean `transfer`?"),
+        ("settings:", "setings:", "my.yaml:4: setings: unknown key; did you mean `settings`?"),
+        ("    order: sequential\n", "", "my.yaml:17: workloads.big.order: is missing; add it: "),
+        ("order: sequential", "order: seq", 'my.yaml:20: workloads.big.order: "seq" is unknown; did you mean'),
+        ("transfer: 1MiB", "transfer: 1mb", 'my.yaml:21: workloads.big.transfer: "1mb" has the unknown suffix "mb"'),
+        ("transfer: 1MiB", "transfer: 2GiB", 'my.yaml:21: workloads.big.transfer: "2GiB" is out of range; take 1 B to'),
+        ("transfer: 1MiB", "transfer: [1]", "my.yaml:21: workloads.big.transfer: is not a single value"),
+        ("transfer: 1MiB", "transfer:", 'my.yaml:21: workloads.big.transfer: "" is not a size'),
+        ("  - pause: 1s", "  - pause: 1", 'my.yaml:13: steps[1].pause: "1" has no unit; write 3s'),
+        ("  - pause: 1s", "  - pause", "my.yaml:13: steps[1]"),
+        ("  - pause: 1s", "  - paus: 1s", "my.yaml:13: steps[1].paus: unknown key; did you mean `pause`?"),
+        ("  - write", "  - wirte", "my.yaml:12: steps[0].wirte: unknown key; did you mean `write`?"),
+        ("  - write", "  - write: {fsync: late}", 'my.yaml:12: steps[0].write.fsync: "late" is unknown'),
+        ("  - write\n", "", "my.yaml:14: steps[2]: `big` reads what no step before has written in full"),
+        ("  - read", "  - write", "my.yaml:15: steps[3]: two phases of `big` are called `write`"),
+        ("[fadvise]", "[fadvise, fadvise]", "my.yaml:14: steps[2]: tries a way of emptying the caches twice"),
+        ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: is empty"),
+        ("    total: ${total}", "    total: ${totl}", "my.yaml:22: workloads.big.total: there is no setting `totl`"),
+        ("    total: ${total}", "    total: ${total", "my.yaml:22: workloads.big.total: `${` without a name"),
+        ("    total: ${total}", "    total: 8m", "my.yaml:6: settings.total: nothing uses this setting"),
+        ("    total: ${total}", "    total: ${total}\n    per_client: 8m", "my.yaml:17: workloads.big: has two sizes"),
+        ("    total: 4MiB", "    totl: 4MiB", "my.yaml:9: scales.tiny.totl: there is no setting `totl`; did you mean"),
+        ("    total: 4MiB", "    total: [4MiB]", "my.yaml:9: scales.tiny.total: has another form than the setting"),
+        ("total: 8MiB", "total: {a: 1}", "my.yaml:6: settings.total: is neither a value nor a list of values"),
+        ("total: 8MiB", "total: ${clients}", "my.yaml:6: settings.total: refers to another setting"),
+        ("  big:", "  all:", "my.yaml:17: workloads.all: no workload can be called `all`"),
+        ("  big:", "  so big:", 'my.yaml:17: workloads.so big: "so big" is not a name'),
+        (
+            "workloads: [big]",
+            "workloads: [bigg]",
+            "my.yaml:24: figures[0].workloads[0]: there is no workload `bigg`; did",
+        ),
+        ("workload: big", "workload: bug", "my.yaml:26: summary[0].workload: there is no workload `bug`"),
+        ("at_most: 2s,", "at_most: 2,", 'my.yaml:28: acceptance[0]: "2" has no unit'),
+        ("at_most: 2s,", "", "my.yaml:28: acceptance[0]: needs exactly one limit"),
+        ("slowest_operation", "slowest", 'my.yaml:28: acceptance[0]: "slowest" is not a measure; did you mean'),
+        ("steps:", "repetitions: 5000\nsteps:", 'my.yaml:11: repetitions: "5000" is out of range; take 1 to 1000'),
+    ],
+)
+def test_a_wrong_study_is_refused_with_line_key_and_what_was_meant(
+    small: str, old: str, new: str, message: str
+) -> None:
+    assert old in small
+    assert any(line.startswith(message) for line in refusal(small.replace(old, new, 1)))
+
+
+def test_one_mistake_is_told_once(small: str) -> None:
+    assert len(refusal(small.replace("transfer:", "transfr:"))) == 1
+    assert len(refusal(small.replace("steps:", "repetitions: x\nsteps:"))) == 1
+
+
+def test_many_mistakes_are_told_together_up_to_a_point(small: str) -> None:
+    wrong = "".join(f"wrong{number}: 1\n" for number in range(30))
+    lines = refusal(small + wrong)
+    assert len(lines) == 11
+    assert lines[-1] == "… and 20 more."

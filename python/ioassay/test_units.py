@@ -1,0 +1,102 @@
+"""The answers that `ioassay.units` and `crates/units` must share, and what holds for every number."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay import units
+
+VECTORS = json.loads((Path(__file__).parents[2] / "crates/units/vectors.json").read_text())
+PARSERS: dict[str, Callable[[str], int]] = {"bytes": units.parse_bytes, "durations": units.parse_duration_ns}
+PRINTERS: dict[str, Callable[[int], str]] = {"bytes": units.format_bytes, "durations": units.format_duration}
+ANY_PARSER = [
+    units.parse_bytes,
+    units.parse_duration_ns,
+    units.parse_rate,
+    units.parse_operations_rate,
+    units.parse_share,
+    units.parse_count,
+]
+
+sizes = st.integers(min_value=0, max_value=units.LARGEST)
+
+
+def vectors(action: str, *kinds: str) -> list[Any]:
+    return [pytest.param(kind, *vector, id=str(vector[0])) for kind in kinds for vector in VECTORS[kind][action]]
+
+
+@pytest.mark.parametrize(("kind", "text", "value"), vectors("parse", "bytes", "durations"))
+def test_texts_parse_as_agreed(kind: str, text: str, value: int) -> None:
+    assert PARSERS[kind](text) == value
+
+
+@pytest.mark.parametrize(("kind", "text", "advice"), vectors("refuse", "bytes", "durations"))
+def test_texts_are_refused_with_the_agreed_advice(kind: str, text: str, advice: str) -> None:
+    with pytest.raises(units.UnitError) as refusal:
+        PARSERS[kind](text)
+    assert advice in refusal.value.message
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), vectors("print", "bytes", "durations"))
+def test_numbers_print_as_agreed(kind: str, value: int, text: str) -> None:
+    assert PRINTERS[kind](value) == text
+
+
+@pytest.mark.parametrize(("kind", "per_second", "unit", "text"), vectors("print", "rates"))
+def test_rates_print_as_agreed(kind: str, per_second: float, unit: units.RateUnit, text: str) -> None:
+    assert units.format_rate(per_second, unit) == text
+
+
+@given(sizes)
+def test_every_number_parses_back_from_its_print(value: int) -> None:
+    assert units.parse_bytes(units.format_bytes(value)) == value
+    assert units.parse_duration_ns(units.format_duration(value)) == value
+
+
+@pytest.mark.parametrize("parse", ANY_PARSER)
+@given(text=st.text() | st.from_regex(r"[0-9]{1,30}(\.[0-9]{1,30})? ?[A-Za-z%/]{0,4}") | st.just("9" * 5000))
+def test_any_text_is_parsed_or_refused_with_advice(parse: Callable[[str], float], text: str) -> None:
+    advice = ""
+    try:
+        parse(text)
+    except units.UnitError as refusal:
+        advice = refusal.message
+    assert not advice or "; write " in advice or "; use " in advice
+
+
+def test_limits_are_typed_with_their_unit() -> None:
+    assert units.parse_rate("20MB/s") == 20_000_000
+    assert units.parse_rate("1 GiB/s") == 2**30
+    assert units.parse_operations_rate("2kIOPS") == 2000
+    assert units.parse_share("25%") == 0.25
+    assert units.parse_share("2.5%") == 0.025
+    assert units.parse_count("64") == 64
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "advice"),
+    [
+        (units.parse_rate, "20MB", "write 20MB/s"),
+        (units.parse_rate, "20mb/s", "KB MB GB"),
+        (units.parse_rate, "1.5GB/s", "write 1500MB"),
+        (units.parse_operations_rate, "2000", "write 500IOPS"),
+        (units.parse_share, "0.25", "for example 25%"),
+        (units.parse_count, "4.0", "digits only"),
+        (units.parse_count, "9" * 5000, "does not fit 64 bits"),
+    ],
+)
+def test_limits_without_their_unit_are_refused(parse: Callable[[str], float], text: str, advice: str) -> None:
+    with pytest.raises(units.UnitError, match=advice):
+        parse(text)
+
+
+def test_a_size_for_reading_has_three_digits() -> None:
+    assert units.format_about_bytes(3_758_096_384) == "3.50 GiB"
+    assert units.format_about_bytes(47_008) == "45.9 KiB"
+    assert units.format_about_bytes(512) == "512 B"
+    assert units.format_about_bytes(0) == "0 B"

@@ -1,0 +1,205 @@
+"""Bytes, durations and rates: parse what was typed, print what is stored.
+
+A size that is read wrongly runs and is believed, so nothing here guesses: an unknown suffix, a fraction, an
+exponent or an overflow is an error that says what to write instead. `crates/units` does the same for the engine;
+its `vectors.json` holds both to the same answers.
+
+Not here: anything that knows of storage, options or studies.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ioassay.errors import UsageError
+
+LARGEST = 2**64 - 1
+"""The largest value of a quantity: what 64 bits hold."""
+
+SHOWN = 40
+"""The most characters of a refused text that an error repeats."""
+
+RateUnit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
+"""The units that rates are shown in."""
+
+RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
+
+_PER_SECOND: dict[RateUnit, float] = {
+    "GB/s": 1e9,
+    "MB/s": 1e6,
+    "GiB/s": 2.0**30,
+    "MiB/s": 2.0**20,
+    "kIOPS": 1e3,
+    "IOPS": 1.0,
+}
+
+
+class UnitError(UsageError, ValueError):
+    """A text that is no such quantity. The message says what to write instead."""
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """A kind of quantity and how it is typed: a whole number, at most one space, a suffix."""
+
+    noun: str
+    """What it is called in errors, with its article."""
+    examples: str
+    """Texts to imitate."""
+    families: Sequence[dict[str, int]]
+    """Its suffixes. Those of one family convert into one another, smallest first, base unit included."""
+    suffixes: str
+    """All suffixes, as an error lists them."""
+    largest: str
+    """The largest value in a form that can be typed."""
+
+    def parse(self, text: str) -> int:
+        """Parses `text` into base units. Raises `UnitError`."""
+        shown = text[:SHOWN]
+        match = re.fullmatch(r"([0-9]+)(?:\.([0-9]+))?(.*)", text, re.DOTALL)
+        if match is None:
+            raise UnitError(f'"{shown}" is not {self.noun}; write {self.examples}')
+        number, decimals, rest = match.groups()
+        suffix = rest[1:] if rest.startswith(" ") and len(rest) > 1 else rest
+        if decimals is not None:
+            raise UnitError(f'"{shown}" is a fraction; write {self._without_fraction(number, decimals, suffix)}')
+        if re.match(r"[eE][+-]?[0-9]", rest):
+            raise UnitError(f'"{shown}" has an exponent; write the number out, for example {self.examples}')
+        family = self._family(suffix)
+        if family is None:
+            if not suffix:
+                raise UnitError(f'"{shown}" has no unit; write {self.examples}')
+            raise UnitError(f'"{shown}" has the unknown suffix "{suffix[:SHOWN]}"; use {self.suffixes}')
+        # The length first: Python's own limit on digits must not be what refuses a text.
+        if len(number) > SHOWN or (value := int(number) * family[suffix]) > LARGEST:
+            raise UnitError(f'"{shown}" does not fit 64 bits; write at most {self.largest}')
+        return value
+
+    def _family(self, suffix: str) -> dict[str, int] | None:
+        return next((family for family in self.families if suffix in family), None)
+
+    def _without_fraction(self, number: str, decimals: str, suffix: str) -> str:
+        """`1.5g` is `1536m`: the same in the next smaller unit that makes it whole."""
+        family = self._family(suffix)
+        if family is not None and len(number) + len(decimals) < SHOWN:
+            divisor = 10 ** len(decimals)
+            amount = int(number + decimals) * family[suffix]
+            for unit, factor in reversed(family.items()):
+                if factor <= family[suffix] and amount % (divisor * factor) == 0:
+                    return f"{amount // (divisor * factor)}{unit}"
+        return "a whole number of a smaller unit"
+
+
+_BINARY = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "PiB": 2**50}
+_DECIMAL = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "PB": 10**15}
+_DURATIONS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "h": 3600 * 10**9}
+
+_SIZE = _Quantity(
+    noun="a size",
+    examples="4k, 1MiB or 2048",
+    families=[
+        {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40},  # IOR's letters, in both cases
+        {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40},
+        _BINARY,
+        _DECIMAL,
+    ],
+    suffixes="k m g t or KiB MiB GiB TiB PiB (binary), KB MB GB TB PB (decimal), B or nothing (bytes)",
+    largest="16383PiB",
+)
+
+_DURATION = _Quantity(
+    noun="a duration",
+    examples="3s, 100ms or 2min",
+    families=[_DURATIONS],  # no `m`: it would mean minutes here and mebibytes in a size
+    suffixes="ns us ms s min h",
+    largest="5124095h",
+)
+
+_OPERATIONS_RATE = _Quantity(
+    noun="a rate of operations",
+    examples="500IOPS or 2kIOPS",
+    families=[{"IOPS": 1, "kIOPS": 1000}],
+    suffixes="IOPS or kIOPS",
+    largest="18446744073709551kIOPS",
+)
+
+
+def parse_bytes(text: str) -> int:
+    """A size in bytes, typed as in IOR: `4k 1m 16g 2t` and `KiB MiB GiB TiB PiB` binary, `KB MB GB TB PB` decimal.
+
+    `B` or nothing means bytes; one space may stand before the suffix. Raises `UnitError`.
+    """
+    return _SIZE.parse(text)
+
+
+def parse_duration_ns(text: str) -> int:
+    """A duration in nanoseconds, typed with its unit: `3s`, `100ms`. Raises `UnitError`."""
+    return _DURATION.parse(text)
+
+
+def parse_rate(text: str) -> int:
+    """A rate in bytes per second, typed as a size and `/s`: `20MB/s`. Raises `UnitError`."""
+    size, slash, second = text.rpartition("/")
+    if not slash or second != "s":
+        raise UnitError(f'"{text[:SHOWN]}" is not a rate; write 20MB/s or 1GiB/s')
+    return parse_bytes(size)
+
+
+def parse_operations_rate(text: str) -> int:
+    """A rate in operations per second: `500IOPS`, `2kIOPS`. Raises `UnitError`."""
+    return _OPERATIONS_RATE.parse(text)
+
+
+def parse_share(text: str) -> float:
+    """A share of one, typed in percent: `25%` is 0.25. Raises `UnitError`."""
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?%", text):
+        raise UnitError(f'"{text[:SHOWN]}" is not a share; write it in percent, for example 25%')
+    return float(text[:-1]) / 100
+
+
+def parse_count(text: str) -> int:
+    """A whole number without a unit. Raises `UnitError`."""
+    if not re.fullmatch(r"[0-9]+", text):
+        raise UnitError(f'"{text[:SHOWN]}" is not a whole number; write digits only, for example 4')
+    if len(text) > SHOWN or int(text) > LARGEST:
+        raise UnitError(f'"{text[:SHOWN]}" does not fit 64 bits; write at most {LARGEST}')
+    return int(text)
+
+
+def format_bytes(size_bytes: int) -> str:
+    """A size, exactly, in the largest binary unit that divides it: `1 MiB`, `47008 B`."""
+    return _exact(size_bytes, _BINARY, zero="B")
+
+
+def format_duration(duration_ns: int) -> str:
+    """A duration, exactly, in the largest unit that divides it: `3 s`, `1500 ms`."""
+    return _exact(duration_ns, _DURATIONS, zero="s")
+
+
+def format_about_bytes(size_bytes: float) -> str:
+    """A size to three significant digits in the binary unit that suits it: `3.50 GiB`. For reading, not for parsing."""
+    unit = next((unit for unit, factor in reversed(_BINARY.items()) if size_bytes >= factor), "B")
+    return f"{_three_digits(size_bytes / _BINARY[unit])} {unit}" if unit != "B" else f"{size_bytes:.0f} B"
+
+
+def format_rate(per_second: float, unit: RateUnit) -> str:
+    """A rate in bytes (`GB/s MB/s GiB/s MiB/s`) or operations (`kIOPS IOPS`) per second, in `unit`: `12.3 GB/s`."""
+    return f"{_three_digits(per_second / _PER_SECOND[unit])} {unit}"
+
+
+def _exact(value: int, units: dict[str, int], zero: str) -> str:
+    if value == 0:
+        return f"0 {zero}"
+    unit = next(unit for unit, factor in reversed(units.items()) if value % factor == 0)
+    return f"{value // units[unit]} {unit}"
+
+
+def _three_digits(value: float) -> str:
+    if value == 0 or not math.isfinite(value):
+        return f"{value:.0f}"
+    magnitude = int(f"{value:.2e}".split("e")[1])  # rounded first: 9.999 is 10.0, not 10.00
+    return f"{value:.{max(0, 2 - magnitude)}f}"
