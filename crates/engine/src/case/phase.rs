@@ -1,91 +1,28 @@
-//! One case as one rank lives it: step after step, in step with the others.
-//!
-//! Every rank runs [`run`] with the same plan. What differs is the rank's number, and that rank 0 writes the events.
-//! Not here: where ranks come from, how files are opened, what a number is worth.
+//! The timed phase as one rank lives it: open, transfers, fsync, close, then the record of all ranks.
 
 use std::io;
 use std::path::Path;
-use std::time::Duration;
 
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::{CacheAttempt, ColdCache, Event, Failure, RankRecord};
-use ioassay_contract::plan::{CacheMethod, Fsync, Layout, Operation, Phase, Plan, Step};
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use ioassay_contract::events::{Event, Failure, RankRecord};
+use ioassay_contract::plan::{Fsync, Operation, Phase};
 
-use crate::cache::{self, residency};
+use super::{Case, Rank};
 use crate::failure;
-use crate::measure::clock::{self, Clock};
+use crate::measure::clock;
 use crate::measure::doubts::{self, Facts};
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::measure::recorder::Recorder;
-use crate::output::EventLog;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
-use crate::storage::{Access, OpenFile, StorageApi};
+use crate::storage::{Access, OpenFile};
 use crate::workload::data::{Sequence, owner};
 use crate::workload::layout::file_name;
 use crate::workload::payload::Buffer;
 use crate::workload::random::SplitMix64;
-use crate::workspace::Workspace;
-
-/// How long a pause or a wait may overlook a stop.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
-
-/// What every rank knows before the first step.
-pub struct Case<'a> {
-    /// The validated plan.
-    pub plan: &'a Plan,
-    /// The storage API that the plan names.
-    pub storage: &'a dyn StorageApi,
-    /// Where the files go.
-    pub workspace: &'a Workspace,
-    /// The node's clock.
-    pub clock: &'a Clock,
-    /// Every node.
-    pub nodes: &'a [Environment],
-}
-
-/// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
-pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
-    let mut rank = Rank { case, ranks, events, reads_shifted_by: 0 };
-    for (index, step) in case.plan.steps.iter().enumerate() {
-        let index = index as u32;
-        ranks.begin_step(index)?;
-        match step {
-            Step::Phase(phase) => rank.phase(index, phase)?,
-            Step::ColdCache { attempts } => rank.cold_cache(index, attempts)?,
-            Step::Pause { duration_ns } => rank.pause(Duration::from_nanos(*duration_ns))?,
-        }
-    }
-    Ok(())
-}
-
-/// One rank on its way through the steps.
-struct Rank<'a, R> {
-    case: &'a Case<'a>,
-    ranks: &'a R,
-    events: &'a mut EventLog,
-    /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
-    reads_shifted_by: u32,
-}
 
 impl<R: Ranks> Rank<'_, R> {
-    fn pause(&self, duration: Duration) -> Result<(), Stopped> {
-        let end_ns = self.case.clock.now_ns().saturating_add(duration.as_nanos() as u64);
-        loop {
-            let left = Duration::from_nanos(end_ns.saturating_sub(self.case.clock.now_ns()));
-            if self.ranks.must_stop() {
-                return Err(Stopped);
-            }
-            if left.is_zero() {
-                return Ok(());
-            }
-            std::thread::sleep(left.min(LOOK_AGAIN));
-        }
-    }
-
-    fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
+    /// Runs `phase`, which is step `step` of the plan.
+    pub(super) fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
         let Case { plan, clock, .. } = *self.case;
         let resident_bytes_before = match phase.operation {
             Operation::Read => self.resident()?.bytes,
@@ -256,123 +193,6 @@ impl<R: Ranks> Rank<'_, R> {
         }
         moved
     }
-
-    /// Tries the ways of `attempts` until next to nothing of the file set is resident, and says what it did.
-    fn cold_cache(&mut self, step: u32, attempts: &[CacheMethod]) -> Result<(), Stopped> {
-        let mut tried = Vec::new();
-        let mut resident = self.resident()?;
-        for &method in attempts {
-            let enough = resident.bytes.is_some_and(|bytes| bytes * 100 <= self.case.plan.file_set_bytes());
-            if enough && !tried.is_empty() {
-                break;
-            }
-            let attempt = match method {
-                CacheMethod::DropCaches => self.drop_caches()?,
-                CacheMethod::Fadvise => self.fadvise()?,
-                CacheMethod::ReadOtherRank => self.read_other_rank(),
-            };
-            tried.push(attempt);
-            resident = self.resident()?;
-        }
-        if self.ranks.rank() == 0 {
-            self.write(&Event::ColdCache(ColdCache {
-                step,
-                attempts: tried,
-                measured_with: resident.measured_with,
-                resident_bytes: resident.bytes,
-                file_set_bytes: self.case.plan.file_set_bytes(),
-                reads_shifted_by_ranks: self.reads_shifted_by,
-            }));
-        }
-        Ok(())
-    }
-
-    /// One rank does it for the whole node.
-    fn drop_caches(&self) -> Result<CacheAttempt, Stopped> {
-        let mut outcome = Outcome::default();
-        if self.ranks.rank() == 0 {
-            outcome = Outcome::of(cache::drop_caches(self.case.workspace.path()));
-        }
-        let outcome: Outcome = self.broadcast(&outcome)?;
-        Ok(CacheAttempt { method: CacheMethod::DropCaches, done: outcome.refused.is_none(), detail: outcome.detail() })
-    }
-
-    /// Each rank does it for the file that it looks after.
-    fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
-        let outcome = match self.own_file() {
-            Some(path) => Outcome::of(cache::forget(&path)),
-            None => Outcome::default(),
-        };
-        let refused = self.gather(&outcome)?.and_then(|all| all.into_iter().find_map(|outcome| outcome.refused));
-        let outcome: Outcome = self.broadcast(&Outcome { refused })?;
-        Ok(CacheAttempt { method: CacheMethod::Fadvise, done: outcome.refused.is_none(), detail: outcome.detail() })
-    }
-
-    fn read_other_rank(&mut self) -> CacheAttempt {
-        let method = CacheMethod::ReadOtherRank;
-        if self.ranks.size() == 1 {
-            return CacheAttempt { method, done: false, detail: "there is only one rank".to_owned() };
-        }
-        self.reads_shifted_by = 1;
-        let detail = match self.case.nodes.len() {
-            1 => "all ranks share this node's cache, so what is resident stays warm",
-            _ => "each rank reads what the next rank wrote",
-        };
-        CacheAttempt { method, done: true, detail: detail.to_owned() }
-    }
-
-    /// How much of the file set is in the page cache: every rank looks at its file, all learn the sum.
-    fn resident(&self) -> Result<Resident, Stopped> {
-        let own = self.own_file().map(|path| residency::resident_bytes(&path));
-        let own = match own {
-            None => Resident { bytes: Some(0), measured_with: "none".to_owned() },
-            Some(Ok((bytes, with))) => Resident { bytes: Some(bytes), measured_with: with.name().to_owned() },
-            Some(Err(_)) => Resident { bytes: None, measured_with: "none".to_owned() },
-        };
-        let sum = self.gather(&own)?.map(|all| Resident {
-            bytes: all.iter().map(|resident| resident.bytes).sum::<Option<u64>>().filter(|_| self.keeps_files()),
-            measured_with: all.into_iter().map(|resident| resident.measured_with).next().unwrap_or_default(),
-        });
-        self.broadcast(&sum.unwrap_or(own))
-    }
-
-    /// The file that this rank looks after between phases: each its own, and rank 0 a shared one.
-    fn own_file(&self) -> Option<std::path::PathBuf> {
-        let rank = self.ranks.rank();
-        let mine = self.case.plan.data.layout == Layout::FilePerRank || rank == 0;
-        (mine && self.keeps_files()).then(|| self.case.workspace.file(&file_name(self.case.plan, rank)))
-    }
-
-    fn keeps_files(&self) -> bool {
-        self.case.storage.capabilities().files
-    }
-
-    fn go_on(&self) -> Result<(), Stopped> {
-        if self.ranks.must_stop() { Err(Stopped) } else { Ok(()) }
-    }
-
-    /// Writes an event as rank 0. A run directory that cannot be written ends the case: its numbers would be lost.
-    fn write(&mut self, event: &Event) {
-        if let Err(error) = self.events.write(event) {
-            let message = format!("the events file cannot be written: {error}");
-            self.ranks.fail(&failure::plain("write events", message, "free space where the run directory lies"));
-        }
-    }
-
-    fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Option<Vec<T>>, Stopped> {
-        let letter = serde_json::to_vec(own).expect("our own types are JSON");
-        let all = self.ranks.gather(&letter)?;
-        Ok(all.map(|letters| letters.iter().map(|letter| from_rank(letter)).collect()))
-    }
-
-    fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
-        let letter = serde_json::to_vec(own).expect("our own types are JSON");
-        Ok(from_rank(&self.ranks.broadcast(&letter)?))
-    }
-}
-
-fn from_rank<T: DeserializeOwned>(letter: &[u8]) -> T {
-    serde_json::from_slice(letter).expect("every rank runs this very program")
 }
 
 #[derive(Default)]
@@ -386,28 +206,6 @@ struct Times {
 struct Moved {
     outcome: io::Result<()>,
     short_transfers: u64,
-}
-
-/// Whether something that the system may refuse was done.
-#[derive(Default, Serialize, Deserialize)]
-struct Outcome {
-    refused: Option<String>,
-}
-
-impl Outcome {
-    fn of(result: io::Result<()>) -> Self {
-        Self { refused: result.err().map(|error| error.to_string()) }
-    }
-
-    fn detail(self) -> String {
-        self.refused.unwrap_or_default()
-    }
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Resident {
-    bytes: Option<u64>,
-    measured_with: String,
 }
 
 fn operation_name(operation: Operation) -> &'static str {

@@ -1,0 +1,130 @@
+//! The cold-cache step as one rank lives it, and how much of the file set is resident.
+
+use std::io;
+use std::path::PathBuf;
+
+use ioassay_contract::events::{CacheAttempt, ColdCache, Event};
+use ioassay_contract::plan::{CacheMethod, Layout};
+use serde::{Deserialize, Serialize};
+
+use super::Rank;
+use crate::cache::{self, residency};
+use crate::plan::Sizes;
+use crate::ranks::{Ranks, Stopped};
+use crate::workload::layout::file_name;
+
+impl<R: Ranks> Rank<'_, R> {
+    /// Tries the ways of `attempts` until next to nothing of the file set is resident, and says what it did.
+    pub(super) fn cold_cache(&mut self, step: u32, attempts: &[CacheMethod]) -> Result<(), Stopped> {
+        let mut tried = Vec::new();
+        let mut resident = self.resident()?;
+        for &method in attempts {
+            let enough = resident.bytes.is_some_and(|bytes| bytes * 100 <= self.case.plan.file_set_bytes());
+            if enough && !tried.is_empty() {
+                break;
+            }
+            let attempt = match method {
+                CacheMethod::DropCaches => self.drop_caches()?,
+                CacheMethod::Fadvise => self.fadvise()?,
+                CacheMethod::ReadOtherRank => self.read_other_rank(),
+            };
+            tried.push(attempt);
+            resident = self.resident()?;
+        }
+        if self.ranks.rank() == 0 {
+            self.write(&Event::ColdCache(ColdCache {
+                step,
+                attempts: tried,
+                measured_with: resident.measured_with,
+                resident_bytes: resident.bytes,
+                file_set_bytes: self.case.plan.file_set_bytes(),
+                reads_shifted_by_ranks: self.reads_shifted_by,
+            }));
+        }
+        Ok(())
+    }
+
+    /// One rank does it for the whole node.
+    fn drop_caches(&self) -> Result<CacheAttempt, Stopped> {
+        let mut outcome = Outcome::default();
+        if self.ranks.rank() == 0 {
+            outcome = Outcome::of(cache::drop_caches(self.case.workspace.path()));
+        }
+        let outcome: Outcome = self.broadcast(&outcome)?;
+        Ok(CacheAttempt { method: CacheMethod::DropCaches, done: outcome.refused.is_none(), detail: outcome.detail() })
+    }
+
+    /// Each rank does it for the file that it looks after.
+    fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
+        let outcome = match self.own_file() {
+            Some(path) => Outcome::of(cache::forget(&path)),
+            None => Outcome::default(),
+        };
+        let refused = self.gather(&outcome)?.and_then(|all| all.into_iter().find_map(|outcome| outcome.refused));
+        let outcome: Outcome = self.broadcast(&Outcome { refused })?;
+        Ok(CacheAttempt { method: CacheMethod::Fadvise, done: outcome.refused.is_none(), detail: outcome.detail() })
+    }
+
+    fn read_other_rank(&mut self) -> CacheAttempt {
+        let method = CacheMethod::ReadOtherRank;
+        if self.ranks.size() == 1 {
+            return CacheAttempt { method, done: false, detail: "there is only one rank".to_owned() };
+        }
+        self.reads_shifted_by = 1;
+        let detail = match self.case.nodes.len() {
+            1 => "all ranks share this node's cache, so what is resident stays warm",
+            _ => "each rank reads what the next rank wrote",
+        };
+        CacheAttempt { method, done: true, detail: detail.to_owned() }
+    }
+
+    /// How much of the file set is in the page cache: every rank looks at its file, all learn the sum.
+    pub(super) fn resident(&self) -> Result<Resident, Stopped> {
+        let own = self.own_file().map(|path| residency::resident_bytes(&path));
+        let own = match own {
+            None => Resident { bytes: Some(0), measured_with: "none".to_owned() },
+            Some(Ok((bytes, with))) => Resident { bytes: Some(bytes), measured_with: with.name().to_owned() },
+            Some(Err(_)) => Resident { bytes: None, measured_with: "none".to_owned() },
+        };
+        let sum = self.gather(&own)?.map(|all| Resident {
+            bytes: all.iter().map(|resident| resident.bytes).sum::<Option<u64>>().filter(|_| self.keeps_files()),
+            measured_with: all.into_iter().map(|resident| resident.measured_with).next().unwrap_or_default(),
+        });
+        self.broadcast(&sum.unwrap_or(own))
+    }
+
+    /// The file that this rank looks after between phases: each its own, and rank 0 a shared one.
+    fn own_file(&self) -> Option<PathBuf> {
+        let rank = self.ranks.rank();
+        let mine = self.case.plan.data.layout == Layout::FilePerRank || rank == 0;
+        (mine && self.keeps_files()).then(|| self.case.workspace.file(&file_name(self.case.plan, rank)))
+    }
+
+    fn keeps_files(&self) -> bool {
+        self.case.storage.capabilities().files
+    }
+}
+
+/// Whether something that the system may refuse was done.
+#[derive(Default, Serialize, Deserialize)]
+struct Outcome {
+    refused: Option<String>,
+}
+
+impl Outcome {
+    fn of(result: io::Result<()>) -> Self {
+        Self { refused: result.err().map(|error| error.to_string()) }
+    }
+
+    fn detail(self) -> String {
+        self.refused.unwrap_or_default()
+    }
+}
+
+/// What was found in the page cache, and with what.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct Resident {
+    /// Bytes in the page cache; `None` where nothing could measure it.
+    pub(super) bytes: Option<u64>,
+    measured_with: String,
+}

@@ -1,0 +1,106 @@
+//! One case as one rank lives it: step after step, in step with the others.
+//!
+//! Every rank runs [`run`] with the same plan. What differs is the rank's number, and that rank 0 writes the events.
+//! Not here: where ranks come from, how files are opened, what a number is worth.
+
+mod cold_cache;
+mod phase;
+
+use std::time::Duration;
+
+use ioassay_contract::environment::Environment;
+use ioassay_contract::events::Event;
+use ioassay_contract::plan::{Plan, Step};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::failure;
+use crate::measure::clock::Clock;
+use crate::output::EventLog;
+use crate::ranks::{Ranks, Stopped};
+use crate::storage::StorageApi;
+use crate::workspace::Workspace;
+
+/// How long a pause or a wait may overlook a stop.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// What every rank knows before the first step.
+pub struct Case<'a> {
+    /// The validated plan.
+    pub plan: &'a Plan,
+    /// The storage API that the plan names.
+    pub storage: &'a dyn StorageApi,
+    /// Where the files go.
+    pub workspace: &'a Workspace,
+    /// The node's clock.
+    pub clock: &'a Clock,
+    /// Every node.
+    pub nodes: &'a [Environment],
+}
+
+/// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
+pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
+    let mut rank = Rank { case, ranks, events, reads_shifted_by: 0 };
+    for (index, step) in case.plan.steps.iter().enumerate() {
+        let index = index as u32;
+        ranks.begin_step(index)?;
+        match step {
+            Step::Phase(phase) => rank.phase(index, phase)?,
+            Step::ColdCache { attempts } => rank.cold_cache(index, attempts)?,
+            Step::Pause { duration_ns } => rank.pause(Duration::from_nanos(*duration_ns))?,
+        }
+    }
+    Ok(())
+}
+
+/// One rank on its way through the steps.
+struct Rank<'a, R> {
+    case: &'a Case<'a>,
+    ranks: &'a R,
+    events: &'a mut EventLog,
+    /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
+    reads_shifted_by: u32,
+}
+
+impl<R: Ranks> Rank<'_, R> {
+    fn pause(&self, duration: Duration) -> Result<(), Stopped> {
+        let end_ns = self.case.clock.now_ns().saturating_add(duration.as_nanos() as u64);
+        loop {
+            let left = Duration::from_nanos(end_ns.saturating_sub(self.case.clock.now_ns()));
+            if self.ranks.must_stop() {
+                return Err(Stopped);
+            }
+            if left.is_zero() {
+                return Ok(());
+            }
+            std::thread::sleep(left.min(LOOK_AGAIN));
+        }
+    }
+
+    fn go_on(&self) -> Result<(), Stopped> {
+        if self.ranks.must_stop() { Err(Stopped) } else { Ok(()) }
+    }
+
+    /// Writes an event as rank 0. A run directory that cannot be written ends the case: its numbers would be lost.
+    fn write(&mut self, event: &Event) {
+        if let Err(error) = self.events.write(event) {
+            let message = format!("the events file cannot be written: {error}");
+            self.ranks.fail(&failure::plain("write events", message, "free space where the run directory lies"));
+        }
+    }
+
+    fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Option<Vec<T>>, Stopped> {
+        let letter = serde_json::to_vec(own).expect("our own types are JSON");
+        let all = self.ranks.gather(&letter)?;
+        Ok(all.map(|letters| letters.iter().map(|letter| from_rank(letter)).collect()))
+    }
+
+    fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
+        let letter = serde_json::to_vec(own).expect("our own types are JSON");
+        Ok(from_rank(&self.ranks.broadcast(&letter)?))
+    }
+}
+
+fn from_rank<T: DeserializeOwned>(letter: &[u8]) -> T {
+    serde_json::from_slice(letter).expect("every rank runs this very program")
+}
