@@ -1,0 +1,223 @@
+"""Judges a run by the acceptance criteria of its study.
+
+Adding a measure is one function and one line in `MEASURES`. A verdict names the measurements that it rests
+on. A criterion fails on any data that breaks its limit, but passes only when every phase that it is about
+was measured and is valid: what is missing might have broken it. Otherwise it is "not judged".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from ioassay.analysis import latency, rates
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.document import Criterion, RunDocument
+from ioassay.results.loaded import LoadedRun
+
+Judgement = Literal["passed", "failed", "not judged"]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a criterion. `value` is in the criterion's unit, `None` where nothing could be measured."""
+
+    criterion: Criterion
+    judgement: Judgement
+    value: float | None
+    rests_on: tuple[Place, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """What a criterion is about: the phases that the study planned, and what was measured of them."""
+
+    planned: tuple[Place, ...]
+    measurements: pl.DataFrame
+    ranks: pl.DataFrame
+    latencies: pl.DataFrame
+    lost: tuple[Place, ...]
+    """Phases in which a case failed without leaving a measurement, for example because the engine was killed."""
+
+    @property
+    def valid(self) -> pl.DataFrame:
+        return self.measurements.filter("valid")
+
+
+@dataclass(frozen=True)
+class _Finding:
+    """A measured value, and where the measurement that decides it was found."""
+
+    value: float
+    rests_on: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Something that can be limited: its unit, what it means, and how it is found (`None`: no data)."""
+
+    unit: str
+    meaning: str
+    find: Callable[[_Selection], _Finding | None]
+
+
+def judge(run: LoadedRun) -> list[Verdict]:
+    """A verdict per criterion of the study, in its order."""
+    return [_judge(criterion, _select(run, criterion)) for criterion in run.document.study.acceptance]
+
+
+def accepted(verdicts: Sequence[Verdict]) -> Judgement | None:
+    """The verdict on the whole run: failed if one failed, passed if all passed. `None` without criteria."""
+    judgements = {verdict.judgement for verdict in verdicts}
+    if not judgements:
+        return None
+    if "failed" in judgements:
+        return "failed"
+    return "not judged" if "not judged" in judgements else "passed"
+
+
+def _judge(criterion: Criterion, selection: _Selection) -> Verdict:
+    measure = MEASURES.get(criterion.measure)
+    if measure is None:
+        return Verdict(criterion, "not judged", None, (), f"this version knows no measure {criterion.measure}")
+    if criterion.unit != measure.unit:
+        return Verdict(criterion, "not judged", None, (), f"{criterion.measure} is in {measure.unit}")
+    finding = measure.find(selection)
+    if finding is None:
+        return Verdict(criterion, "not judged", None, (), "nothing valid was measured that it could rest on")
+    if _breaks(criterion, finding.value):
+        return Verdict(criterion, "failed", finding.value, finding.rests_on, "the limit is broken")
+    missing = _missing(selection)
+    if missing:
+        reason = f"{missing} of {len(selection.planned)} phases have no valid measurement"
+        return Verdict(criterion, "not judged", finding.value, finding.rests_on, reason)
+    return Verdict(criterion, "passed", finding.value, finding.rests_on, "the limit is kept")
+
+
+def _breaks(criterion: Criterion, value: float) -> bool:
+    too_high = criterion.at_most is not None and value > criterion.at_most
+    too_low = criterion.at_least is not None and value < criterion.at_least
+    return too_high or too_low
+
+
+def _missing(selection: _Selection) -> int:
+    measured = set(_places(selection.valid))
+    return sum(place not in measured for place in selection.planned)
+
+
+def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
+    planned = _planned(run.document, criterion)
+    wanted = pl.DataFrame(planned, schema={"case": pl.String, "phase": pl.String}, orient="row")
+
+    def of(table: pl.DataFrame) -> pl.DataFrame:
+        return table.join(wanted, on=["case", "phase"], how="semi", maintain_order="left")
+
+    lost = tuple(place for place in _lost(run) if place in planned)
+    return _Selection(planned, of(run.measurements), of(run.ranks), of(run.latencies), lost)
+
+
+def _lost(run: LoadedRun) -> list[Place]:
+    """A failed case whose measured phases are all complete failed in the first phase that it did not measure."""
+    complete = dict(zip(_places(run.measurements), run.measurements["complete"], strict=True))
+    lost = []
+    for case in run.document.cases:
+        phases = [(case.id, phase.name) for phase in case.phases]
+        unmeasured = [place for place in phases if place not in complete]
+        if case.state == "failed" and unmeasured and all(complete.get(place, True) for place in phases):
+            lost.append(unmeasured[0])
+    return lost
+
+
+def _planned(document: RunDocument, criterion: Criterion) -> tuple[Place, ...]:
+    return tuple(
+        (case.id, phase.name)
+        for case in document.cases
+        if criterion.of in ("all", case.workload)
+        for phase in case.phases
+        if criterion.operation in ("all", phase.operation)
+    )
+
+
+def _places(table: pl.DataFrame) -> list[Place]:
+    return list(table.select("case", "phase").iter_rows())
+
+
+def _at(selection: _Selection, point: dict[str, object]) -> tuple[Place, ...]:
+    """The valid measurements of one sweep point."""
+    same = pl.all_horizontal(pl.col(name) == point[name] for name in ("workload", "operation", "clients"))
+    return tuple(_places(selection.valid.filter(same)))
+
+
+def _failed_phases(selection: _Selection) -> _Finding | None:
+    if selection.measurements.is_empty() and not selection.lost:
+        return None
+    failed = (*_places(selection.measurements.filter(~pl.col("complete"))), *selection.lost)
+    return _Finding(len(failed), failed or tuple(_places(selection.measurements)))
+
+
+def _slowest_operation(selection: _Selection) -> _Finding | None:
+    # A stall is a fact also in a phase that failed later, so invalid measurements count here.
+    if selection.ranks.is_empty():
+        return None
+    slowest = selection.ranks.sort("slowest_ns", descending=True, maintain_order=True).row(0, named=True)
+    return _Finding(slowest["slowest_ns"] / 1e9, ((slowest["case"], slowest["phase"]),))
+
+
+def _p99_latency(selection: _Selection) -> _Finding | None:
+    points = latency.by_sweep_point(selection.measurements, selection.latencies)
+    if points.is_empty():
+        return None
+    worst = points.sort("p99_ns", descending=True, maintain_order=True).row(0, named=True)
+    return _Finding(worst["p99_ns"] / 1e9, _at(selection, worst))
+
+
+def _lowest_median(column: RateColumn) -> Callable[[_Selection], _Finding | None]:
+    def find(selection: _Selection) -> _Finding | None:
+        points = rates.medians(rates.points(selection.measurements), column)
+        if points.is_empty():
+            return None
+        lowest = points.sort("median", maintain_order=True).row(0, named=True)
+        return _Finding(lowest["median"], _at(selection, lowest))
+
+    return find
+
+
+def _spread_between_repetitions(selection: _Selection) -> _Finding | None:
+    spread = (pl.col("highest") - pl.col("lowest")) / pl.col("median")
+    points = (
+        rates.medians(rates.points(selection.measurements), "rate_bytes_per_s")
+        .filter((pl.col("repetitions") > 1) & (pl.col("median") > 0))
+        .with_columns(spread.alias("spread"))
+    )
+    if points.is_empty():
+        return None
+    widest = points.sort("spread", descending=True, maintain_order=True).row(0, named=True)
+    return _Finding(widest["spread"], _at(selection, widest))
+
+
+MEASURES = {
+    "failed_phases": Measure("1", "phases that did not do all they had to do", _failed_phases),
+    "slowest_operation": Measure("s", "the slowest single operation", _slowest_operation),
+    "p99_latency": Measure("s", "99th percentile of latency, the largest over the sweep points", _p99_latency),
+    "rate": Measure(
+        "bytes/s",
+        "median rate over the repetitions, the lowest over the sweep points",
+        _lowest_median("rate_bytes_per_s"),
+    ),
+    "operations_rate": Measure(
+        "operations/s",
+        "median rate over the repetitions, the lowest over the sweep points",
+        _lowest_median("rate_operations_per_s"),
+    ),
+    "spread_between_repetitions": Measure(
+        "1",
+        "(highest - lowest) / median of the repetitions' rates, the largest over the sweep points",
+        _spread_between_repetitions,
+    ),
+}
+"""Every measure by the name that a study's criterion uses."""

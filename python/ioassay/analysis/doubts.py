@@ -1,0 +1,69 @@
+"""The doubts of a run, grouped by kind, with a mark for each kind to set beside the numbers it concerns.
+
+Not: raising a doubt (the engine does), wording one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import polars as pl
+
+Place = tuple[str, str]
+"""A measurement, named by (case, phase)."""
+
+
+@dataclass(frozen=True)
+class DoubtGroup:
+    """All doubts of one kind. `places` holds (case, phase, message), in the order of the doubts."""
+
+    mark: str
+    kind: str
+    invalidates: bool
+    remedies: tuple[str, ...]
+    places: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """All doubts of a run: first the kinds that make a number invalid, then the most frequent."""
+
+    groups: tuple[DoubtGroup, ...]
+    measurements: int
+
+    def marks(self, places: Iterable[Place]) -> tuple[str, ...]:
+        """The marks of all doubts about any of these measurements, in the order of the groups."""
+        wanted = set(places)
+        return tuple(
+            group.mark for group in self.groups if any((case, phase) in wanted for case, phase, _ in group.places)
+        )
+
+
+def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
+    """Groups the rows of `doubts`; `measurements` only tells how many there are in all."""
+    kinds = (
+        doubts.group_by("kind")
+        .agg(pl.col("invalidates").any(), pl.len().alias("count"))
+        .sort(["invalidates", "count", "kind"], descending=[True, True, False])
+    )
+    groups = []
+    for at, (kind, invalidates, _) in enumerate(kinds.iter_rows()):
+        rows = doubts.filter(pl.col("kind") == kind)
+        groups.append(
+            DoubtGroup(
+                mark=_mark(at),
+                kind=kind,
+                invalidates=invalidates,
+                remedies=tuple(rows["remedy"].unique(maintain_order=True)),
+                places=tuple(rows.select("case", "phase", "message").iter_rows()),
+            )
+        )
+    return Doubts(groups=tuple(groups), measurements=measurements.height)
+
+
+def _mark(at: int) -> str:
+    """a, b, … z, aa, ab, …"""
+    mark = ascii_lowercase[at % 26]
+    return mark if at < 26 else _mark(at // 26 - 1) + mark

@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.analysis.latency import PERCENTILES, by_sweep_point, is_resolved, percentiles
+from ioassay.testing.builder import RunBuilder
+
+histograms = st.dictionaries(st.integers(1, 10**9), st.integers(1, 1000), min_size=1, max_size=40)
+
+
+def _frame(histogram: dict[int, int]) -> pl.DataFrame:
+    buckets = sorted(histogram)
+    counts = [histogram[bucket] for bucket in buckets]
+    return pl.DataFrame({"of": ["x"] * len(buckets), "lowest_ns": buckets, "highest_ns": buckets, "count": counts})
+
+
+def test_percentiles_are_the_nearest_rank() -> None:
+    row = percentiles(_frame(dict.fromkeys(range(1, 1001), 1)), ["of"]).row(0, named=True)
+    assert [row[name] for name in PERCENTILES] == [500, 900, 990, 999, 1000]
+
+
+def test_the_upper_end_of_the_bucket_is_given_so_that_nothing_is_flattered() -> None:
+    frame = pl.DataFrame({"of": ["x"], "lowest_ns": [100], "highest_ns": [101], "count": [5]})
+    assert percentiles(frame, ["of"])["p50_ns"].item() == 101
+
+
+@given(histograms)
+def test_percentiles_agree_with_sorting_every_operation(histogram: dict[int, int]) -> None:
+    row = percentiles(_frame(histogram), ["of"]).row(0, named=True)
+    every = sorted(value for value, count in histogram.items() for _ in range(count))
+    for name, permille in PERCENTILES.items():
+        assert row[name] == every[-(-len(every) * permille // 1000) - 1]
+
+
+@given(histograms, histograms)
+def test_merged_percentiles_lie_between_those_of_the_parts(one: dict[int, int], other: dict[int, int]) -> None:
+    parts = [percentiles(_frame(part), ["of"]).row(0, named=True) for part in (one, other)]
+    merged = percentiles(pl.concat([_frame(one), _frame(other)]), ["of"]).row(0, named=True)
+    for name in PERCENTILES:
+        assert min(part[name] for part in parts) <= merged[name] <= max(part[name] for part in parts)
+
+
+def test_a_percentile_needs_an_operation_beyond_it() -> None:
+    assert is_resolved(1000, "p99_9_ns")
+    assert not is_resolved(999, "p99_9_ns")
+    assert is_resolved(1, "max_ns")
+
+
+def test_repetitions_are_merged_and_invalid_ones_left_out() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(3)
+    run = builder.doubt("w-c1-r3", "write", "failed", invalidates=True).build()
+    valid = run.latencies.filter((pl.col("phase") == "write") & (pl.col("case") != "w-c1-r3"))
+    points = by_sweep_point(run.measurements, run.latencies).filter(operation="write")
+    assert points["operations"].to_list() == [valid["count"].sum()]

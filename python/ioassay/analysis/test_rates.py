@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from ioassay.analysis import rates
+from ioassay.testing.builder import RunBuilder
+
+
+def test_there_is_a_point_per_repetition_and_a_median_per_sweep_point() -> None:
+    run = RunBuilder().workload("w").clients(1, 2).repetitions(3).rates("w", "read", 2, 1e9, 3e9, 2e9).build()
+    points = rates.of(rates.points(run.measurements), "w", "read")
+    medians = rates.medians(points, "rate_bytes_per_s")
+    assert points.height == 6
+    assert medians["clients"].to_list() == [1, 2]
+    assert medians["repetitions"].to_list() == [3, 3]
+    assert [round(value / 1e9, 3) for value in medians.row(1)[4:]] == [1, 2, 3]
+
+
+def test_invalid_measurements_are_points_but_not_in_the_median() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(2).rates("w", "write", 1, 1e9, 5e9)
+    run = builder.doubt("w-c1-r2", "write", "failed", invalidates=True).build()
+    points = rates.of(rates.points(run.measurements), "w", "write")
+    assert points["valid"].to_list() == [True, False]
+    assert round(rates.medians(points, "rate_bytes_per_s")["median"].item() / 1e9, 3) == 1
+
+
+def test_a_run_without_measurements_has_no_points() -> None:
+    run = RunBuilder().workload("w").stop_after(0).build()
+    assert rates.medians(rates.points(run.measurements), "rate_bytes_per_s").is_empty()

@@ -1,0 +1,85 @@
+"""`ioassay report`: stored runs become documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.errors import CannotRun, UsageError
+
+if TYPE_CHECKING:
+    from ioassay.reports import Format
+
+
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="Where to write: a file, or a directory for several runs. "
+            "Default: RUN/report.html for html, standard output for the rest.",
+            show_default=False,
+        ),
+    ] = None,
+    form: Annotated[str, typer.Option("--format", metavar="html|md|csv|json", help="What to write.")] = "html",
+) -> None:
+    """Builds the report of stored runs, without touching the storage."""
+    # Imported here because they take a second, which `--help` must not.
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+
+    chosen = _format(form)
+    destinations = _destinations(runs, output, chosen)
+    for run, destination in zip(runs, destinations, strict=True):
+        document = reports.build(load(run), chosen)
+        if destination is None:
+            typer.echo(document, nl=False)
+        else:
+            _write(destination, document)
+            typer.echo(f"{destination}", err=True)
+
+
+def _format(text: str) -> Format:
+    from ioassay.reports import FORMATS  # noqa: PLC0415
+
+    chosen = next((known for known in FORMATS if known == text), None)
+    if chosen is None:
+        raise UsageError(f"--format {text} is not known.", f"Use one of {', '.join(FORMATS)}.")
+    return chosen
+
+
+def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[Path | None]:
+    """Where each report goes; `None` is standard output."""
+    if len(runs) == 1:
+        if output is None:
+            return [runs[0] / "report.html" if form == "html" else None]
+        return [output / _name(runs[0], form) if output.is_dir() else output]
+    if output is None:
+        if form != "html":
+            raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
+        return [run / "report.html" for run in runs]
+    if output.exists() and not output.is_dir():
+        raise UsageError(f"{output} is a file, and {len(runs)} runs give {len(runs)} reports.", "Name a directory.")
+    destinations = [output / _name(run, form) for run in runs]
+    if len(set(destinations)) < len(destinations):
+        raise UsageError("Two of the runs have the same name.", "Report them one by one, each with its own -o.")
+    return list(destinations)
+
+
+def _name(run: Path, form: Format) -> str:
+    return f"{run.resolve().name}.{form}"
+
+
+def _write(destination: Path, document: bytes) -> None:
+    from ioassay.results.atomic import write_atomically  # noqa: PLC0415
+
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(destination, lambda fresh: fresh.write_bytes(document))
+    except OSError as error:
+        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place with -o.") from error

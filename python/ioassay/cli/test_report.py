@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.cli.report import report
+from ioassay.errors import CannotRun, UsageError
+from ioassay.results import run_directory, schema
+from ioassay.testing.builder import RunBuilder
+
+
+def _stored(path: Path) -> Path:
+    run = RunBuilder().workload("w").clients(1, 2).build()
+    path.mkdir()
+    (path / run_directory.DOCUMENT).write_text(run.document.model_dump_json())
+    for name in schema.TABLES:
+        getattr(run, name).write_parquet(path / f"{name}.parquet")
+    return path
+
+
+def test_html_goes_beside_the_run_and_is_the_same_every_time(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    report([run])
+    once = (run / "report.html").read_bytes()
+    report([run])
+    assert (run / "report.html").read_bytes() == once
+    assert str(tmp_path).encode() not in once
+
+
+def test_a_run_that_moved_gives_the_same_report(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    report([run])
+    moved = run.rename(tmp_path / "elsewhere")
+    report([moved], output=tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_bytes() == (moved / "report.html").read_bytes()
+
+
+def test_the_other_formats_go_to_standard_output(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    report([_stored(tmp_path / "run")], form="csv")
+    assert capsysbinary.readouterr().out.startswith(b"case,workload")
+
+
+def test_several_runs_go_into_a_directory(tmp_path: Path) -> None:
+    report([_stored(tmp_path / "a"), _stored(tmp_path / "b")], output=tmp_path / "out", form="md")
+    assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["a.md", "b.md"]
+
+
+def test_several_runs_cannot_share_a_file_or_standard_output(tmp_path: Path) -> None:
+    runs = [_stored(tmp_path / "a"), _stored(tmp_path / "b")]
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="is a file"):
+        report(runs, output=tmp_path / "file")
+    with pytest.raises(UsageError, match="standard output"):
+        report(runs, form="json")
+
+
+def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="pdf") as error:
+        report([tmp_path], form="pdf")
+    assert error.value.remedy == "Use one of html, md, csv, json."
+
+
+def test_a_directory_that_is_no_run_is_a_usage_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not a run directory"):
+        report([tmp_path])
+
+
+def test_a_missing_table_and_a_newer_version_are_usage_errors(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    (run / "samples.parquet").unlink()
+    with pytest.raises(UsageError, match="missing"):
+        report([run])
+    document = run / run_directory.DOCUMENT
+    document.write_text(document.read_text().replace('"version":1', '"version":99', 1))
+    with pytest.raises(UsageError, match="version 99"):
+        report([run])
+
+
+def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotRun, match="cannot be written"):
+        report([_stored(tmp_path / "run")], output=tmp_path / "file" / "below.html")

@@ -1,0 +1,91 @@
+"""Latency percentiles against the number of clients, write beside read, on a logarithmic axis.
+
+Percentiles over the sweep rather than a distribution per phase: where a system saturates, its tail grows
+before its rate falls, and that is what a storage engineer looks for. Both panels share the axis.
+"""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+from ioassay.analysis.latency import PERCENTILES, is_resolved
+from ioassay.figures import theme
+
+WIDTH, HEIGHT = 236, 220
+
+LABELS = {"p50_ns": "median", "p90_ns": "90 %", "p99_ns": "99 %", "p99_9_ns": "99.9 %", "max_ns": "slowest"}
+"""How each percentile is called, from the lowest to the highest."""
+
+_TICKS = (
+    "datum.value >= 1e9 ? datum.value / 1e9 + ' s' : datum.value >= 1e6 ? datum.value / 1e6 + ' ms' : "
+    "datum.value >= 1e3 ? datum.value / 1e3 + ' µs' : datum.value + ' ns'"
+)
+
+
+def data(percentiles: pl.DataFrame) -> pl.DataFrame:
+    """What the figure shows, from `latency.by_sweep_point` of one workload: a row per percentile.
+
+    Columns: operation, clients, operations, percentile (one of `LABELS`), latency_ns. Percentiles that so few
+    operations cannot tell from the maximum are left out.
+    """
+    rows = [
+        {
+            "operation": row["operation"],
+            "clients": row["clients"],
+            "operations": row["operations"],
+            "percentile": LABELS[column],
+            "latency_ns": row[column],
+        }
+        for row in percentiles.iter_rows(named=True)
+        for column in PERCENTILES
+        if is_resolved(row["operations"], column)
+    ]
+    schema = {
+        "operation": pl.String,
+        "clients": pl.Int64,
+        "operations": pl.Int64,
+        "percentile": pl.String,
+        "latency_ns": pl.Int64,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def chart(data: pl.DataFrame) -> theme.Chart:
+    """The figure. `data` is what `data` returns, not empty."""
+    names = list(reversed(LABELS.values()))  # as the lines lie: the slowest on top
+    clients = sorted(set(data["clients"]))
+    legend = alt.Legend(title=None, orient="right", symbolStrokeWidth=1.6)
+    colour = alt.Color(
+        "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)]), legend=legend
+    )
+    shape = alt.Shape(
+        "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_SHAPES[: len(names)]), legend=legend
+    )
+    decades = _decades(data["latency_ns"])
+    scale = alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False)
+    panels: list[theme.Chart] = []
+    for operation in ("write", "read"):
+        rows = data.filter(pl.col("operation") == operation)
+        if rows.is_empty():
+            continue
+        x = theme.clients_axis(clients)
+        axis = alt.Axis(labelExpr=_TICKS, values=decades)
+        y = alt.Y("latency_ns:Q", title=None if panels else "Latency", scale=scale, axis=axis)
+        base = alt.Chart(rows).encode(x, y, colour)
+        panels.append(
+            alt.layer(base.mark_line(strokeWidth=1.4), base.mark_point(filled=True, size=34).encode(shape)).properties(
+                width=WIDTH, height=HEIGHT, title=operation.capitalize()
+            )
+        )
+    return alt.concat(*panels, columns=2, spacing=24)
+
+
+def _decades(latencies_ns: pl.Series) -> list[int]:
+    """The powers of ten from at or below the lowest to at or above the highest."""
+    ascending = latencies_ns.sort()
+    lowest, highest = max(1, ascending[0]), max(1, ascending[-1])
+    first, last = math.floor(math.log10(lowest)), math.ceil(math.log10(highest))
+    return [10**power for power in range(first, max(last, first + 1) + 1)]

@@ -1,0 +1,49 @@
+"""A chart becomes SVG text, the same bytes for the same chart: in any process, whatever was drawn before."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import vl_convert
+
+from ioassay.figures import theme
+
+_ID = re.compile(r'\bid="([^"]+)"')
+_REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_TOO_FINE = re.compile(r"(?<=\.\d\d)\d+")
+_COORDINATES = re.compile(r'\b(d|transform)="([^"]*)"')
+
+
+def svg(chart: theme.Chart, prefix: str) -> str:
+    """`chart` as an SVG element. All ids in it begin with `prefix`, which has to be unique in the page."""
+    specification = _without_names(chart.to_dict(validate=False))
+    specification["config"] = theme.CONFIG
+    text = vl_convert.vegalite_to_svg(specification)
+    return _shorter(_own_ids(text, prefix))
+
+
+def _without_names(specification: Any) -> Any:
+    """Without the names that Altair counts up within a process; nothing here refers to them."""
+    if isinstance(specification, dict):
+        return {key: _without_names(value) for key, value in specification.items() if not _is_counted(key, value)}
+    if isinstance(specification, list):
+        return [_without_names(value) for value in specification]
+    return specification
+
+
+def _is_counted(key: str, value: object) -> bool:
+    return key == "name" and isinstance(value, str) and value.startswith("view_")
+
+
+def _own_ids(text: str, prefix: str) -> str:
+    """The renderer numbers its clip paths through all renders of a process; here they count from 1 again."""
+    names = {name: f"{prefix}-{at}" for at, name in enumerate(dict.fromkeys(_ID.findall(text)), start=1)}
+    text = _ID.sub(lambda match: f'id="{names[match[1]]}"', text)
+    return _REFERENCE.sub(lambda match: f"url(#{names[match[1]]})", text)
+
+
+def _shorter(text: str) -> str:
+    """Coordinates to a hundredth of a pixel: finer shows nowhere and doubles the page."""
+    text = text.replace(' xmlns:xlink="http://www.w3.org/1999/xlink"', "")
+    return _COORDINATES.sub(lambda match: _TOO_FINE.sub("", match[0]), text)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+import polars as pl
+
+from ioassay.analysis import latency, rates
+from ioassay.analysis.rate_units import UNITS
+from ioassay.figures import latency as latency_figure
+from ioassay.figures import rate_by_clients, render, theme
+from ioassay.testing.builder import RunBuilder
+
+
+def _rates(builder: RunBuilder, workloads: list[str]) -> theme.Chart:
+    run = builder.build()
+    unit = UNITS["GB/s"]
+    data = rate_by_clients.data(rates.points(run.measurements), [(w, w) for w in workloads], "write", unit)
+    return rate_by_clients.chart(data, "write", unit, {})
+
+
+def _texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_the_clients_axis_has_a_tick_at_every_swept_value_and_the_rate_its_unit() -> None:
+    svg = render.svg(_rates(RunBuilder().workload("w").clients(1, 3, 48), ["w"]), "f")
+    assert [text for text in _texts(svg) if text in ("1", "3", "48")] == ["1", "3", "48"]
+    assert "Write rate (GB/s)" in _texts(svg)
+
+
+def test_several_workloads_are_told_apart_by_a_legend_and_one_needs_none() -> None:
+    builder = RunBuilder().workload("small").workload("large")
+    assert {"small", "large"} <= set(_texts(render.svg(_rates(builder, ["small", "large"]), "f")))
+    assert "small" not in _texts(render.svg(_rates(builder, ["small"]), "f"))
+
+
+def test_a_sweep_of_one_point_is_drawn() -> None:
+    assert "8" in _texts(render.svg(_rates(RunBuilder().workload("w").clients(8), ["w"]), "f"))
+
+
+def test_invalid_measurements_are_kept_apart_in_the_data() -> None:
+    run = RunBuilder().workload("w").clients(1).doubt("w-c1-r1", "write", "failed", invalidates=True).build()
+    data = rate_by_clients.data(rates.points(run.measurements), [("w", "w")], "write", UNITS["GB/s"])
+    assert data.select("valid", "median").row(0) == (False, None)
+
+
+def test_percentiles_that_few_operations_cannot_tell_are_not_drawn() -> None:
+    run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
+    data = latency_figure.data(latency.by_sweep_point(run.measurements, run.latencies))
+    assert data["operations"].max() == 64
+    assert set(data["percentile"]) == {"median", "90 %", "slowest"}
+
+
+def test_the_same_chart_is_the_same_svg_whatever_was_drawn_before() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2, 4)
+    first = render.svg(_rates(builder, ["w"]), "f")
+    render.svg(_rates(builder.workload("other"), ["other"]), "g")
+    assert render.svg(_rates(builder, ["w"]), "f") == first
+
+
+def test_all_ids_begin_with_the_prefix_and_every_reference_has_its_id() -> None:
+    svg = render.svg(_rates(RunBuilder().workload("w"), ["w"]), "mine")
+    ids = set(re.findall(r'\bid="([^"]+)"', svg))
+    assert all(name.startswith("mine-") for name in ids)
+    assert set(re.findall(r"url\(#([^)]+)\)", svg)) <= ids
+
+
+def test_coordinates_are_rounded_and_texts_are_not() -> None:
+    svg = render.svg(_rates(RunBuilder().workload("rate 1.23456"), ["rate 1.23456"]), "f")
+    coordinates = re.findall(r'\b(?:d|transform)="([^"]*)"', svg)
+    assert not any(re.search(r"\.\d{3}", text) for text in coordinates)
+    both = render.svg(_rates(RunBuilder().workload("a 1.23456").workload("b"), ["a 1.23456", "b"]), "f")
+    assert "a 1.23456" in _texts(both)
+
+
+def test_the_schema_of_a_figure_is_known() -> None:
+    run = RunBuilder().workload("w").build()
+    data = rate_by_clients.data(rates.points(run.measurements), [("w", "w")], "read", UNITS["GB/s"])
+    assert data.columns == ["series", "clients", "repetition", "valid", "rate", "median", "case", "phase"]
+    assert data.schema["rate"] == pl.Float64

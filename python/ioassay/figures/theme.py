@@ -1,0 +1,75 @@
+"""The look that all figures share: colours, shapes, fonts, sizes. Made for print first.
+
+Colours are Okabe and Ito's ("Color Universal Design", 2008), which people with any colour vision tell apart;
+series differ in shape as well, for grey printers. Yellow is left out: it vanishes on white paper.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import altair as alt
+
+BLUE = "#0072B2"
+VERMILION = "#D55E00"
+GREEN = "#009E73"
+PURPLE = "#CC79A7"
+ORANGE = "#E69F00"
+SKY = "#56B4E9"
+BLACK = "#000000"
+
+SERIES_COLOURS = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK]
+SERIES_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
+
+INVALID = "#555555"
+INK = "#222222"
+GRID = "#dddddd"
+
+# The SVG renderer measures text with the Liberation Sans that it brings along; its metrics are Arial's and
+# Helvetica's, so labels fit wherever the page is read.
+FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
+
+SLACK = 22
+"""Pixels at the right, for readers whose only font is wider than those (DejaVu Sans)."""
+
+_AXIS: dict[str, Any] = {
+    "labelFontSize": 11,
+    "titleFontSize": 11.5,
+    "titleFontWeight": "normal",
+    "titlePadding": 7,
+    "labelColor": INK,
+    "titleColor": INK,
+    "domainColor": "#888888",
+    "tickColor": "#888888",
+    "gridColor": GRID,
+    "gridWidth": 0.6,
+}
+
+_LEGEND: dict[str, Any] = {"labelFontSize": 11, "labelLimit": 420, "symbolSize": 60}
+
+CONFIG: dict[str, Any] = {
+    "font": FONT,
+    "background": "white",
+    "padding": {"left": 6, "top": 6, "bottom": 6, "right": SLACK},
+    "axis": _AXIS,
+    "legend": _LEGEND,
+    "view": {"stroke": None},
+    "title": {"fontSize": 11.5, "fontWeight": "bold", "color": INK, "anchor": "start", "offset": 6},
+}
+"""The look as Vega-Lite's `config`. `render` adds it to every figure: each `configure_…` of Altair would copy
+the chart with all its data."""
+
+Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VConcatChart
+"""What a figure may be."""
+
+
+def clients_axis(clients: list[int]) -> alt.X:
+    """The axis of a client sweep: logarithmic, with a tick at every swept value and nowhere else."""
+    low, high = min(clients), max(clients)
+    return alt.X(
+        "clients:Q",
+        title="Clients",
+        # Room on both sides, so that no point sits on the frame; it also gives a sweep of one value a width.
+        scale=alt.Scale(type="log", base=2, domain=[low / 1.15, high * 1.15], nice=False),
+        axis=alt.Axis(values=clients, format="d", grid=False, labelOverlap=False),
+    )

@@ -1,0 +1,127 @@
+"""Rate over time, small multiples: a panel per phase, the total above and the ranks below.
+
+The two halves of a panel have axes of their own, since one of many ranks moves little of the total. Totals
+share their scale over all panels of the figure, so that client counts compare at a glance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import altair as alt
+import polars as pl
+
+from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.timeline import Timeline
+from ioassay.figures import theme
+
+COLUMNS = 4
+WIDTH, TOTAL_HEIGHT, RANKS_HEIGHT = 118, 70, 66
+
+HEADROOM = 1.03
+"""So that a line at its highest is not half hidden by the edge of its panel."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The time line of one phase, under its title, for example `8 clients`."""
+
+    title: str
+    timeline: Timeline
+
+
+def chart(panels: Sequence[Panel]) -> theme.Chart:
+    """The figure. `panels` is not empty."""
+    highest_total = max(_highest(panel.timeline.total["rate"]) for panel in panels)
+    total_unit = _unit(highest_total)
+    rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels))
+    drawn = []
+    for at, panel in enumerate(panels):
+        first = at % COLUMNS == 0
+        total = _total(
+            panel, total_unit, highest_total / total_unit.divisor, f"total, {total_unit.name}" if first else None
+        )
+        ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None)
+        drawn.append(alt.vconcat(total, ranks, spacing=10))
+    grid: theme.Chart = alt.concat(*drawn, columns=COLUMNS, spacing=14)
+    return grid
+
+
+def _total(panel: Panel, unit: Unit, highest: float, title: str | None) -> theme.Chart:
+    drawn: theme.Chart = (
+        alt.Chart(_stairs(panel.timeline.total, unit, ["rate"]))
+        .mark_line(interpolate="step-after", strokeWidth=1.3, color=theme.BLUE)
+        .encode(_time(panel, labels=False), _rate("rate", title, highest))
+        .properties(width=WIDTH, height=TOTAL_HEIGHT, title=panel.title)
+    )
+    return drawn
+
+
+def _ranks(panel: Panel, unit: Unit, title: str | None) -> theme.Chart:
+    highest = _highest(_per_rank(panel.timeline)) / unit.divisor
+    time = _time(panel, labels=True)
+    if panel.timeline.band.is_empty():
+        drawn: theme.Chart = (
+            alt.Chart(_lines(panel.timeline.ranks, unit))
+            .mark_line(interpolate="step-after", strokeWidth=1, opacity=0.85)
+            .encode(
+                time,
+                _rate("rate", title, highest),
+                alt.Color("rank:N", legend=None, scale=alt.Scale(range=theme.SERIES_COLOURS)),
+            )
+        )
+    else:
+        band = alt.Chart(_stairs(panel.timeline.band, unit, ["lowest", "median", "highest"])).encode(time)
+        drawn = alt.layer(
+            band.mark_area(interpolate="step-after", color=theme.SKY, opacity=0.4).encode(
+                _rate("lowest", title, highest), alt.Y2("highest:Q")
+            ),
+            band.mark_line(interpolate="step-after", strokeWidth=1.2, color=theme.VERMILION).encode(
+                _rate("median", title, highest)
+            ),
+        )
+    sized: theme.Chart = drawn.properties(width=WIDTH, height=RANKS_HEIGHT)
+    return sized
+
+
+def _time(panel: Panel, *, labels: bool) -> alt.X:
+    return alt.X(
+        "time_s:Q",
+        title="Time (s)" if labels else None,
+        scale=alt.Scale(domain=[0, panel.timeline.duration_s], nice=False),
+        axis=alt.Axis(tickCount=3, grid=False, labels=labels, labelFlush=False),
+    )
+
+
+def _rate(column: str, title: str | None, highest: float) -> alt.Y:
+    """The axis is said in full for every panel: panels of a grid share a scale only where they are told to."""
+    scale = alt.Scale(domain=[0, HEADROOM * highest], nice=True)
+    return alt.Y(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=3))
+
+
+def _lines(ranks: pl.DataFrame, unit: Unit) -> pl.DataFrame:
+    return pl.concat(
+        _stairs(rows, unit, ["rate"]).with_columns(pl.lit(rank).alias("rank"))
+        for (rank,), rows in ranks.group_by("rank", maintain_order=True)
+    )
+
+
+def _stairs(frame: pl.DataFrame, unit: Unit, columns: list[str]) -> pl.DataFrame:
+    """A point at every step's start and one at the end of the last, so that stairs cover it too."""
+    starts = frame.select(pl.col("start_s").alias("time_s"), *columns)
+    end = frame.tail(1).select(pl.col("end_s").alias("time_s"), *columns)
+    return pl.concat([starts, end]).with_columns(pl.col(name) / unit.divisor for name in columns)
+
+
+def _per_rank(timeline: Timeline) -> pl.Series:
+    return timeline.ranks["rate"] if timeline.band.is_empty() else timeline.band["highest"]
+
+
+def _highest(rates: pl.Series) -> float:
+    highest = rates.max()
+    return highest if isinstance(highest, float) and highest > 0 else 1.0
+
+
+def _unit(highest: float) -> Unit:
+    return UNITS["GB/s"] if highest >= 1e9 else UNITS["MB/s"]

@@ -1,0 +1,94 @@
+"""How numbers stand in a report: three significant digits, always with a unit, and never a bare guess.
+
+Not: parsing, exact sizes (`ioassay.units`), sentences (`wording`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_rate
+
+ABSENT = "–"
+"""What stands where nothing was measured."""
+
+_DURATIONS = ((3600e9, "h"), (600e9, "min"), (1e9, "s"), (1e6, "ms"), (1e3, "µs"))
+_LENGTH = {"h": 3600e9, "min": 60e9, "s": 1e9, "ms": 1e6, "µs": 1e3}
+
+
+def rate(bytes_per_s: float | None) -> str:
+    """A rate in the decimal unit that suits it: `1.23 GB/s`."""
+    if bytes_per_s is None:
+        return ABSENT
+    unit: RateUnit = "GB/s" if bytes_per_s >= 1e9 else "MB/s"
+    return format_rate(bytes_per_s, unit)
+
+
+def operations_rate(per_s: float | None) -> str:
+    """A rate of operations: `12.3 kIOPS`."""
+    if per_s is None:
+        return ABSENT
+    unit: RateUnit = "kIOPS" if per_s >= 1e3 else "IOPS"
+    return format_rate(per_s, unit)
+
+
+def duration(duration_ns: float | None) -> str:
+    """A time: `312 ms`, `1.23 s`, `12.3 min`."""
+    if duration_ns is None:
+        return ABSENT
+    unit = next((unit for least, unit in _DURATIONS if duration_ns >= least), None)
+    return f"{duration_ns:.0f} ns" if unit is None else f"{significant(duration_ns / _LENGTH[unit])} {unit}"
+
+
+def size(size_bytes: float | None) -> str:
+    """A size in binary units: `1 MiB`, `3.50 GiB`; exact where that is short."""
+    if size_bytes is None:
+        return ABSENT
+    exact = format_bytes(int(size_bytes))
+    return exact if len(exact) <= len("1024 MiB") else format_about_bytes(size_bytes)
+
+
+def share(share: float | None) -> str:
+    """A share of 1 in percent: `8.2 %`, `97 %`."""
+    if share is None:
+        return ABSENT
+    percent = 100 * share
+    if 0 < percent < 0.1:
+        return "<0.1 %"
+    return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def significant(value: float) -> str:
+    """Three significant digits without an exponent."""
+    # The unit is only a carrier here: IOPS divides by one.
+    return format_rate(value, "IOPS").removesuffix(" IOPS")
+
+
+def in_unit(value: float, unit: str) -> str:
+    """A value of an acceptance criterion: `unit` is `bytes/s`, `operations/s`, `s` or `1`."""
+    match unit:
+        case "bytes/s":
+            return rate(value)
+        case "operations/s":
+            return operations_rate(value)
+        case "s":
+            return duration(value * 1e9)
+        case _:
+            return f"{value:.0f}" if value == int(value) else significant(value)
+
+
+def limit(value: float, unit: str) -> str:
+    """A limit that a person wrote: as `in_unit`, but `1 s`, not `1.00 s`."""
+    number, _, name = in_unit(value, unit).partition(" ")
+    short = number.rstrip("0").rstrip(".") if "." in number else number
+    return f"{short} {name}".rstrip()
+
+
+def count(number: int, noun: str) -> str:
+    """`1 client`, `2 clients`. For nouns with a plain s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def clients(clients: Sequence[int]) -> str:
+    """The sweep points that a number rests on: `8 clients`, `4–64 clients`."""
+    return count(clients[0], "client") if len(clients) == 1 else f"{clients[0]}–{clients[-1]} clients"

@@ -1,0 +1,62 @@
+"""The report as one HTML page that needs nothing but itself: style, script, figures and their data are in it."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from urllib.parse import quote
+
+import jinja2
+from markupsafe import Markup
+
+from ioassay.reports import format, pictures, wording
+from ioassay.reports.content import assemble
+from ioassay.results.loaded import LoadedRun
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def page(run: LoadedRun) -> str:
+    """The page of a run."""
+    content = assemble(run)
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            content=content,
+            document=run.document,
+            study=run.document.study,
+            errors=wording.errors(content),
+            results=wording.results(content),
+            state=wording.state(content),
+            missing=wording.missing(content),
+            trust=wording.trust(content),
+            acceptance=wording.acceptance(content),
+            rates=pictures.rates(content),
+            latencies=pictures.latencies(content, run),
+            timelines=pictures.timelines(content, run),
+        )
+    )
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    environment.filters["csv_link"] = _csv_link
+    environment.filters["drawn"] = Markup  # only for SVG that `figures.render` made
+    environment.filters["moment"] = wording.moment
+    environment.filters["setting"] = wording.setting
+    environment.filters["by_message"] = wording.by_message
+    environment.filters["shell"] = shlex.join
+    environment.globals["count"] = format.count
+    return environment
+
+
+def _csv_link(text: str) -> str:
+    """A `data:` URI: a download that needs neither a network nor a script."""
+    return "data:text/csv;charset=utf-8," + quote(text, safe=",;:/ -_.()")

@@ -1,0 +1,60 @@
+"""A run as one JSON document for other programs: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ioassay.analysis.acceptance import Verdict
+from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.reports.content import Content, assemble, measurements
+from ioassay.results.loaded import LoadedRun
+
+REPORT_VERSION = 1
+
+
+def document(run: LoadedRun) -> str:
+    """`version`, `run` (run.json), `peak_sustained`, `acceptance`, `measurements`, `doubts`."""
+    content = assemble(run)
+    whole = {
+        "version": REPORT_VERSION,
+        "run": run.document.model_dump(mode="json"),
+        "peak_sustained": [_row(row) for row in content.levels],
+        "acceptance": _acceptance(content),
+        "measurements": measurements(run).to_dicts(),
+        "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        "label": row.label,
+        "workload": row.workload,
+        "write": _both(row.write, row.unit.column),
+        "read": _both(row.read, row.unit.column),
+    }
+
+
+def _both(both: PeakSustained | None, column: RateColumn) -> dict[str, Any] | None:
+    if both is None:
+        return None
+    return {"peak": _level(both.peak, column), "sustained": _level(both.sustained, column)}
+
+
+def _level(level: Level, column: RateColumn) -> dict[str, Any]:
+    return {column: level.rate, "clients": list(level.clients)}
+
+
+def _acceptance(content: Content) -> dict[str, Any]:
+    return {"judgement": content.accepted, "criteria": [_verdict(verdict) for verdict in content.judged]}
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return verdict.criterion.model_dump(mode="json") | {
+        "judgement": verdict.judgement,
+        "value": verdict.value,
+        "reason": verdict.reason,
+        "rests_on": [{"case": case, "phase": phase} for case, phase in verdict.rests_on],
+    }

@@ -1,0 +1,186 @@
+"""The report as Markdown, for a ticket or a wiki: everything of the page but the figures, which become tables."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+
+from ioassay.analysis import rates
+from ioassay.analysis.rate_units import UNITS
+from ioassay.reports import format, wording
+from ioassay.reports.content import Content, WorkloadPart, assemble
+from ioassay.results.document import FigureEntry
+from ioassay.results.loaded import LoadedRun
+from ioassay.units import format_rate
+
+
+def document(run: LoadedRun) -> str:
+    """The document of a run."""
+    content = assemble(run)
+    sections = [
+        _opening(content),
+        _key_results(content),
+        _acceptance(content),
+        *(_rates(content, entry) for entry in run.document.study.figures),
+        *(_latencies(part) for part in content.workloads),
+        _doubts(content),
+        *(_measurements(content, part) for part in content.workloads),
+        _environment(content),
+        _method(content),
+        _commands(content),
+    ]
+    return "\n".join("\n".join(section) + "\n" for section in sections if section)
+
+
+def _opening(content: Content) -> list[str]:
+    run = content.document
+    ended = f" to {wording.moment(run.ended)}" if run.ended else ""
+    lines = [
+        f"# {run.study.title}",
+        "",
+        run.study.question,
+        "",
+        f"- Target: `{run.target}`",
+        f"- Measured: {wording.moment(run.started)}{ended} (UTC)",
+        f"- Run: {run.run}, study {run.study.name}" + (f", scale {run.study.scale}" if run.study.scale else ""),
+        f"- State: {wording.state(content)}",
+    ]
+    lines += [f"- {where}: {error}" for where, error in wording.errors(content)]
+    lines += [f"- Could not be removed: `{path}`" for path in run.leftovers]
+    missing = wording.missing(content)
+    return [*lines, f"- {missing}"] if missing else lines
+
+
+def _key_results(content: Content) -> list[str]:
+    lines = ["## Key results", ""]
+    lines += [f"- {sentence}" for sentence in wording.results(content)]
+    lines += ["", wording.trust(content), ""]
+    rows = [
+        [line.label, *(f"{cell.text}{_marks(cell.marks)}, {cell.rests_on}" for cell in line.cells)]
+        for line in content.summary
+    ]
+    heads = ["Workload", "Peak write", "Peak read", "Sustained write", "Sustained read"]
+    return lines + (_table(heads, rows) if rows else [])
+
+
+def _acceptance(content: Content) -> list[str]:
+    if not content.verdicts:
+        return []
+    rows = [
+        [
+            f"{verdict.criterion} ({verdict.because})",
+            verdict.value + _marks(verdict.marks),
+            f"**{verdict.judgement}**: {verdict.reason}",
+            verdict.rests_on,
+        ]
+        for verdict in content.verdicts
+    ]
+    heads = ["Criterion", "Measured", "Verdict", "Rests on"]
+    return ["## Acceptance", "", wording.acceptance(content), "", *_table(heads, rows)]
+
+
+def _rates(content: Content, entry: FigureEntry) -> list[str]:
+    unit = UNITS[entry.unit]
+    rows = [
+        [
+            content.names.workload(name),
+            str(row["clients"]),
+            format_rate(row["median"], unit.name),
+            f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
+            str(row["repetitions"]),
+        ]
+        for name in entry.workloads
+        for row in rates.medians(rates.of(content.points, name, entry.operation), unit.column).iter_rows(named=True)
+    ]
+    body = _table(["Workload", "Clients", "Median", "Range", "Valid repetitions"], rows)
+    return [f"## {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
+
+
+def _latencies(part: WorkloadPart) -> list[str]:
+    if not part.latencies:
+        return []
+    rows = [
+        [row["operation"], str(row["clients"]), str(row["operations"]), *row["percentiles"], _marks(row["marks"])]
+        for row in part.latencies
+    ]
+    heads = ["Phase", "Clients", "Operations", "Median", "90 %", "99 %", "99.9 %", "Slowest", "Doubts"]
+    return [f"## {part.title}: latency", "", *_table(heads, rows)]
+
+
+def _doubts(content: Content) -> list[str]:
+    lines = ["## Doubts", ""]
+    if not content.doubts.groups:
+        return [*lines, "No measurement carries a doubt." if content.doubts.measurements else "Nothing was measured."]
+    for group in content.doubts.groups:
+        invalid = ", makes the number invalid" if group.invalidates else ""
+        number = f"{len(group.places)} of {content.doubts.measurements}{invalid}"
+        lines += [f"### {group.mark}: {group.kind} ({number})", ""]
+        lines += [f"Remedy: {remedy}." for remedy in group.remedies if remedy]
+        lines += ["", *(f"- {text} ({where})" for where, text in wording.by_message(group.places, content.names)), ""]
+    return lines[:-1]
+
+
+def _measurements(content: Content, part: WorkloadPart) -> list[str]:
+    if not part.measurements:
+        return []
+    rows = [
+        [
+            row["phase"] + ("" if row["valid"] else " (invalid)"),
+            str(row["clients"]),
+            *([str(row["repetition"])] if content.names.repeated else []),
+            row["rate"],
+            row["first_rate"],
+            row["operations"],
+            row["duration"],
+            *row["shares"],
+            row["start_spread"],
+            row["finish_spread"],
+            row["resident"],
+            _marks(row["marks"]),
+        ]
+        for row in part.measurements
+    ]
+    heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), "Rate (last-finished)"]
+    heads += ["First-finished", "Operations", "Time", "Open", "Transfer", "Fsync", "Close"]
+    heads += ["Starts apart", "Ends apart", "In memory before", "Doubts"]
+    return [f"## {part.title}: every measurement", "", *_table(heads, rows)]
+
+
+def _environment(content: Content) -> list[str]:
+    lines = ["## Environment", ""]
+    for group in content.nodes:
+        lines += [f"Nodes: {', '.join(group.hosts)}", "", *_table(["", ""], [list(row) for row in group.rows]), ""]
+    run = content.document
+    engine = f", engine {run.engine_version}" if run.engine_version else ""
+    return [*lines, f"ioassay {run.ioassay_version}{engine}."]
+
+
+def _method(content: Content) -> list[str]:
+    study = content.document.study
+    lines = ["## Method", "", *(f"- {sentence}" for sentence in study.method), ""]
+    lines += ["```", shlex.join(content.document.command), "```", ""]
+    return [*lines, "```yaml", study.text.rstrip("\n"), "```"]
+
+
+def _commands(content: Content) -> list[str]:
+    lines = ["## Equivalent IOR commands", "", "```"]
+    for part in content.workloads:
+        for case in part.cases:
+            if case.repetition == 1:
+                lines += [
+                    f"# {part.title}, {format.count(case.clients, 'client')}, {phase.name}\n{phase.ior}"
+                    for phase in case.phases
+                ]
+    return [*lines, "```"]
+
+
+def _marks(marks: Iterable[str]) -> str:
+    text = " ".join(marks)
+    return f" [{text}]" if text else ""
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").strip() for cell in cells) + " |"
+
+    return [line(heads), "|" + " --- |" * len(heads), *(line(row) for row in rows)]

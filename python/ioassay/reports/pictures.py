@@ -1,0 +1,211 @@
+"""The pictures of a report: each an SVG, its data as CSV, and the words around it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.analysis import latency
+from ioassay.analysis.rate_units import UNITS
+from ioassay.analysis.timeline import MOST_LINES, Timeline, timeline
+from ioassay.figures import latency as latency_figure
+from ioassay.figures import rate_by_clients, render
+from ioassay.figures import timeline as timeline_figure
+from ioassay.reports import format
+from ioassay.reports.content import Content
+from ioassay.results.document import FigureEntry
+from ioassay.results.loaded import LoadedRun
+
+MOST_PANELS = 12
+"""Panels in one figure of time lines, so that it fits on a page of paper."""
+
+THIN_SPACE = "\u2009"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure on the page. `svg` is empty where there is nothing to draw; `caption` then says so."""
+
+    id: str
+    title: str
+    svg: str
+    csv: str
+    caption: str
+    description: str
+
+
+def rates(content: Content) -> list[Picture]:
+    """The figures that the study asks for, in its order."""
+    return [_rate(content, entry, f"rate-{at}") for at, entry in enumerate(content.document.study.figures, start=1)]
+
+
+def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
+    """A figure of latency percentiles per workload that was swept; one client count needs only its table."""
+    points = latency.by_sweep_point(run.measurements, run.latencies)
+    pictures = {}
+    for at, part in enumerate(content.workloads, start=1):
+        data = latency_figure.data(points.filter(pl.col("workload") == part.name))
+        if data["clients"].n_unique() < 2:
+            continue
+        pictures[part.name] = Picture(
+            id=f"latency-{at}",
+            title=f"{part.title}: latency of one operation",
+            svg=render.svg(latency_figure.chart(data), f"latency-{at}"),
+            csv=data.write_csv(),
+            caption="Valid repetitions together. A percentile without an operation beyond it is left out.",
+            description=f"Latency percentiles against clients for {part.title}; the table beside it has the values.",
+        )
+    return pictures
+
+
+def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
+    """Time lines of every measured phase, per workload: a figure per operation and repetition."""
+    frames = _by_phase(run)
+    pictures: dict[str, list[Picture]] = {}
+    for at, part in enumerate(content.workloads, start=1):
+        own = run.measurements.filter(pl.col("workload") == part.name).sort("repetition", "clients")
+        pictures[part.name] = [
+            picture
+            for (phase, repetition), rows in own.group_by("phase", "repetition", maintain_order=True)
+            for picture in _timeline_pictures(
+                content, _Phase(part.title, str(phase), f"timeline-{at}-{repetition}"), rows, frames
+            )
+        ]
+    return pictures
+
+
+def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
+    unit = UNITS[entry.unit]
+    series = [(name, content.names.workload(name)) for name in entry.workloads]
+    data = rate_by_clients.data(content.points, series, entry.operation, unit)
+    description = f"{entry.title}: {entry.operation} rate in {entry.unit} against clients."
+    if data.is_empty():
+        return Picture(identifier, entry.title, "", "", "Nothing was measured for this figure.", description)
+    common, marks = _marks(content, data)
+    caption = [
+        "A point per repetition, medians joined." if data["repetition"].max() != 1 else "One measurement per point."
+    ]
+    if not data["valid"].all():
+        caption.append("Crosses are invalid measurements; they do not count.")
+    if common:
+        caption.append(f"Doubts about every point: {', '.join(common)}.")
+    if any(marks.values()):
+        caption.append("Letters above a point: doubts about it.")
+    return Picture(
+        id=identifier,
+        title=entry.title,
+        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks), identifier),
+        csv=data.rename({"rate": f"rate_{entry.unit}", "median": f"median_{entry.unit}"}).write_csv(),
+        caption=" ".join(caption),
+        description=description + " " + _levels(data, entry.unit),
+    )
+
+
+def _marks(content: Content, data: pl.DataFrame) -> tuple[list[str], dict[tuple[str, int], str]]:
+    """Marks that hold for every point are said once; the others stand above theirs."""
+    of = {
+        (str(series), int(clients)): content.doubts.marks(rows.select("case", "phase").iter_rows())
+        for (series, clients), rows in data.group_by("series", "clients", maintain_order=True)
+    }
+    common = [mark for mark in next(iter(of.values())) if all(mark in marks for marks in of.values())]
+    return common, {point: THIN_SPACE.join(mark for mark in marks if mark not in common) for point, marks in of.items()}
+
+
+def _levels(data: pl.DataFrame, unit: str) -> str:
+    """The medians in words, for those who do not see the picture."""
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", "clients"], maintain_order=True)
+    sentences = []
+    for (series,), rows in medians.group_by("series", maintain_order=True):
+        values = [
+            f"{format.significant(median)} with {clients}"
+            for clients, median in rows.select("clients", "median").iter_rows()
+        ]
+        sentences.append(f"{series}, {unit}: {', '.join(values)}.")
+    return " ".join(sentences)
+
+
+_Frames = dict[tuple[str, str], tuple[pl.DataFrame, pl.DataFrame]]
+
+
+def _by_phase(run: LoadedRun) -> _Frames:
+    """Samples and ranks of every phase. One pass over the tables: `samples` may have millions of rows."""
+    ranks = run.ranks.partition_by("case", "phase", as_dict=True)
+    samples = run.samples.partition_by("case", "phase", as_dict=True)
+    return {(str(key[0]), str(key[1])): (samples.get(key, run.samples.clear()), rows) for key, rows in ranks.items()}
+
+
+@dataclass(frozen=True)
+class _Phase:
+    """A phase of a workload: whose, which, and the beginning of its figures' ids."""
+
+    workload: str
+    name: str
+    prefix: str
+
+
+def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, frames: _Frames) -> list[Picture]:
+    lines: list[tuple[int, int, timeline_figure.Panel]] = []
+    for row in rows.iter_rows(named=True):
+        found = frames.get((row["case"], row["phase"]))
+        line = found and timeline(*found, row["sample_interval_ns"], row["duration_ns"])
+        if line:
+            mark = "" if row["valid"] else " (invalid)"
+            panel = timeline_figure.Panel(format.count(row["clients"], "client") + mark, line)
+            lines.append((row["clients"], row["repetition"], panel))
+    pictures = []
+    for at in range(0, len(lines), MOST_PANELS):
+        chosen = lines[at : at + MOST_PANELS]
+        identifier = f"{phase.prefix}-{phase.name}-{at // MOST_PANELS + 1}"
+        repetition = f", repetition {chosen[0][1]}" if content.names.repeated else ""
+        pictures.append(
+            Picture(
+                id=identifier,
+                title=f"{phase.workload}: {phase.name} over time{repetition}",
+                svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
+                csv=_timeline_csv(chosen),
+                caption=_timeline_caption([panel.timeline for _, _, panel in chosen]),
+                description=f"Rate over time of {phase.workload}, {phase.name}, a panel per client count.",
+            )
+        )
+    return pictures
+
+
+def _timeline_caption(lines: Sequence[Timeline]) -> str:
+    steps = sorted({line.step_s for line in lines})
+    step = " to ".join(dict.fromkeys(format.duration(step * 1e9) for step in (steps[0], steps[-1])))
+    words = [f"Above the total, below a line per rank; steps of {step}."]
+    if any(not line.band.is_empty() for line in lines):
+        words.append(f"More than {MOST_LINES} ranks: the median rank, with the slowest and the fastest as a band.")
+    if any(line.samples_per_step > 1 for line in lines):
+        words.append("Steps join several samples; the samples themselves are in samples.parquet.")
+    return " ".join(words)
+
+
+def _timeline_csv(lines: Sequence[tuple[int, int, timeline_figure.Panel]]) -> str:
+    """What the panels show: a row per client count and step, a column per line, rates in bytes/s."""
+    parts = []
+    for clients, repetition, panel in lines:
+        line = panel.timeline
+        part = line.total.rename({"rate": "total"})
+        others = (
+            [line.band.drop("end_s")]
+            if not line.band.is_empty()
+            else [
+                rows.select("start_s", pl.col("rate").alias(f"rank_{rank}"))
+                for (rank,), rows in line.ranks.group_by("rank", maintain_order=True)
+            ]
+        )
+        for other in others:
+            part = part.join(other, on="start_s", how="left")
+        rates = pl.exclude("start_s", "end_s").round(0).cast(pl.Int64)
+        parts.append(
+            part.select(
+                pl.lit(clients).alias("clients"),
+                pl.lit(repetition).alias("repetition"),
+                pl.col("start_s", "end_s").round(6),
+                rates.name.suffix("_bytes_per_s"),
+            )
+        )
+    return pl.concat(parts, how="diagonal").write_csv()

@@ -1,0 +1,72 @@
+"""The end of `ioassay run` on the terminal: the peak and sustained table, the verdict, the doubts with remedies."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ioassay.reports import format, wording
+from ioassay.reports.content import Cell, Content, assemble
+from ioassay.results.loaded import LoadedRun
+
+_STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
+
+
+def summary(run: LoadedRun) -> Group:
+    """What to print when a run has ended, well or not."""
+    content = assemble(run)
+    parts: list[RenderableType] = []
+    if run.document.state != "complete":
+        parts.append(Text(wording.state(content), style="bold red"))
+        parts += [Text(f"  {where}: {error}") for where, error in wording.errors(content)]
+    if content.summary:
+        parts.append(_peak_sustained(content))
+    if content.verdicts:
+        parts.append(_acceptance(content))
+    parts.append(_doubts(content))
+    return Group(*parts)
+
+
+def _peak_sustained(content: Content) -> Table:
+    table = Table(title="Peak and sustained performance", title_justify="left", title_style="bold", box=None)
+    table.add_column("", overflow="fold")
+    for head in ("Peak write", "Peak read", "Sustained write", "Sustained read"):
+        table.add_column(head, justify="right")
+    for line in content.summary:
+        table.add_row(Text(line.label), *(_cell(cell) for cell in line.cells))
+    return table
+
+
+def _cell(cell: Cell) -> Text:
+    text = Text(cell.text)
+    if cell.marks:
+        text.append(" " + "".join(cell.marks), style="yellow")
+    return text.append(f"\n{cell.rests_on}", style="dim")
+
+
+def _acceptance(content: Content) -> Table:
+    table = Table(
+        title=wording.acceptance(content), title_justify="left", title_style="bold", box=None, show_header=False
+    )
+    for verdict in content.verdicts:
+        why = f" ({verdict.reason})" if verdict.judgement == "not judged" else ""
+        judgement = Text(verdict.judgement, style=_STYLES[verdict.judgement])
+        table.add_row(judgement, Text(f"{verdict.criterion}; measured {verdict.value}{why}"))
+    return table
+
+
+def _doubts(content: Content) -> RenderableType:
+    if not content.doubts.groups:
+        return Text(wording.trust(content))
+    title = wording.trust(content)
+    table = Table(title=title, title_justify="left", title_style="", box=None, show_header=False)
+    table.add_column(style="yellow")
+    table.add_column(justify="right")
+    for group in content.doubts.groups:
+        invalid = " (invalid)" if group.invalidates else ""
+        number = format.count(len(group.places), "measurement")
+        table.add_row(
+            Text(group.mark), Text(number), Text(f"{group.kind}{invalid}: {'; '.join(filter(None, group.remedies))}")
+        )
+    return table

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import pytest
+
+from ioassay import reports
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+
+VOID = {"meta", "br", "link", "img", "hr", "input"}
+
+
+class _Reader(HTMLParser):
+    """Collects what the tests ask about, and checks that tags close in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text: list[str] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self._open.append(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name, value or ""))
+            if name == "id":
+                self.ids.append(value or "")
+            if name == "href":
+                self.links.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    @property
+    def closed(self) -> bool:
+        return not self._open
+
+
+def _read(page: str) -> _Reader:
+    reader = _Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.closed
+    return reader
+
+
+def _page(builder: RunBuilder) -> str:
+    return reports.build(builder.build(), "html").decode()
+
+
+@pytest.fixture(scope="module")
+def page(run: LoadedRun) -> str:
+    return reports.build(run, "html").decode()
+
+
+def test_the_page_refers_to_nothing_outside_itself(page: str) -> None:
+    reader = _read(page)
+    own = set(reader.ids)
+    assert all(link.startswith("data:text/csv") or link.removeprefix("#") in own for link in reader.links)
+    assert not [tag for tag, name, _ in reader.attributes if name in ("src", "srcset", "xlink:href", "action")]
+    elsewhere = re.findall(r'\b(?:https?:)?//[a-z][^\s"<]*', re.sub(r'xmlns="[^"]*"', "", page))
+    assert elsewhere == []
+    assert "@import" not in page
+    assert re.findall(r"url\((?!#)", page) == []
+
+
+def test_ids_are_unique_and_every_mark_leads_to_its_doubt(page: str) -> None:
+    reader = _read(page)
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link for link in reader.links if link.startswith("#")} == {f"#doubt-{mark}" for mark in "abcd"}
+
+
+def test_the_whole_study_stays_small(page: str) -> None:
+    assert len(page) < 3_000_000
+
+
+def test_every_figure_offers_its_svg_and_its_data(page: str) -> None:
+    reader = _read(page)
+    figures = [value for tag, name, value in reader.attributes if (tag, name) == ("figure", "id")]
+    assert len(figures) == 6 + 4 + 8
+    assert [value for tag, name, value in reader.attributes if name == "data-figure"] == figures
+    assert [value for _, name, value in reader.attributes if name == "download"] == [f"{id}.csv" for id in figures]
+
+
+def test_every_table_has_a_caption_and_every_picture_a_description(page: str) -> None:
+    assert page.count("<caption>") == page.count("<table>") - 1  # the facts under the title need none
+    pictures = re.findall(r'<div class="picture" role="img" aria-label="([^"]*)"', page)
+    assert pictures
+    assert all(pictures)
+
+
+def test_the_same_run_gives_the_same_bytes_also_in_another_process(run: LoadedRun) -> None:
+    once = reports.build(run, "html")
+    assert reports.build(run, "html") == once
+    program = (
+        "import hashlib; from ioassay import reports; from ioassay.testing.isilon import isilon\n"
+        "run = isilon().build()\n"
+        "print(hashlib.sha256(b''.join(reports.build(run, form) for form in reports.FORMATS)).hexdigest())"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(digests) == 1
+    assert len(digests.pop().strip()) == hashlib.sha256().digest_size * 2
+
+
+def test_what_a_user_wrote_is_escaped() -> None:
+    page = _page(RunBuilder().title("<script>alert(1)</script> & co").workload("w", "a <b> & c").clients(1, 2))
+    assert "<script>alert" not in page
+    assert "&lt;angle&gt; &amp; ampersand" in page
+    _read(page)
+
+
+def test_an_interrupted_run_says_what_is_missing() -> None:
+    text = " ".join(_read(_page(RunBuilder().workload("w").clients(1, 2, 4).stop_after(1))).text)
+    assert "The run was interrupted. 1 of 3 cases complete, 1 interrupted, 1 never started." in text
+    assert "4 of 6 phases have no measurement" in text
+    assert "w, 4 clients, read" in text
+
+
+def test_a_failed_run_without_any_measurement_still_gives_a_report() -> None:
+    builder = RunBuilder().workload("w").stop_after(0, "failed", "No space left on device. Free some.")
+    text = " ".join(_read(_page(builder)).text)
+    assert "The run failed." in text
+    assert "No space left on device. Free some." in text
+    assert "Nothing was measured." in text
+
+
+def test_a_criterion_that_was_not_judged_says_why() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2).stop_after(1)
+    page = _page(builder.criterion("failed_phases", unit="1", at_most=0))
+    assert "2 of 4 phases have no valid measurement" in page
+
+
+def test_every_case_has_its_ior_command(run: LoadedRun, page: str) -> None:
+    assert page.count("<dd>mpirun") == sum(len(case.phases) for case in run.document.cases)
+
+
+def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
+    # A LoadedRun does not know where it was loaded from; this keeps it so.
+    assert set(vars(run)) == {"document", "measurements", "ranks", "samples", "latencies", "doubts"}

@@ -1,0 +1,116 @@
+"""The sentences that a report writes itself: how the run ended, what came out, what is missing.
+
+Numbers in them are formatted by `format`; nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ioassay.reports import format
+from ioassay.reports.content import Content
+from ioassay.reports.names import Names
+from ioassay.results.document import CaseState
+
+_ENDS: dict[str, str] = {
+    "running": "The run had not ended when this report was made.",
+    "complete": "The run is complete.",
+    "failed": "The run failed.",
+    "interrupted": "The run was interrupted.",
+}
+
+_STATES: tuple[tuple[CaseState, str], ...] = (
+    ("failed", "failed"),
+    ("interrupted", "interrupted"),
+    ("running", "still running"),
+    ("pending", "never started"),
+)
+
+
+def state(content: Content) -> str:
+    """How the run ended and how much of it there is."""
+    cases = content.document.cases
+    counts = Counter(case.state for case in cases)
+    sentence = f"{_ENDS[content.document.state]} {counts['complete']} of {format.count(len(cases), 'case')} complete"
+    rest = [f"{counts[name]} {words}" for name, words in _STATES if counts[name]]
+    return ", ".join([sentence, *rest]) + "."
+
+
+def errors(content: Content) -> list[tuple[str, str]]:
+    """(case in words, why it failed) of every case that has an error."""
+    return [(content.names.case(case.id), case.error) for case in content.document.cases if case.error]
+
+
+def missing(content: Content) -> str:
+    """What the run did not measure, or nothing."""
+    if not content.missing:
+        return ""
+    planned = sum(len(case.phases) for case in content.document.cases)
+    return (
+        f"{len(content.missing)} of {planned} phases have no measurement. Figures, peaks and sustained rates rest on "
+        "what was measured; with the missing phases they might differ."
+    )
+
+
+def results(content: Content) -> list[str]:
+    """The key results, a sentence per row of the peak and sustained table."""
+    sentences = []
+    for line in content.summary:
+        peak_write, peak_read, sustained_write, sustained_read = line.cells
+        parts = []
+        for operation, peak, sustained in (
+            ("writes", peak_write, sustained_write),
+            ("reads", peak_read, sustained_read),
+        ):
+            if peak.text == format.ABSENT:
+                parts.append(f"no valid {operation}")
+            else:
+                parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
+        sentences.append(f"{line.label}: {'; '.join(parts)}.")
+    return sentences
+
+
+def trust(content: Content) -> str:
+    """How far the numbers can be believed, in a sentence or two."""
+    total = content.doubts.measurements
+    if total == 0:
+        return "Nothing was measured."
+    invalid = sum(not row["valid"] for part in content.workloads for row in part.measurements)
+    doubted = sum(bool(row["marks"]) for part in content.workloads for row in part.measurements)
+    left_out = f"{invalid} of {total} measurements {'is' if invalid == 1 else 'are'} invalid and left out"
+    valid = left_out if invalid else "Every measurement is valid"
+    if doubted == 0:
+        return f"{valid}, and none carries a doubt."
+    carry = "carries" if doubted == 1 else "carry"
+    return f"{valid}. {doubted} of {total} {carry} at least one doubt; the letters beside the numbers name them."
+
+
+def acceptance(content: Content) -> str:
+    """The verdict on the run in a sentence, or nothing without criteria."""
+    if content.accepted is None:
+        return ""
+    counts = Counter(verdict.judgement for verdict in content.verdicts)
+    parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "not judged") if counts[name]]
+    return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
+
+
+def moment(iso: str) -> str:
+    """An ISO time to the second, without its zone: `2026-02-02 02:40:00`."""
+    return iso[:19].replace("T", " ")
+
+
+def setting(value: object) -> str:
+    """The value of a setting: lists with commas, everything else as it was typed."""
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def by_message(places: Iterable[tuple[str, str, str]], names: Names) -> list[tuple[str, str]]:
+    """(where, message) of the doubts of a group; what has the same message is told together."""
+    where: dict[str, dict[str, list[str]]] = {}
+    for case, phase, message in places:
+        where.setdefault(message, {}).setdefault(case, []).append(phase)
+    return [
+        ("; ".join(f"{names.case(case)}: {', '.join(phases)}" for case, phases in cases.items()), message)
+        for message, cases in where.items()
+    ]

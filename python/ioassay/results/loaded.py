@@ -1,0 +1,24 @@
+"""A run, read: what everything that looks at results works on.
+
+Not: reading it (`run_directory.load`), judging it (`ioassay.analysis`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.results.document import RunDocument
+
+
+@dataclass(frozen=True)
+class LoadedRun:
+    """A run directory in memory: `run.json` and the five tables with the columns of `schema.py`."""
+
+    document: RunDocument
+    measurements: pl.DataFrame
+    ranks: pl.DataFrame
+    samples: pl.DataFrame
+    latencies: pl.DataFrame
+    doubts: pl.DataFrame
