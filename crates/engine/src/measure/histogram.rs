@@ -1,70 +1,54 @@
-//! X
+//! Latencies in a log-linear histogram: hdrhistogram with two significant figures, relative error under 1 %.
+//!
+//! A histogram of our own without bounds checks was measured at 0.5 to 2 ns less per operation (`make bench`);
+//! against the system call that is lost in the noise, so the library does it.
 
+use hdrhistogram::Histogram as Hdr;
 use ioassay_contract::events::Histogram as Buckets;
 
-/// 128 buckets per power of two: a bucket's highest value is less than 0.8 % above its lowest.
-const BUCKET_BITS: u32 = 7;
+/// The slowest operation that keeps its own bucket: a day. Slower ones are counted in the last bucket.
+const SLOWEST_NS: u64 = 86_400_000_000_000;
 
-/// One for every 64-bit latency: nothing is clamped and no bound has to be checked.
-const BUCKETS: usize = ((64 - BUCKET_BITS as usize) + 1) << BUCKET_BITS;
+/// Two figures give 128 buckets per power of two: at most 0.8 % from a bucket's lowest to its highest value.
+const SIGNIFICANT_FIGURES: u8 = 2;
 
-/// Latencies of the operations of one phase: 58 KiB, of which a phase touches a few lines.
+/// Latencies of the operations of one phase.
 #[derive(Debug, Clone)]
-pub struct Latencies(Box<[u64; BUCKETS]>);
+pub struct Latencies(Hdr<u64>);
 
 impl Default for Latencies {
     fn default() -> Self {
-        Self(vec![0; BUCKETS].try_into().expect("the length is right"))
+        Self(Hdr::new_with_bounds(1, SLOWEST_NS, SIGNIFICANT_FIGURES).expect("the bounds are valid"))
     }
-}
-
-/// The bucket of a latency. Below 2^(BUCKET_BITS + 1) each value has its own; above, the leading bits count.
-#[inline(always)]
-fn bucket(ns: u64) -> usize {
-    let exponent = (ns | 1 << BUCKET_BITS).ilog2() - BUCKET_BITS;
-    ((exponent as usize) << BUCKET_BITS) + (ns >> exponent) as usize
-}
-
-/// The lowest and the highest latency of a bucket.
-fn bounds(bucket: usize) -> (u64, u64) {
-    let exponent = (bucket >> BUCKET_BITS).saturating_sub(1) as u32;
-    let lowest = ((bucket - ((exponent as usize) << BUCKET_BITS)) as u64) << exponent;
-    (lowest, lowest + ((1 << exponent) - 1))
 }
 
 impl Latencies {
     /// Counts one operation. No allocation, no system call.
     #[inline(always)]
     pub fn record(&mut self, latency_ns: u64) {
-        self.0[bucket(latency_ns)] += 1;
+        self.0.saturating_record(latency_ns);
     }
 
     /// Adds what another rank counted.
     pub fn add(&mut self, buckets: &Buckets) {
         for (&lowest, &count) in buckets.lowest_ns.iter().zip(&buckets.count) {
-            self.0[bucket(lowest)] += count;
+            self.0.saturating_record_n(lowest, count);
         }
     }
 
-    /// Highest latency of the bucket in which the median lies; 0 if there are no operations.
+    /// Latency below which half of the operations lie; 0 if there are none.
     pub fn median_ns(&self) -> u64 {
-        let half = self.0.iter().sum::<u64>().div_ceil(2);
-        let mut below = 0;
-        let median = self.0.iter().position(|&count| {
-            below += count;
-            below >= half && half > 0
-        });
-        median.map_or(0, |bucket| bounds(bucket).1)
+        self.0.value_at_quantile(0.5)
     }
 
     /// The non-empty buckets, ascending.
     pub fn buckets(&self) -> Buckets {
         let mut buckets = Buckets::default();
-        for (bucket, &count) in self.0.iter().enumerate().filter(|&(_, &count)| count > 0) {
-            let (lowest, highest) = bounds(bucket);
-            buckets.lowest_ns.push(lowest);
-            buckets.highest_ns.push(highest);
-            buckets.count.push(count);
+        for step in self.0.iter_recorded() {
+            let value = step.value_iterated_to();
+            buckets.lowest_ns.push(self.0.lowest_equivalent(value));
+            buckets.highest_ns.push(self.0.highest_equivalent(value));
+            buckets.count.push(step.count_at_value());
         }
         buckets
     }
@@ -77,7 +61,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_latency_lies_in_its_bucket_and_the_bucket_is_under_one_percent_wide(ns: u64) {
+        fn a_latency_lies_in_its_bucket_and_the_bucket_is_under_one_percent_wide(ns in 1..=SLOWEST_NS) {
             let mut latencies = Latencies::default();
             latencies.record(ns);
             let buckets = latencies.buckets();
@@ -88,7 +72,7 @@ mod tests {
         }
 
         #[test]
-        fn adding_buckets_loses_no_operation(ns in proptest::collection::vec(any::<u64>(), 0..200)) {
+        fn adding_buckets_loses_no_operation(ns in proptest::collection::vec(1..=SLOWEST_NS, 0..200)) {
             let mut one = Latencies::default();
             ns.iter().for_each(|&ns| one.record(ns));
             let mut sum = Latencies::default();
