@@ -32,7 +32,7 @@ def method(study: Study) -> list[str]:
         *_said_once(study, _steps),
         "All ranks wait for one another before each step, so that each phase starts together on all of them.",
         f"Every operation is timed. Every {format_duration(study.sample_interval)} the bytes and operations of each "
-        f"rank are kept as a sample. I/O goes through the `{study.storage}` storage API; random choices begin at "
+        f"rank are kept as a sample. I/O goes through the {study.storage} storage API; random choices begin at "
         f"seed {study.seed}.",
     ]
 
@@ -70,9 +70,9 @@ def _step(workload: Workload, step: Step) -> str:
         return f"wait {format_duration(step.pause)}"
     if step.cold_cache is not None:
         ways = ", then by ".join(_CACHE_METHODS[way] for way in step.cold_cache)
-        return f"empty the caches by {ways}, until nothing of the files is in memory, and measure what still is"
+        return f"empty the caches by {ways}, until at most 1 % of the files is in memory; what still is, is measured"
     name, operation = sweep.name_of(step), str(step.operation)
-    said = operation if name == operation else f"{operation} (`{name}`)"
+    said = operation if name == operation else f"{operation} ({name})"
     if (order := sweep.order_of(workload, step)) != workload.order:
         said += f" {_ORDERS[order]}"
     if sweep.fsync_of(step) == "at-end":
