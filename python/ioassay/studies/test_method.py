@@ -26,4 +26,4 @@ def test_what_is_the_same_for_all_workloads_is_said_once() -> None:
 def test_a_phase_of_its_own_is_said(small: str) -> None:
     text = small.replace("- read", "- read: {name: again, order: random-with-replacement}")
     method = " ".join(resolve(parse_study(text, "my.yaml"), None, []).entry.method)
-    assert "read (`again`) at random offsets, each drawn afresh" in method
+    assert "read (again) at random offsets, each drawn afresh" in method
