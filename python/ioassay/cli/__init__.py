@@ -1,0 +1,77 @@
+"""The command line: one file per command. Parse, call, print; decisions are made elsewhere.
+
+A command's module imports only typer at its top and what it needs inside its function, because every
+`--help` imports them all. Commands return their exit code or raise; only `main` exits:
+
+    0  ran
+    1  ran, but a case failed, an acceptance criterion failed or a number is invalid
+    2  wrong usage or bad input
+    3  could not run, or was interrupted
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from ioassay import __version__
+from ioassay.cli.clean import clean
+from ioassay.cli.report import report
+from ioassay.cli.run import run
+from ioassay.cli.studies import studies
+from ioassay.errors import CannotRun, IoassayError, UsageError
+
+app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+for command in (run, studies, report, clean):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def _ioassay(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    """An HPC storage laboratory: measures parallel storage and stands behind every number with evidence."""
+    if version:
+        print(f"ioassay {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help(), file=sys.stderr)
+        raise typer.Exit(UsageError.exit_code)
+
+
+def main() -> None:
+    """Runs the command line and exits with its code."""
+    sys.exit(_run())
+
+
+def _run() -> int:
+    try:
+        code = app(prog_name="ioassay", standalone_mode=False)
+        sys.stdout.flush()
+    except IoassayError as error:
+        return _print(error)
+    except typer.TyperException as error:  # what was typed is no command line of ours
+        return _print(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
+    except (KeyboardInterrupt, typer.Abort):
+        return CannotRun.exit_code
+    except BrokenPipeError:
+        # The reader of our output has seen enough; Python's own flush at exit must not complain either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _print(CannotRun(f"{where}{error.strerror or error}."))
+    return code if isinstance(code, int) else 0
+
+
+def _print(error: IoassayError) -> int:
+    with contextlib.suppress(OSError):  # the terminal may be gone
+        print(f"ioassay: {error.message}", file=sys.stderr)
+        if error.remedy:
+            print(f"  {error.remedy}", file=sys.stderr)
+    return error.exit_code

@@ -1,0 +1,323 @@
+"""Shows a run while it happens, on standard error.
+
+On a terminal a live view: where the run stands, the running phase, and a table of rates that fills as phases
+end. Anywhere else a line per phase. Both are watchers of `execution`; neither computes a number that is kept.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections import Counter
+from typing import TextIO, cast
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from ioassay.cli.remaining import Remaining
+from ioassay.execution.check import Need
+from ioassay.execution.watcher import Watcher
+from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument
+from ioassay.results.events import Event
+from ioassay.units import RateUnit, format_about_bytes, format_rate
+
+NS_PER_S = 1_000_000_000
+
+
+def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
+    """The display that suits `stream`. `need` is what the run will write, where that has been asked."""
+    console = Console(file=cast(TextIO, _Lasting(stream)), highlight=False, soft_wrap=False)
+    return LiveView(console, need) if console.is_terminal and not console.is_dumb_terminal else Lines(console, need)
+
+
+class Lines:
+    """A line per phase, for logs and pipes."""
+
+    def __init__(self, console: Console, need: Need | None) -> None:
+        self._console = console
+        self._need = need
+        self._ended = 0
+        self._count = 0
+        self._units: dict[str, RateUnit] = {}
+
+    def run_begins(self, document: RunDocument) -> None:
+        """Says what runs where."""
+        self._count = sum(len(case.phases) for case in document.cases)
+        self._ended = sum(len(case.phases) for case in document.cases if case.state == "complete")
+        self._units = _units(document)
+        self._say(_headline(document))
+        if self._need:
+            self._say(_need(self._need))
+
+    def case_begins(self, case: CaseEntry) -> None:
+        """Nothing: its phases speak."""
+
+    def progress(self, case: CaseEntry, progress: Event) -> None:
+        """Nothing: a log is no place for it."""
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """A line for a phase that is complete; `case_ends` speaks of others."""
+        if event["event"] != "phase" or not event["complete"]:
+            return
+        self._ended += 1
+        kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
+        self._say(
+            f"[{self._ended}/{self._count}] {_where(case)} {event['name']}: "
+            f"{_rate(event, self._units[case.workload])}, {format_about_bytes(event['bytes'])} "
+            f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
+        )
+
+    def case_ends(self, case: CaseEntry) -> None:
+        """Why it failed, if it did."""
+        if case.error:
+            self._say(f"{case.id} {case.state}: {case.error}")
+
+    def notice(self, message: str) -> None:
+        """The message as a line."""
+        self._say(message)
+
+    def run_ends(self, document: RunDocument) -> None:
+        """Nothing: the command says how it ended."""
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+class LiveView:
+    """A view that is redrawn in place a few times a second."""
+
+    def __init__(self, console: Console, need: Need | None) -> None:
+        self._console = console
+        self._need = need
+        self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
+        self._remaining = Remaining()
+        self._rates: dict[tuple[str, str], dict[int, list[float]]] = {}
+        self._doubts: Counter[str] = Counter()
+        self._ended = 0
+        self._document: RunDocument | None = None
+        self._units: dict[str, RateUnit] = {}
+        self._case: CaseEntry | None = None
+        self._phases_ended: set[str] = set()
+        self._progress: Event | None = None
+        self._began_s = self._case_began_s = time.monotonic()
+
+    def run_begins(self, document: RunDocument) -> None:
+        """Says what runs where, and opens the view."""
+        self._document = document
+        self._units = _units(document)
+        self._ended = sum(len(case.phases) for case in document.cases if case.state == "complete")
+        self._began_s = time.monotonic()
+        self._console.print(_headline(document), markup=False)
+        if self._need:
+            self._console.print(_need(self._need), markup=False)
+        self._live.start()
+        self._draw()
+
+    def case_begins(self, case: CaseEntry) -> None:
+        """A new row or column may begin."""
+        self._case, self._progress, self._phases_ended = case, None, set()
+        self._case_began_s = time.monotonic()
+        self._draw()
+
+    def progress(self, case: CaseEntry, progress: Event) -> None:
+        """Moves the line of the running step."""
+        self._progress = progress if progress["name"] not in self._phases_ended else None
+        self._draw()
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """Enters the rate of a phase that is complete."""
+        if event["event"] != "phase":
+            return
+        self._progress = None
+        self._phases_ended.add(event["name"])
+        if not event["complete"]:
+            return
+        self._ended += 1
+        self._doubts.update(doubt["kind"] for doubt in event["doubts"])
+        self._remaining.phase_took(case, event["operation"], event["bytes"], event["duration_ns"] / NS_PER_S)
+        by_clients = self._rates.setdefault((case.workload, event["operation"]), {})
+        by_clients.setdefault(case.clients, []).append(_per_second(event, self._units[case.workload]))
+        self._draw()
+
+    def case_ends(self, case: CaseEntry) -> None:
+        """Says above the view why it failed, if it did."""
+        self._remaining.case_took(time.monotonic() - self._case_began_s)
+        self._case = self._progress = None
+        if case.error:
+            self.notice(f"{case.id} {case.state}: {case.error}")
+        self._draw()
+
+    def notice(self, message: str) -> None:
+        """Prints above the view."""
+        self._console.print(Text(message, style="yellow"))
+
+    def run_ends(self, document: RunDocument) -> None:
+        """Leaves the view as it stands."""
+        self._case = self._progress = None
+        self._draw()
+        self._live.stop()
+
+    def _draw(self) -> None:
+        self._live.update(self._view(), refresh=True)
+
+    def _view(self) -> RenderableType:
+        assert self._document is not None
+        parts = [self._overall()]
+        if self._document.state == "running":
+            parts.append(self._current())
+        if self._rates:
+            parts += ["", self._table()]
+        if self._doubts:
+            kinds = ", ".join(f"{count} {kind}" for kind, count in self._doubts.most_common())
+            text = f"{self._doubts.total()} doubts: {kinds}"
+            parts.append(Text(text, style="yellow", no_wrap=True, overflow="ellipsis"))
+        parts.append("")  # where a terminal echoes ^C; on a full line it would wrap and shift the view
+        return Group(*parts)
+
+    def _overall(self) -> RenderableType:
+        assert self._document is not None
+        count = sum(len(case.phases) for case in self._document.cases)
+        times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
+        left = self._remaining.seconds(*self._left())
+        if left is not None and self._ended < count:
+            times += f", about {_clock(left)} left"
+        row = Table.grid(padding=(0, 2), expand=False)
+        bar = ProgressBar(
+            total=max(1, count), completed=self._ended + self._share(), width=max(10, self._console.width - 54)
+        )
+        row.add_row(f"{self._ended} of {count} phases", bar, times)
+        return row
+
+    def _share(self) -> float:
+        """How much of the running phase is done, from 0 to 1."""
+        if self._progress is None or not self._progress["planned_bytes"]:
+            return 0.0
+        return min(1.0, float(self._progress["bytes"] / self._progress["planned_bytes"]))
+
+    def _left(self) -> tuple[list[CaseEntry], list[tuple[CaseEntry, PhaseEntry, float]]]:
+        """The cases that have not begun, and every phase that has not ended with the share of it that is left."""
+        assert self._document is not None
+        pending = [case for case in self._document.cases if case.state != "complete" and case is not self._case]
+        phases = [(case, phase, 1.0) for case in pending for phase in case.phases]
+        if self._case:
+            running = self._progress["name"] if self._progress else None
+            phases += [
+                (self._case, phase, 1 - self._share() if phase.name == running else 1.0)
+                for phase in self._case.phases
+                if phase.name not in self._phases_ended
+            ]
+        return pending, phases
+
+    def _current(self) -> RenderableType:
+        if self._case is None:
+            return Text("")
+        text = Text(no_wrap=True, overflow="ellipsis").append(_where(self._case), style="bold")
+        if self._progress is None:
+            return text
+        text.append(f"  {self._progress['name']}")
+        if self._progress["planned_bytes"]:
+            rate = _per_second(self._progress | {"duration_ns": self._progress["elapsed_ns"]}, self._unit())
+            text.append(f"  {self._share():4.0%}  {format_rate(rate, self._unit())}")
+        return text.append(f"  {self._progress['elapsed_ns'] / NS_PER_S:.0f} s", style="dim")
+
+    def _unit(self) -> RateUnit:
+        assert self._case is not None
+        return self._units[self._case.workload]
+
+    def _table(self) -> RenderableType:
+        """Rates by workload and operation against clients, the median where a case was repeated."""
+        assert self._document is not None
+        rows = list(self._rates)
+        clients = sorted({case.clients for case in self._document.cases})
+        label = max([len(workload) for workload, _ in rows] + [len("clients")])
+        # What a terminal cannot hold is dropped on the left: the running sweep grows to the right.
+        clients = clients[-max(1, (self._console.width - label - 14) // 8) :]
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_header=True, header_style="dim")
+        table.add_column("clients", no_wrap=True)
+        table.add_column("", no_wrap=True)
+        table.add_column("", no_wrap=True, style="dim")
+        for count in clients:
+            table.add_column(str(count), justify="right", min_width=7, no_wrap=True)
+        before = None
+        for workload, operation in rows:
+            unit = self._units[workload]
+            rates = self._rates[workload, operation]
+            cells = [
+                format_rate(statistics.median(rates[count]), unit).split()[0] if count in rates else ""
+                for count in clients
+            ]
+            table.add_row(escape(workload) if workload != before else "", operation, unit, *cells)
+            before = workload
+        return table
+
+
+class _Lasting:
+    """A stream that may go away, for example with its terminal: what is written then is lost, and nothing else.
+
+    The run goes on, or ends in order if the hang-up was meant for it.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        """Writes what can be written."""
+        try:
+            return self._stream.write(text)
+        except OSError:
+            return len(text)
+
+    def flush(self) -> None:
+        """Flushes what can be flushed."""
+        try:
+            self._stream.flush()
+        except OSError:
+            return
+
+
+def _headline(document: RunDocument) -> str:
+    scale = f" ({document.study.scale})" if document.study.scale else ""
+    return f"{document.study.name}{scale} on {document.target}: {len(document.cases)} cases"
+
+
+def _need(need: Need) -> str:
+    where = need.file_system or "the target"
+    return (
+        f"Writes {format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} at once; "
+        f"{where} has {format_about_bytes(need.free_bytes)} free."
+    )
+
+
+def _where(case: CaseEntry) -> str:
+    clients = "1 client" if case.clients == 1 else f"{case.clients} clients"
+    repetition = f", repetition {case.repetition}" if case.repetition > 1 else ""
+    return f"{case.workload}, {clients}{repetition}"
+
+
+def _units(document: RunDocument) -> dict[str, RateUnit]:
+    """The unit of each workload's rates: the one of the study's summary, where it has one."""
+    wanted: dict[str, RateUnit] = {row.workload: row.unit for row in document.study.summary}
+    return {case.workload: wanted.get(case.workload, "MB/s") for case in document.cases}
+
+
+def _per_second(moved: Event, unit: RateUnit) -> float:
+    amount = moved["operations"] if unit in ("IOPS", "kIOPS") else moved["bytes"]
+    return float(amount * NS_PER_S / max(1, moved["duration_ns"]))
+
+
+def _rate(moved: Event, unit: RateUnit) -> str:
+    return format_rate(_per_second(moved, unit), unit)
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

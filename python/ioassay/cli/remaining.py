@@ -1,0 +1,51 @@
+"""How much longer a run will take, judged by what its phases took so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioassay.results.document import CaseEntry, PhaseEntry
+
+
+class Remaining:
+    """Learns the time per byte of each workload and operation, and what cases take beside their phases.
+
+    A small random transfer takes a hundred times longer per byte than a large sequential one, so neither the
+    share of phases nor the share of bytes tells the time.
+    """
+
+    def __init__(self) -> None:
+        self._s_per_byte: dict[tuple[str, str], float] = {}
+        self._phases_s = 0.0
+        self._cases_s = 0.0
+        self._cases = 0
+
+    def phase_took(self, case: CaseEntry, operation: str, size_bytes: int, duration_s: float) -> None:
+        """A phase of `case` has moved `size_bytes` in `duration_s`."""
+        self._phases_s += duration_s
+        if size_bytes:
+            self._s_per_byte[case.workload, operation] = duration_s / size_bytes
+
+    def case_took(self, duration_s: float) -> None:
+        """A case took this long from start to removal of its files."""
+        self._cases += 1
+        self._cases_s += duration_s
+
+    def seconds(
+        self, cases: Sequence[CaseEntry], phases: Sequence[tuple[CaseEntry, PhaseEntry, float]]
+    ) -> float | None:
+        """The time that `phases` will still take, each with the share of it that is left, in `cases` cases.
+
+        `None` before the first phase has ended.
+        """
+        if not self._s_per_byte:
+            return None
+        between = max(0.0, self._cases_s - self._phases_s) / self._cases if self._cases else 0.0
+        return between * len(cases) + sum(
+            self._of(case.workload, phase.operation) * case.file_set_bytes * share for case, phase, share in phases
+        )
+
+    def _of(self, workload: str, operation: str) -> float:
+        known = self._s_per_byte
+        alike = [value for (_, other), value in known.items() if other == operation] or list(known.values())
+        return known.get((workload, operation), sum(alike) / len(alike))

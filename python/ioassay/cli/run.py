@@ -1,0 +1,129 @@
+"""`ioassay run STUDY --target DIR`, and `ioassay run --resume RUN` to go on with one that was interrupted."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.errors import CannotRun, UsageError
+
+if TYPE_CHECKING:
+    from ioassay.results.loaded import LoadedRun
+    from ioassay.results.run_directory import RunDirectory
+
+_NOT_AS_ASKED = 1
+
+
+def run(
+    *,
+    study: Annotated[
+        str | None, typer.Argument(metavar="STUDY", help="A built-in study (see `ioassay studies`) or a YAML file.")
+    ] = None,
+    target: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="The directory to measure. Only a directory of its own in it is written to."),
+    ] = None,
+    scale: Annotated[str | None, typer.Option(metavar="SCALE", help="A scale of the study, such as quick.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the study. Repeatable.")
+    ] = None,
+    launcher: Annotated[str, typer.Option(metavar="NAME", help="What starts the ranks.")] = "local",
+    out: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="The run directory to create.  [default: runs/TIME-STUDY]")
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Go on with this run instead: do its cases that are not complete."),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
+    ] = False,
+) -> int:
+    """Run a study on a directory and write its report.
+
+    Everything is checked before anything is written. Whatever ends the run, finished phases are kept.
+    """
+    from ioassay.cli.progress import watcher  # noqa: PLC0415
+    from ioassay.execution.execute import execute  # noqa: PLC0415
+    from ioassay.execution.prepare import Request, prepare  # noqa: PLC0415
+    from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
+
+    if resume is not None:
+        if study or target or scale or settings or out:
+            raise UsageError(
+                "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
+            )
+        directory, need = RunDirectory.reopen(resume), None
+    else:
+        if study is None:
+            raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")
+        if target is None:
+            raise UsageError("Which directory is to be measured?", f"Write: ioassay run {study} --target DIR")
+        directory, need = prepare(
+            Request(
+                study=study,
+                target=target,
+                scale=scale,
+                settings=settings or [],
+                launcher=launcher,
+                out=out,
+                command=["ioassay", *sys.argv[1:]],
+            )
+        )
+    with directory:
+        execute(directory, watcher(need))
+        loaded = directory.loaded()
+    if loaded.document.state != "interrupted":
+        _report(directory, loaded, as_json)
+    _say_how_it_ended(directory, loaded)
+    return _exit_code(loaded)
+
+
+def _report(directory: RunDirectory, loaded: LoadedRun, as_json: bool) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from ioassay import reports  # noqa: PLC0415
+    from ioassay.reports import terminal  # noqa: PLC0415
+    from ioassay.results.run_directory import REPORT  # noqa: PLC0415
+
+    file = directory.path / REPORT
+    file.write_bytes(reports.build(loaded, "html"))
+    if as_json:
+        print(reports.build(loaded, "json").decode())
+        return
+    console = Console()
+    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
+        console.print("", terminal.summary(loaded))
+    print(f"{text.get()}\nReport: {file}")
+
+
+def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:
+    """On standard error, unless all went well."""
+    document = loaded.document
+    for path in document.leftovers:
+        print(f"Left on the target: {path}", file=sys.stderr)
+    if document.leftovers:
+        print(f"Remove it with: ioassay clean {directory.path}", file=sys.stderr)
+    if document.state == "complete":
+        return
+    done = sum(case.state == "complete" for case in document.cases)
+    print(
+        f"The run {'was interrupted' if document.state == 'interrupted' else 'failed'}: {done} of "
+        f"{len(document.cases)} cases are complete; all phases that ended are kept.\n"
+        f"Do the rest with: ioassay run --resume {directory.path}",
+        file=sys.stderr,
+    )
+
+
+def _exit_code(loaded: LoadedRun) -> int:
+    from ioassay.analysis.acceptance import accepted, judge  # noqa: PLC0415
+
+    if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
+        return CannotRun.exit_code
+    believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
+    if not believed or accepted(judge(loaded)) == "failed":
+        return _NOT_AS_ASKED
+    return 0

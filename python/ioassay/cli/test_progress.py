@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import io
+import re
+from typing import Any, Literal
+
+import pytest
+from rich.console import Console
+
+from ioassay.cli.progress import Lines, LiveView, _Lasting
+from ioassay.cli.remaining import Remaining
+from ioassay.execution.check import Need
+from ioassay.execution.watcher import Watcher
+from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument, StudyEntry, SummaryRow
+from ioassay.results.events import Event
+
+GB = 10**9
+
+
+def _case(workload: str = "sequential", clients: int = 1) -> CaseEntry:
+    return CaseEntry(
+        id=f"{workload}-{clients}",
+        workload=workload,
+        clients=clients,
+        ranks_per_client=1,
+        repetition=1,
+        layout="N-N",
+        order="sequential",
+        transfer_bytes=1,
+        block_bytes=1,
+        segments=1,
+        file_set_bytes=4 * GB,
+        written_bytes=4 * GB,
+        phases=[PhaseEntry(name=name, operation=name, ior="") for name in ("write", "read")],
+    )
+
+
+def _document(cases: list[CaseEntry]) -> RunDocument:
+    study = StudyEntry(
+        name="study",
+        title="",
+        question="",
+        source=None,
+        scale="quick",
+        settings={},
+        text="",
+        method=[],
+        workloads=[],
+        figures=[],
+        summary=[SummaryRow(label="", workload="random", unit="kIOPS")],
+        acceptance=[],
+    )
+    return RunDocument(
+        run="r",
+        study=study,
+        cases=cases,
+        target="/mnt/scratch",
+        launcher="local",
+        command=[],
+        ioassay_version="",
+        started="",
+    )
+
+
+def _phase(name: Literal["write", "read"], seconds: float, complete: bool = True, **more: Any) -> Event:
+    moved = {"bytes": 4 * GB, "operations": 8000, "duration_ns": int(seconds * 1e9)}
+    return {"event": "phase", "name": name, "operation": name, "complete": complete, "doubts": [], **moved, **more}
+
+
+NEED = Need(written_bytes=8 << 30, at_once_bytes=4 << 30, at_once_files=1, free_bytes=90 << 30, file_system="lustre")
+
+
+def _show(watcher: Watcher) -> None:
+    """A run of two cases that is stopped in the second."""
+    cases = [_case(), _case("random", 64)]
+    document = _document(cases)
+    watcher.run_begins(document)
+    watcher.case_begins(cases[0])
+    watcher.progress(cases[0], _moving("write", 0.5))
+    doubts = [{"kind": "shared-node"}, {"kind": "short-phase"}]
+    watcher.event(cases[0], _phase("write", 2, doubts=doubts))
+    watcher.event(cases[0], {"event": "cold-cache"})
+    watcher.event(cases[0], _phase("read", 1))
+    cases[0].state = "complete"
+    watcher.case_ends(cases[0])
+    watcher.case_begins(cases[1])
+    watcher.progress(cases[1], _moving("write", 0.25))
+    watcher.notice("SIGINT: stopping.")
+    watcher.event(cases[1], _phase("write", 1, complete=False))
+    cases[1].state, cases[1].error = "interrupted", "stopped by SIGINT; run again."
+    watcher.case_ends(cases[1])
+    document.state = "interrupted"
+    watcher.run_ends(document)
+
+
+def _moving(name: str, share: float) -> Event:
+    moved = {"elapsed_ns": 10**9, "bytes": int(4 * GB * share), "planned_bytes": 4 * GB, "operations": 500}
+    return {"step": 0, "name": name, **moved}
+
+
+def test_without_a_terminal_there_is_a_line_per_phase() -> None:
+    stream = io.StringIO()
+    _show(Lines(Console(file=stream, width=40), NEED))
+    assert stream.getvalue().splitlines() == [
+        "study (quick) on /mnt/scratch: 2 cases",
+        "Writes 8.00 GiB, at most 4.00 GiB at once; lustre has 90.0 GiB free.",
+        "[1/4] sequential, 1 client write: 2000 MB/s, 3.73 GiB in 2.00 s (doubts: shared-node, short-phase)",
+        "[2/4] sequential, 1 client read: 4000 MB/s, 3.73 GiB in 1.00 s",
+        "SIGINT: stopping.",
+        "random-64 interrupted: stopped by SIGINT; run again.",
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_the_live_view_fits_its_terminal_and_ends_with_the_rates(width: int) -> None:
+    stream = io.StringIO()
+    _show(LiveView(Console(file=stream, width=width, height=24, force_terminal=True, color_system=None), NEED))
+    lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", line) for line in stream.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    last = "\n".join(lines[-8:])
+    assert "2 of 4 phases" in last
+    assert re.search(r"sequential write MB/s +2000", last)
+    assert "2 doubts: " in last
+    assert "random" not in last, "a phase that was stopped has no rate"
+    running = "\n".join(lines)
+    assert "random, 64 clients  write   25%  0.500 kIOPS  1 s" in running
+    assert "SIGINT: stopping." in running
+
+
+def test_a_display_outlives_its_terminal() -> None:
+    class Gone(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+        def flush(self) -> None:
+            raise OSError(5, "Input/output error")
+
+    lasting = _Lasting(Gone())
+    assert lasting.write("text") == 4
+    lasting.flush()
+
+
+def test_the_time_that_remains_is_judged_by_workload_and_operation() -> None:
+    remaining = Remaining()
+    first, second, other = _case(), _case(clients=2), _case("random")
+    write, read = first.phases
+    assert remaining.seconds([second], [(second, write, 1.0)]) is None
+
+    remaining.phase_took(first, "write", 4 * GB, 10)
+    remaining.phase_took(first, "read", 4 * GB, 2)
+    remaining.case_took(15)
+    assert remaining.seconds([], [(second, write, 0.5), (second, read, 1.0)]) == pytest.approx(5 + 2)
+    assert remaining.seconds([second], []) == pytest.approx(3), "what a case takes beside its phases"
+    assert remaining.seconds([], [(other, read, 1.0)]) == pytest.approx(2), "unknown: as the same operation elsewhere"

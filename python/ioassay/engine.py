@@ -1,0 +1,58 @@
+"""The native engine from the control plane's side: where the binary is and what its command lines are.
+
+Not: starting it (`execution`), the tokens that launch it on other nodes (`launchers`), what it reports
+(`results.events`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+
+NAME = "ioassay-engine"
+OVERRIDE = "IOASSAY_ENGINE"
+
+
+def find_engine() -> Path:
+    """The engine to start: `$IOASSAY_ENGINE`, else beside this Python or command, else on `PATH`.
+
+    The one that was installed together with this package comes before `PATH`, so that an older engine
+    of the site is never taken by accident. Raises `CannotRun` when there is none.
+    """
+    if override := os.environ.get(OVERRIDE):
+        if found := shutil.which(override):
+            return Path(found).absolute()
+        raise CannotRun(
+            f"{OVERRIDE}={override} is not an executable file.",
+            f"Correct or unset {OVERRIDE}; `make build` leaves the engine in .venv/bin/{NAME}.",
+        )
+    beside = (Path(sys.executable).parent, Path(sys.argv[0]).absolute().parent)
+    for directory in beside:
+        if found := shutil.which(NAME, path=str(directory)):
+            return Path(found)
+    if found := shutil.which(NAME):
+        return Path(found).absolute()
+    raise CannotRun(
+        f"The engine `{NAME}` is missing: it is neither in {beside[0]} nor on PATH.",
+        f"Install ioassay with `pip install .` (or `make build` in a checkout), or name the binary in {OVERRIDE}.",
+    )
+
+
+def check_arguments(events: Path, plans: Sequence[Path]) -> list[str]:
+    """Validates the plans against this machine and their target, without any I/O on it."""
+    return ["check", "--events", str(events), *map(str, plans)]
+
+
+def run_arguments(events: Path, progress: Path, plan: Path) -> list[str]:
+    """Runs one case. The engine ends by itself when the process that started it dies."""
+    return ["run", "--events", str(events), "--progress", str(progress), "--stop-with-parent", str(plan)]
+
+
+def clean_arguments(events: Path, workspace: str) -> list[str]:
+    """Removes what an earlier case left in its workspace, by the workspace's own list."""
+    return ["clean", "--events", str(events), workspace]

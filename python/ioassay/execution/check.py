@@ -1,0 +1,76 @@
+"""What a run will take, and whether it can run, asked of the engine before anything is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ioassay import engine
+from ioassay.errors import CannotRun, UsageError
+from ioassay.launchers import Launcher, Placement
+from ioassay.results.events import Event, read_events
+
+_WRONG_PLAN = 2  # the engine's exit code
+
+
+@dataclass(frozen=True)
+class Need:
+    """What a run will write, beside what the target has. Cases follow one another and remove their files."""
+
+    written_bytes: int
+    """By all cases together."""
+    at_once_bytes: int
+    """The largest file set: what lies on the target at any time."""
+    at_once_files: int
+    free_bytes: int
+    file_system: str | None
+    """Its type, for example `lustre`."""
+
+
+def check(plans: Mapping[str, dict[str, Any]], launcher: Launcher) -> Need:
+    """Checks every plan on one node.
+
+    Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
+    """
+    with TemporaryDirectory(prefix="ioassay-check-") as scratch:
+        directory = Path(scratch)
+        files = [directory / f"{index}.json" for index in range(len(plans))]
+        for file, plan in zip(files, plans.values(), strict=True):
+            file.write_text(json.dumps(plan))
+        events = directory / "events.jsonl"
+        command = [
+            *launcher.tokens(Placement(clients=1, ranks_per_client=1)),
+            str(engine.find_engine()),
+            *engine.check_arguments(events, files),
+        ]
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+        )
+        reported = read_events(events)
+    checked = [event for event in reported if event["event"] == "checked"]
+    for event in reported:
+        if event["event"] == "error":
+            kind = UsageError if done.returncode == _WRONG_PLAN else CannotRun
+            raise kind(event["message"], event["remedy"])
+    if len(checked) < len(plans):
+        raise CannotRun(
+            f"The engine could not check the plans (exit status {done.returncode}).",
+            done.stderr.decode(errors="replace").strip() or f"Start it by hand: {command[0]} --version",
+        )
+    return _need(checked)
+
+
+def _need(checked: list[Event]) -> Need:
+    mount = checked[0]["node"]["mount"]
+    return Need(
+        written_bytes=sum(event["written_bytes"] for event in checked),
+        at_once_bytes=max(event["file_set_bytes"] for event in checked),
+        at_once_files=max(event["files"] for event in checked),
+        free_bytes=min(event["free_bytes"] for event in checked),
+        file_system=mount["file_system"] if mount else None,
+    )

@@ -1,0 +1,70 @@
+"""Removes what a run left on the target, through the engine: by the workspace's own list, never by a pattern."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay import engine
+from ioassay.errors import CannotRun
+from ioassay.execution.follow import follow
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.process import EngineProcess
+from ioassay.launchers import Placement, find_launcher
+from ioassay.results.events import EventTail
+from ioassay.results.outcome import sentence
+from ioassay.results.run_directory import RunDirectory
+
+
+@dataclass(frozen=True)
+class Cleaned:
+    """What a clean-up did."""
+
+    workspace: str
+    files: int
+    """Removed."""
+    leftovers: list[str]
+    """Paths that remain."""
+    why: str = ""
+    """The reason that something remains, as a sentence."""
+
+
+def clean_run(path: Path) -> Cleaned:
+    """Removes what the run at `path` left on its target, and notes in `run.json` what remains.
+
+    Raises `UsageError` when `path` is no run or is still in use.
+    """
+    with RunDirectory.reopen(path) as run, Interruption() as interruption:
+        return clean(run, interruption)
+
+
+def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
+    """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
+    # The contract names the workspace, so it is known even if the engine was killed before it could report it.
+    workspace = str(Path(run.document.target) / f"ioassay-{run.document.run}")
+    logs = run.path / "logs"
+    events = EventTail(logs / "clean.jsonl")
+    events.new()  # those of earlier clean-ups
+    command = [
+        *find_launcher(run.document.launcher).tokens(Placement(clients=1, ranks_per_client=1)),
+        str(engine.find_engine()),
+        *engine.clean_arguments(logs / "clean.jsonl", workspace),
+    ]
+    with EngineProcess(command, logs / "clean-stderr.txt", inherited=[run.lock.descriptor]) as process:
+        seen = follow(process, interruption, events)
+    cleaned = Cleaned(workspace, 0, [workspace], "The engine was ended before it had removed everything.")
+    for event in seen:
+        if event["event"] == "removed":
+            because = "; ".join(f"{left['path']}: {left['because']}" for left in event["left"])
+            cleaned = Cleaned(workspace, event["files"], [left["path"] for left in event["left"]], because)
+        elif event["event"] == "error":
+            gone = event["errno_name"] == "ENOENT"
+            cleaned = Cleaned(workspace, 0, [] if gone else [workspace], sentence(event))
+    if not seen and process.status is not None and process.status > 0:
+        raise CannotRun(
+            f"The engine could not clean {workspace} (exit status {process.status}).",
+            f"Read {logs / 'clean-stderr.txt'}.",
+        )
+    run.document.leftovers = cleaned.leftovers
+    run.save()
+    return cleaned

@@ -1,0 +1,165 @@
+"""Runs the cases of a run one after another, and decides what a failure means for those that follow.
+
+* A case that fails for a reason of its own (a rank killed, too little memory, a file too large) is recorded,
+  and the next one runs: an overnight sweep should not be lost to one point of it.
+* The target failing (full, read-only, gone, I/O errors) ends the run: every further case would measure that.
+  So does an engine that does not start, and a workspace that could not be removed.
+* A signal ends the run. The case that it hit, and those after it, are what `--resume` does.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+
+from ioassay import engine
+from ioassay.errors import CannotRun
+from ioassay.execution.clean import clean
+from ioassay.execution.follow import follow
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.process import EngineProcess
+from ioassay.execution.watcher import Watcher
+from ioassay.launchers import Launcher, Placement, find_launcher
+from ioassay.results.document import CaseEntry, RunState
+from ioassay.results.events import Event, EventTail
+from ioassay.results.outcome import Outcome, outcome
+from ioassay.results.run_directory import RunDirectory, now
+
+_TARGET_FAILED = {
+    "EACCES",
+    "EDQUOT",
+    "EHOSTDOWN",
+    "EIO",
+    "ENODEV",
+    "ENOENT",
+    "ENOSPC",
+    "ENOTCONN",
+    "ENOTDIR",
+    "ENXIO",
+    "EPERM",
+    "EROFS",
+    "ESTALE",
+    "ETIMEDOUT",
+}
+"""Errors that another case on the same target would meet as well."""
+
+
+def execute(run: RunDirectory, watcher: Watcher) -> None:
+    """Runs every case that is not complete. How it ended stands in `run.document`, whatever happened.
+
+    Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
+    plane itself cannot go on, for example because the disk of the run directory is full.
+    """
+    document = run.document
+    launcher = find_launcher(document.launcher)
+    document.state, document.ended = "running", None
+    with Interruption() as interruption:
+        run.save()
+        watcher.run_begins(document)
+        try:
+            if _is_clean(run, interruption, watcher):
+                _run_cases(run, launcher, interruption, watcher)
+            # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
+            document.state = _state(document.cases, interruption)
+            document.ended = now()
+            run.save()
+        except OSError as error:
+            raise CannotRun(
+                f"{error.filename or run.path}: {error.strerror}.",
+                f"What was stored before is kept. Put that right, then go on with: ioassay run --resume {run.path}",
+            ) from error
+        finally:
+            watcher.run_ends(document)
+
+
+def _is_clean(run: RunDirectory, interruption: Interruption, watcher: Watcher) -> bool:
+    """Removes what an earlier attempt left; the engine takes only a workspace that it creates itself."""
+    if not run.document.leftovers:
+        return True
+    cleaned = clean(run, interruption)
+    if cleaned.leftovers:
+        watcher.notice(cleaned.why)
+    return not cleaned.leftovers
+
+
+def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
+    if all(case.state == "complete" for case in cases):
+        return "complete"
+    return "interrupted" if interruption.first else "failed"
+
+
+def _run_cases(run: RunDirectory, launcher: Launcher, interruption: Interruption, watcher: Watcher) -> None:
+    for case in run.document.cases:
+        if case.state == "complete":
+            continue
+        if interruption.first or not _run_case(run, case, launcher, interruption, watcher):
+            return
+
+
+def _run_case(
+    run: RunDirectory, case: CaseEntry, launcher: Launcher, interruption: Interruption, watcher: Watcher
+) -> bool:
+    """Runs one case and stores its results. False if the run must end with it."""
+    files = run.files(case.id)
+    run.begin(case)
+    watcher.case_begins(case)
+    progress = EventTail(files.progress)
+
+    told = False
+
+    def look() -> None:
+        nonlocal told
+        for line in progress.new()[-1:]:
+            watcher.progress(case, line)
+        if interruption.first and not told:
+            told = True
+            watcher.notice(f"{interruption.first.name}: stopping and removing files. A second signal ends at once.")
+
+    command = [
+        *launcher.tokens(Placement(case.clients, case.ranks_per_client)),
+        str(engine.find_engine()),
+        *engine.run_arguments(files.events, files.progress, files.plan),
+    ]
+    with EngineProcess(command, files.stderr, inherited=[run.lock.descriptor]) as process:
+        events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
+    end = outcome(events)
+    case.state = end.state or ("interrupted" if interruption.first else "failed")
+    case.error = end.error
+    if end.state is None and end.failure is None:
+        case.error = _without_last_word(process, interruption, files.stderr.read_text(errors="replace"))
+    run.document.leftovers = end.leftovers
+    if end.leftovers and end.state is None and not interruption.first:
+        run.document.leftovers = clean(run, interruption).leftovers
+    run.end(case)
+    watcher.case_ends(case)
+    return _may_go_on(run, end, events)
+
+
+def _may_go_on(run: RunDirectory, end: Outcome, events: Sequence[Event]) -> bool:
+    started = any(event["event"] == "started" for event in events)
+    target_failed = end.failure is not None and end.failure["errno_name"] in _TARGET_FAILED
+    return started and not target_failed and not run.document.leftovers
+
+
+def _without_last_word(process: EngineProcess, interruption: Interruption, printed: str) -> str:
+    """Why a case ended, when the engine could not say so itself."""
+    if process.status is None:
+        return (
+            "The engine hangs in a system call, so that it cannot even be killed; its target does not answer. "
+            "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
+        )
+    if process.killed:
+        return "The engine was killed because it did not stop in time. Remove the rest with `ioassay clean`."
+    if interruption.first:
+        return f"{interruption.first.name} came before the engine had begun."
+    ended = f"exit status {process.status}"
+    if process.status < 0:
+        ended = f"killed by {signal.Signals(-process.status).name}"
+    last = printed.strip().splitlines()[-1:]
+    return " ".join(
+        [
+            f"The engine ended without its last word ({ended}).",
+            *[f"It printed: {line}" for line in last],
+            "Look for the reason in the kernel log (dmesg: out of memory?) and run the case again with --resume.",
+        ]
+    )

@@ -1,0 +1,99 @@
+"""One engine process: started apart from the terminal, followed, stopped in time.
+
+It gets a session of its own, so that a Ctrl-C reaches only the control plane, which then stops the engine
+once and in order. It never outlives the control plane: it watches its parent itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from ioassay.errors import CannotRun
+
+STOP_S = 4.5
+"""How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s."""
+
+KILL_S = 0.4
+"""How long to wait after a SIGKILL. Longer than that, a process hangs in the kernel, mostly on a dead mount."""
+
+
+class EngineProcess:
+    """An engine at work, with its launcher. Leaving the context stops it."""
+
+    def __init__(self, command: Sequence[str], output: Path, inherited: Sequence[int] = ()) -> None:
+        """Starts `command`; what it prints is appended to `output`. Raises `CannotRun` when it does not start."""
+        try:
+            with output.open("ab") as file:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=file,
+                    stderr=file,
+                    start_new_session=True,
+                    pass_fds=inherited,
+                )
+        except OSError as error:
+            raise CannotRun(
+                f"{command[0]} does not start: {error.strerror}.", "Check that it is installed and executable."
+            ) from error
+        self._deadline: float | None = None
+        self._killed = False
+
+    @property
+    def status(self) -> int | None:
+        """Its exit status, negative for the signal that killed it; `None` while it runs or hangs."""
+        return self._process.returncode
+
+    @property
+    def killed(self) -> bool:
+        """True if it had to be killed because it did not stop in time, or was asked twice."""
+        return self._killed
+
+    def wait(self, timeout_s: float) -> bool:
+        """Waits for its end, at most `timeout_s`. True once nothing more is to be expected of it."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout_s)
+            self._kill_group()  # ranks or helpers that outlived the process which led them
+            return True
+        if self._deadline is None or time.monotonic() < self._deadline:
+            return False
+        if self._killed:
+            return True
+        self.kill()
+        return False
+
+    def stop(self, number: signal.Signals) -> None:
+        """Asks it to end by passing on a signal; kills it after `STOP_S`. Asked again, kills it now."""
+        if self._deadline is not None:
+            self.kill()
+            return
+        self._deadline = time.monotonic() + STOP_S
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        """Ends it and all its ranks on this machine, without giving them time for anything."""
+        if self._killed:
+            return
+        self._killed = True
+        self._deadline = time.monotonic() + KILL_S
+        self._kill_group()
+
+    def __enter__(self) -> EngineProcess:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._process.poll() is None:
+            self.stop(signal.SIGTERM)
+            while not self.wait(0.1):
+                pass
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)

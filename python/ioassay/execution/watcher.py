@@ -1,0 +1,40 @@
+"""What a run tells whoever watches it, while it happens."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ioassay.results.document import CaseEntry, RunDocument
+from ioassay.results.events import Event
+
+
+class Watcher(Protocol):
+    """Shows a run. Must not raise: a display that fails is no reason to lose a measurement."""
+
+    def run_begins(self, document: RunDocument) -> None:
+        """The first case is about to start; cases of a resumed run may be complete already."""
+        ...
+
+    def case_begins(self, case: CaseEntry) -> None:
+        """The engine is being started for `case`."""
+        ...
+
+    def progress(self, case: CaseEntry, progress: Event) -> None:
+        """Where the running step stands (contract: Progress), a few times a second."""
+        ...
+
+    def event(self, case: CaseEntry, event: Event) -> None:
+        """The engine reported something (contract: Event)."""
+        ...
+
+    def case_ends(self, case: CaseEntry) -> None:
+        """`case` has its final state, and its results are stored."""
+        ...
+
+    def notice(self, message: str) -> None:
+        """A sentence about the run itself, for example that a signal stops it."""
+        ...
+
+    def run_ends(self, document: RunDocument) -> None:
+        """Nothing follows; `document.state` says how it ended."""
+        ...

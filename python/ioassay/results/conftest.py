@@ -1,0 +1,149 @@
+"""A case of a run and the events that an engine would report for it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument, StudyEntry
+from ioassay.results.events import Event
+
+MIB = 1 << 20
+
+
+def _case(name: str = "seq-1") -> CaseEntry:
+    return CaseEntry(
+        id=name,
+        workload="seq",
+        clients=2,
+        ranks_per_client=1,
+        repetition=1,
+        layout="N-N",
+        order="sequential",
+        transfer_bytes=MIB,
+        block_bytes=3 * MIB,
+        segments=1,
+        file_set_bytes=6 * MIB,
+        written_bytes=6 * MIB,
+        phases=[PhaseEntry(name="write", operation="write", ior="ior -w")],
+    )
+
+
+def _phase(name: str = "write") -> Event:
+    def rank(number: int, samples: list[int]) -> dict[str, Any]:
+        return {
+            "rank": number,
+            "node": 0,
+            "start_ns": number,
+            "end_ns": 2_000_000_000,
+            "open_ns": 10,
+            "transfer_ns": 20,
+            "fsync_ns": 30,
+            "close_ns": 40,
+            "bytes": sum(samples) * MIB,
+            "operations": sum(samples),
+            "short_transfers": number,
+            "slowest_ns": 99,
+            "sample_bytes": [count * MIB for count in samples],
+            "sample_operations": samples,
+        }
+
+    return {
+        "event": "phase",
+        "step": 0,
+        "name": name,
+        "operation": "write",
+        "started_unix_ns": 1_700_000_000_000_000_000,
+        "complete": True,
+        "bytes": 6 * MIB,
+        "operations": 6,
+        "duration_ns": 2_000_000_000,
+        "first_finished_ns": 1_000_000_000,
+        "first_finished_bytes": 4 * MIB,
+        "start_spread_ns": 1,
+        "finish_spread_ns": 2,
+        "sample_interval_ns": 1_000_000_000,
+        "resident_bytes_before": None,
+        "latencies": {"lowest_ns": [10, 50], "highest_ns": [11, 52], "count": [4, 2]},
+        "ranks": [rank(0, [2, 1]), rank(1, [1, 1, 1])],
+        "doubts": [
+            {
+                "kind": "short-phase",
+                "evidence": {"wanted_ns": 9, "duration_ns": 2},
+                "invalidates": False,
+                "message": "It was short.",
+                "remedy": "Take longer.",
+            }
+        ],
+    }
+
+
+def _events(case: str, outcome: str | None = "complete", phases: list[str] | None = None) -> list[Event]:
+    started = {
+        "event": "started",
+        "version": 1,
+        "engine_version": "0.1.0",
+        "run": "r",
+        "case": case,
+        "unix_ns": 1_700_000_000_000_000_000,
+        "workspace": "/target/ioassay-r",
+        "nodes": [{"host": "n1"}],
+    }
+    events = [started, *[_phase(name) for name in (["write"] if phases is None else phases)]]
+    if outcome is not None:
+        events.append({"event": "removed", "files": 2, "left": []})
+        events.append({"event": "finished", "outcome": outcome, "signal": None, "unix_ns": 1_700_000_009_000_000_000})
+    return events
+
+
+@pytest.fixture
+def case() -> CaseEntry:
+    return _case()
+
+
+@pytest.fixture
+def phase() -> Event:
+    return _phase()
+
+
+@pytest.fixture
+def events() -> Callable[..., list[Event]]:
+    """The events of a case: `events(case, outcome, phases)`; without an outcome the engine was killed."""
+    return _events
+
+
+@pytest.fixture
+def lines() -> Callable[[list[Event]], str]:
+    """Events as the engine writes them."""
+    return lambda events: "".join(json.dumps(event) + "\n" for event in events)
+
+
+@pytest.fixture
+def document() -> RunDocument:
+    """A run of two cases, neither of which has begun."""
+    return RunDocument(
+        run="r",
+        study=StudyEntry(
+            name="tiny",
+            title="Tiny",
+            question="?",
+            source=None,
+            scale=None,
+            settings={},
+            text="",
+            method=[],
+            workloads=[],
+            figures=[],
+            summary=[],
+            acceptance=[],
+        ),
+        cases=[_case("seq-1"), _case("seq-2")],
+        target="/target",
+        launcher="local",
+        command=["ioassay", "run"],
+        ioassay_version="0.1.0",
+        started="2026-01-01T00:00:00+00:00",
+    )

@@ -1,0 +1,128 @@
+"""Phase events become rows of the tables in `schema.py`, one to one.
+
+Every number is the engine's; only the two rates are divided here, so that each reader divides the same way.
+Events without a table (cold-cache steps, removal) stay in `logs/CASE/events.jsonl`; what a cold-cache step
+measured travels in the next phase's `resident_bytes_before`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from ioassay.results import schema
+from ioassay.results.document import CaseEntry
+from ioassay.results.events import Event
+
+Tables = dict[str, pl.DataFrame]
+"""Every table of `schema.TABLES` by name."""
+
+NS_PER_S = 1_000_000_000
+
+
+def empty_tables() -> Tables:
+    """All tables, without a row."""
+    return {name: pl.DataFrame(schema=columns) for name, columns in schema.TABLES.items()}
+
+
+def case_tables(case: CaseEntry, events: Iterable[Event]) -> Tables:
+    """The rows that one case contributes: those of every phase that ended, well or not."""
+    nodes: list[str] = []
+    rows: dict[str, list[pl.DataFrame]] = {name: [frame] for name, frame in empty_tables().items()}
+    for event in events:
+        if event["event"] == "started":
+            nodes = [node["host"] for node in event["nodes"]]
+        elif event["event"] == "phase":
+            for name, frame in _phase_tables(case, nodes, event).items():
+                rows[name].append(frame)
+    return {name: pl.concat(frames) for name, frames in rows.items()}
+
+
+def joined_tables(parts: Iterable[Tables]) -> Tables:
+    """The tables of several cases, one below the other in the order given."""
+    every = [empty_tables(), *parts]
+    return {name: pl.concat([part[name] for part in every]) for name in schema.TABLES}
+
+
+def _phase_tables(case: CaseEntry, nodes: list[str], phase: Event) -> Tables:
+    return {
+        "measurements": _measurement(case, phase),
+        "ranks": _ranks(case, nodes, phase),
+        "samples": _samples(case, phase),
+        "latencies": _latencies(case, phase),
+        "doubts": _doubts(case, phase),
+    }
+
+
+def _rate(amount: int, duration_ns: int) -> float | None:
+    return amount * NS_PER_S / duration_ns if duration_ns > 0 else None
+
+
+def _measurement(case: CaseEntry, phase: Event) -> pl.DataFrame:
+    row = {
+        "case": case.id,
+        "workload": case.workload,
+        "layout": case.layout,
+        "order": case.order,
+        "clients": case.clients,
+        "ranks": len(phase["ranks"]),
+        "repetition": case.repetition,
+        "phase": phase["name"],
+        "file_set_bytes": case.file_set_bytes,
+        "transfer_bytes": case.transfer_bytes,
+        "valid": phase["complete"] and not any(doubt["invalidates"] for doubt in phase["doubts"]),
+        "rate_bytes_per_s": _rate(phase["bytes"], phase["duration_ns"]),
+        "rate_operations_per_s": _rate(phase["operations"], phase["duration_ns"]),
+        "first_finished_rate_bytes_per_s": _rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
+        "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
+    }
+    return _frame([row | {name: phase[name] for name in schema.MEASUREMENTS if name not in row}], schema.MEASUREMENTS)
+
+
+def _ranks(case: CaseEntry, nodes: list[str], phase: Event) -> pl.DataFrame:
+    rows = [rank | {"case": case.id, "phase": phase["name"], "node": nodes[rank["node"]]} for rank in phase["ranks"]]
+    return _frame(rows, schema.RANKS)
+
+
+def _samples(case: CaseEntry, phase: Event) -> pl.DataFrame:
+    # Columns, not rows: a long phase of many ranks has millions of samples.
+    columns: dict[str, list[Any]] = {"rank": [], "sample": [], "bytes": [], "operations": []}
+    for rank in phase["ranks"]:
+        count = len(rank["sample_bytes"])
+        columns["rank"].extend([rank["rank"]] * count)
+        columns["sample"].extend(range(count))
+        columns["bytes"].extend(rank["sample_bytes"])
+        columns["operations"].extend(rank["sample_operations"])
+    return _labelled(case, phase, columns, schema.SAMPLES)
+
+
+def _latencies(case: CaseEntry, phase: Event) -> pl.DataFrame:
+    return _labelled(case, phase, phase["latencies"], schema.LATENCIES)
+
+
+def _doubts(case: CaseEntry, phase: Event) -> pl.DataFrame:
+    rows = [
+        doubt
+        | {
+            "case": case.id,
+            "phase": phase["name"],
+            "evidence": json.dumps(doubt["evidence"], sort_keys=True, separators=(",", ":")),
+        }
+        for doubt in phase["doubts"]
+    ]
+    return _frame(rows, schema.DOUBTS)
+
+
+def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
+    """A table of exactly `columns`; what else the rows hold has no column."""
+    return pl.DataFrame({name: [row[name] for row in rows] for name in columns}, schema=columns)
+
+
+def _labelled(case: CaseEntry, phase: Event, values: Mapping[str, list[Any]], columns: pl.Schema) -> pl.DataFrame:
+    """A table of `columns` whose rows are all of one phase."""
+    own = {name: kind for name, kind in columns.items() if name not in ("case", "phase")}
+    frame = pl.DataFrame({name: values[name] for name in own}, schema=own)
+    return frame.select(pl.lit(case.id).alias("case"), pl.lit(phase["name"]).alias("phase"), *own)

@@ -1,0 +1,50 @@
+"""How a case ended, told from its events alone.
+
+Exit codes are not asked: a launcher's tells nothing of the engine, and the engine's is lost when the control
+plane dies before it. What both a living and a recovered run conclude from the same events is therefore the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ioassay.results.events import Event
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The end of a case, as far as the engine could tell."""
+
+    state: Literal["complete", "failed", "interrupted"] | None
+    """`None` where the engine's last word is missing: it was killed, or is still at work."""
+    failure: Event | None
+    """What went wrong first (contract: Failure)."""
+    leftovers: list[str]
+    """Paths that are still on the target."""
+
+    @property
+    def error(self) -> str | None:
+        """The failure as a sentence with its remedy."""
+        return sentence(self.failure) if self.failure else None
+
+
+def outcome(events: Sequence[Event]) -> Outcome:
+    """Reads the end of a case off its events."""
+    of_kind = {event["event"]: event for event in reversed(events)}  # the first of each kind
+    finished, removed, started = (of_kind.get(kind) for kind in ("finished", "removed", "started"))
+    if removed is not None:
+        leftovers = [left["path"] for left in removed["left"]]
+    else:
+        leftovers = [started["workspace"]] if started is not None else []
+    return Outcome(
+        state=finished["outcome"] if finished is not None else None,
+        failure=of_kind.get("error"),
+        leftovers=leftovers,
+    )
+
+
+def sentence(failure: Event) -> str:
+    """A failure and its remedy in one; the engine writes both without a full stop."""
+    return "; ".join(part for part in (failure["message"], failure["remedy"]) if part) + "."

@@ -1,0 +1,318 @@
+"""The run directory: one execution of a study, the only truth about it.
+
+Written as it happens. The engine appends a phase to `logs/CASE/events.jsonl` when the phase ends; after every
+case the tables and `run.json` are rewritten from there, each file atomically. So whatever ends a run, all
+finished phases are kept, and what the control plane had no time to write is rebuilt from the logs by whoever
+opens the run next.
+
+Not: deciding what to run (`execution`), what the tables mean (`analysis`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import polars as pl
+from pydantic import ValidationError
+
+from ioassay.errors import UsageError
+from ioassay.results import lock, schema
+from ioassay.results.atomic import write_atomically
+from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument
+from ioassay.results.events import Event, read_events
+from ioassay.results.ingest import Tables, case_tables, joined_tables
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.lock import Lock
+from ioassay.results.outcome import outcome
+
+DOCUMENT = "run.json"
+REPORT = "report.html"
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """The files of one case, in `logs/CASE/`."""
+
+    directory: Path
+
+    @property
+    def plan(self) -> Path:
+        """What the engine is told."""
+        return self.directory / "plan.json"
+
+    @property
+    def events(self) -> Path:
+        """What the engine reports, as it wrote it."""
+        return self.directory / "events.jsonl"
+
+    @property
+    def progress(self) -> Path:
+        """Where the running phase stands; gone when the case has ended."""
+        return self.directory / "progress.jsonl"
+
+    @property
+    def stderr(self) -> Path:
+        """What the engine and its launcher printed."""
+        return self.directory / "stderr.txt"
+
+    def drop_passing(self) -> None:
+        """Removes what is of no use once the case has ended."""
+        self.progress.unlink(missing_ok=True)
+        if self.stderr.exists() and self.stderr.stat().st_size == 0:
+            self.stderr.unlink()
+
+    def set_aside(self) -> None:
+        """Moves an earlier attempt's files into `attempt-1`, `attempt-2`, …: evidence is kept."""
+        if not self.events.exists():
+            return
+        attempt = self.directory / f"attempt-{1 + len(list(self.directory.glob('attempt-*')))}"
+        attempt.mkdir()
+        for file in (self.events, self.stderr):
+            if file.exists():
+                file.rename(attempt / file.name)
+
+
+class RunDirectory:
+    """A run directory that this process writes to. No other process can, until `close`.
+
+    Change `document` freely; `begin`, `end` and `save` make it durable.
+    """
+
+    def __init__(self, path: Path, document: RunDocument, tables: dict[str, Tables], held: Lock) -> None:
+        self.path = path
+        self.document = document
+        self.lock = held
+        self._tables = tables
+
+    @classmethod
+    def create(cls, path: Path, document: RunDocument, plans: Mapping[str, dict[str, Any]]) -> RunDirectory:
+        """Makes a new run directory with a plan per case, keyed by the case's id.
+
+        Raises `UsageError` when `path` exists and holds anything.
+        """
+        refuse_occupied(path)
+        path.mkdir(parents=True, exist_ok=True)
+        run = cls(path, document, {}, Lock.acquire(path))
+        for case, plan in plans.items():
+            files = run.files(case)
+            files.directory.mkdir(parents=True)
+            files.plan.write_text(json.dumps(plan, indent=2) + "\n")
+        run._write_tables()
+        run.save()
+        return run
+
+    @classmethod
+    def reopen(cls, path: Path) -> RunDirectory:
+        """Opens a run to go on with it, and completes what its last process could not write any more.
+
+        Raises `UsageError` when `path` is no run or in use.
+        """
+        read_document(path)
+        held = Lock.acquire(path)
+        try:
+            document = read_document(path)
+            run = cls(path, document, _rebuild(path, document), held)
+            run._write_tables()
+            run.save()
+        except BaseException:
+            held.release()
+            raise
+        return run
+
+    def files(self, case: str) -> CaseFiles:
+        """The files of the case with this id."""
+        return _files(self.path, case)
+
+    def begin(self, case: CaseEntry) -> None:
+        """Notes that `case` now runs. The rows of an earlier attempt stay until `end`."""
+        self.files(case.id).set_aside()
+        case.state, case.error = "running", None
+        self.save()
+
+    def end(self, case: CaseEntry) -> None:
+        """Takes over everything that the events of `case` tell, once its state is set."""
+        files = self.files(case.id)
+        files.drop_passing()
+        events = read_events(files.events)
+        _take_over_started(self.document, events)
+        self._tables[case.id] = case_tables(case, events)
+        self._write_tables()
+        self.save()
+
+    def save(self) -> None:
+        """Makes `run.json` what `document` is."""
+        text = self.document.model_dump_json(indent=2) + "\n"
+        write_atomically(self.path / DOCUMENT, lambda fresh: fresh.write_text(text))
+
+    def loaded(self) -> LoadedRun:
+        """The run as `load` would return it."""
+        return _loaded(self.document, self._joined())
+
+    def close(self) -> None:
+        """Lets others use the run."""
+        self.lock.release()
+
+    def __enter__(self) -> RunDirectory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def _joined(self) -> Tables:
+        return joined_tables(self._tables[case.id] for case in self.document.cases if case.id in self._tables)
+
+    def _write_tables(self) -> None:
+        for name, table in self._joined().items():
+            _write_table(table_path(self.path, name), table)
+
+
+def load(path: Path) -> LoadedRun:
+    """Reads a run.
+
+    One that was killed is completed first from its logs and shown as interrupted; that is stored, where
+    this user may write. Raises `UsageError` when `path` is no run, is damaged, or is of a newer version.
+    """
+    document = read_document(path)
+    if document.state == "running" and not lock.in_use(path):
+        # Without the right to write, or beside another reader that does the same, memory serves as well.
+        with contextlib.suppress(OSError, UsageError), RunDirectory.reopen(path) as run:
+            return run.loaded()
+        return _loaded(document, joined_tables(_rebuild(path, document).values()))
+    if all(table_path(path, name).exists() for name in schema.TABLES):
+        return _loaded(document, {name: _read_table(path, name) for name in schema.TABLES})
+    return _loaded(document, joined_tables(_rebuild(path, document).values()))
+
+
+def read_document(path: Path) -> RunDocument:
+    """`run.json` of the run at `path`. Raises `UsageError` when there is none that this version reads."""
+    file = path / DOCUMENT
+    try:
+        content = json.loads(file.read_bytes())
+        version = content["version"]
+        newer = version > RUN_VERSION
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(
+            f"{path} is not a run directory: it has no {DOCUMENT}.",
+            "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick.",
+        ) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file} is damaged: {error}.", "Restore it from a copy.") from error
+    if newer:
+        raise UsageError(
+            f"{file} has version {version}; this ioassay reads up to {RUN_VERSION}.",
+            "Use the ioassay that made the run, or a newer one.",
+        )
+    try:
+        return RunDocument.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
+
+
+def refuse_occupied(path: Path) -> None:
+    """Raises `UsageError` when `path` cannot become a new run directory."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a directory.", "Name a new one with --out.")
+    if (path / DOCUMENT).exists():
+        raise UsageError(
+            f"{path} already holds a run.",
+            f"Name a new directory with --out, or go on with that run: ioassay run --resume {path}",
+        )
+    if any(path.iterdir()):
+        raise UsageError(f"{path} is not empty.", "Name a new or an empty directory with --out.")
+
+
+def table_path(path: Path, name: str) -> Path:
+    """Where the table `name` of the run at `path` lies."""
+    return path / f"{name}.parquet"
+
+
+def now() -> str:
+    """This moment as `run.json` writes it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _files(path: Path, case: str) -> CaseFiles:
+    return CaseFiles(path / "logs" / case)
+
+
+def _loaded(document: RunDocument, tables: Tables) -> LoadedRun:
+    return LoadedRun(document=document, **tables)
+
+
+def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
+    """The tables of every case that has any, from the logs; settles `document` where nobody ended the run."""
+    tables = {}
+    ends = []
+    for case, events in _logged(path, document):
+        if case.state == "running":
+            _settle(document, case, events)
+        _take_over_started(document, events)
+        tables[case.id] = case_tables(case, events)
+        ends += [event["unix_ns"] for event in events if event["event"] == "finished"]
+    if document.state == "running":
+        document.state = "complete" if all(case.state == "complete" for case in document.cases) else "interrupted"
+        if ends:
+            document.ended = datetime.fromtimestamp(max(ends) // 1_000_000_000, UTC).isoformat()
+    return tables
+
+
+def _logged(path: Path, document: RunDocument) -> Iterator[tuple[CaseEntry, list[Event]]]:
+    for case in document.cases:
+        file = _files(path, case.id).events
+        if file.exists() or case.state == "running":
+            yield case, read_events(file)
+        elif case.state == "complete":
+            raise UsageError(f"{file} is missing, and a table has to be rebuilt from it.", "Restore it from a copy.")
+
+
+def _settle(document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
+    """Ends a case whose control plane was killed."""
+    end = outcome(events)
+    case.state = end.state or "interrupted"
+    case.error = end.error
+    document.leftovers = sorted({*document.leftovers, *end.leftovers})
+
+
+def _take_over_started(document: RunDocument, events: list[Event]) -> None:
+    """Notes the engine and the nodes that took part, each node as it was when first seen."""
+    for event in events:
+        if event["event"] == "started":
+            document.engine_version = event["engine_version"]
+            known = {node["host"] for node in document.environment}
+            document.environment += [node for node in event["nodes"] if node["host"] not in known]
+
+
+def _write_table(file: Path, table: pl.DataFrame) -> None:
+    # Through memory: polars would report a full disk as a malformed file.
+    content = io.BytesIO()
+    table.write_parquet(content)
+    write_atomically(file, lambda fresh: fresh.write_bytes(content.getvalue()))
+
+
+def _read_table(path: Path, name: str) -> pl.DataFrame:
+    file = table_path(path, name)
+    try:
+        table = pl.read_parquet(file)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise UsageError(
+            f"{file} is damaged: {str(error).splitlines()[0]}.",
+            "Delete it: a missing table is rebuilt from the run's logs.",
+        ) from error
+    if table.schema != schema.TABLES[name]:
+        raise UsageError(
+            f"{file} does not have the columns of a run directory of version {RUN_VERSION}.",
+            "Delete it: a missing table is rebuilt from the run's logs.",
+        )
+    return table

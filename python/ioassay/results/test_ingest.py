@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from ioassay.results import schema
+from ioassay.results.document import CaseEntry
+from ioassay.results.events import Event
+from ioassay.results.ingest import case_tables, empty_tables, joined_tables
+
+Events = Callable[..., list[Event]]
+MIB = 1 << 20
+
+
+def test_tables_have_exactly_the_columns_of_the_schema(case: CaseEntry, events: Events) -> None:
+    for tables in (empty_tables(), case_tables(case, events(case.id)), joined_tables([])):
+        assert {name: table.schema for name, table in tables.items()} == schema.TABLES
+
+
+def test_ranks_and_samples_add_up_to_the_measurement(case: CaseEntry, events: Events) -> None:
+    tables = case_tables(case, events(case.id))
+    for name in ("measurements", "ranks", "samples"):
+        assert tables[name]["bytes"].sum() == 6 * MIB, name
+        assert tables[name]["operations"].sum() == 6, name
+    assert tables["latencies"]["count"].sum() == 6
+
+
+def test_rates_are_amounts_over_the_time_that_belongs_to_them(case: CaseEntry, events: Events) -> None:
+    row = case_tables(case, events(case.id))["measurements"].row(0, named=True)
+    assert row["rate_bytes_per_s"] == 3 * MIB
+    assert row["rate_operations_per_s"] == 3
+    assert row["first_finished_rate_bytes_per_s"] == 4 * MIB
+    assert row["short_transfers"] == 1
+
+
+def test_a_phase_that_took_no_time_has_no_rate(case: CaseEntry, events: Events) -> None:
+    cut = events(case.id)
+    cut[1] |= {"duration_ns": 0, "first_finished_ns": 0}
+    row = case_tables(case, cut)["measurements"].row(0, named=True)
+    assert row["rate_bytes_per_s"] is None
+    assert row["first_finished_rate_bytes_per_s"] is None
+
+
+@pytest.mark.parametrize(
+    ("complete", "invalidates", "valid"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+def test_a_measurement_is_valid_if_it_is_complete_and_no_doubt_invalidates_it(
+    case: CaseEntry, events: Events, complete: bool, invalidates: bool, valid: bool
+) -> None:
+    given = events(case.id)
+    given[1]["complete"] = complete
+    given[1]["doubts"][0]["invalidates"] = invalidates
+    assert case_tables(case, given)["measurements"]["valid"].to_list() == [valid]
+
+
+def test_evidence_is_compact_json_with_sorted_keys(case: CaseEntry, events: Events) -> None:
+    doubts = case_tables(case, events(case.id))["doubts"]
+    assert doubts["evidence"].to_list() == ['{"duration_ns":2,"wanted_ns":9}']
+
+
+def test_a_rank_carries_the_name_of_its_node_and_a_sample_its_number(case: CaseEntry, events: Events) -> None:
+    tables = case_tables(case, events(case.id))
+    assert tables["ranks"]["node"].to_list() == ["n1", "n1"]
+    assert tables["samples"].filter(pl.col("rank") == 1)["sample"].to_list() == [0, 1, 2]
+
+
+def test_a_phase_that_stopped_before_its_first_sample_has_a_row_but_no_samples(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    given[1]["latencies"] = {"lowest_ns": [], "highest_ns": [], "count": []}
+    for rank in given[1]["ranks"]:
+        rank |= {"sample_bytes": [], "sample_operations": []}
+    tables = case_tables(case, given)
+    assert tables["measurements"].height == 1
+    assert tables["samples"].height == tables["latencies"].height == 0
+
+
+def test_cases_follow_one_another_in_the_order_given(case: CaseEntry, events: Events) -> None:
+    other = case.model_copy(update={"id": "a-later-one"})
+    joined = joined_tables([case_tables(case, events(case.id)), case_tables(other, events(other.id))])
+    assert joined["measurements"]["case"].to_list() == ["seq-1", "a-later-one"]

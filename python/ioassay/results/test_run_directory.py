@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.errors import UsageError
+from ioassay.results import schema
+from ioassay.results.document import RunDocument
+from ioassay.results.events import Event
+from ioassay.results.run_directory import RunDirectory, load, read_document
+
+Events = Callable[..., list[Event]]
+Lines = Callable[[list[Event]], str]
+
+PLANS: dict[str, dict[str, Any]] = {"seq-1": {"case": "seq-1"}, "seq-2": {"case": "seq-2"}}
+
+
+@pytest.fixture
+def run(tmp_path: Path, document: RunDocument) -> RunDirectory:
+    return RunDirectory.create(tmp_path / "run", document, PLANS)
+
+
+def _report(run: RunDirectory, case: str, text: str) -> None:
+    """What the engine would have written."""
+    run.files(case).events.write_text(text)
+
+
+def _complete_first_case(run: RunDirectory, events: Events, lines: Lines) -> None:
+    first = run.document.cases[0]
+    run.begin(first)
+    _report(run, first.id, lines(events(first.id)))
+    first.state = "complete"
+    run.end(first)
+
+
+def _kill_during_second_case(run: RunDirectory, text: str) -> None:
+    run.begin(run.document.cases[1])
+    _report(run, "seq-2", text)
+    run.close()  # what the system does for a killed process
+
+
+def _files(path: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def test_a_new_run_holds_all_plans_and_empty_tables(run: RunDirectory) -> None:
+    assert json.loads(run.files("seq-2").plan.read_text()) == PLANS["seq-2"]
+    loaded = load(run.path)
+    assert loaded.document == run.document
+    assert loaded.measurements.schema == schema.MEASUREMENTS
+    assert loaded.measurements.height == 0
+
+
+def test_results_are_on_disk_after_every_case(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    loaded = load(run.path)
+    assert loaded.document.state == "running"
+    assert loaded.document.environment == [{"host": "n1"}]
+    assert loaded.document.engine_version == "0.1.0"
+    assert loaded.measurements["case"].to_list() == ["seq-1"]
+    assert loaded.samples.height == 5
+
+
+@pytest.mark.parametrize("tail", ["", '{"event":"phase","name":"re'])
+def test_a_killed_run_is_completed_from_its_logs_and_shown_as_interrupted(
+    run: RunDirectory, events: Events, lines: Lines, tail: str
+) -> None:
+    _complete_first_case(run, events, lines)
+    _kill_during_second_case(run, lines(events("seq-2", None, ["write"])) + tail)
+
+    loaded = load(run.path)
+    assert loaded.document.state == "interrupted"
+    assert [case.state for case in loaded.document.cases] == ["complete", "interrupted"]
+    assert loaded.document.leftovers == ["/target/ioassay-r"]
+    assert loaded.measurements["case"].to_list() == ["seq-1", "seq-2"]
+
+    stored = _files(run.path)
+    assert load(run.path).document == loaded.document
+    assert _files(run.path) == stored, "recovery is done once"
+
+
+def test_a_run_killed_after_its_last_case_is_complete(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    _kill_during_second_case(run, lines(events("seq-2")))
+    document = load(run.path).document
+    assert (document.state, document.leftovers) == ("complete", [])
+    assert document.ended == "2023-11-14T22:13:29+00:00"
+
+
+def test_recovering_in_memory_gives_the_same_as_recovering_on_disk(
+    run: RunDirectory, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _kill_during_second_case(run, lines(events("seq-2", None)))
+    before = _files(run.path)
+
+    def denied(path: Path) -> RunDirectory:
+        raise PermissionError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunDirectory, "reopen", denied)
+        in_memory = load(run.path)
+    assert _files(run.path) == before
+    on_disk = load(run.path)
+    assert in_memory.document == on_disk.document
+    assert in_memory.samples.equals(on_disk.samples)
+
+
+def test_a_run_in_use_is_read_as_it_is_and_cannot_be_reopened(run: RunDirectory) -> None:
+    assert load(run.path).document.state == "running"
+    with pytest.raises(UsageError, match="in use by process"):
+        RunDirectory.reopen(run.path)
+
+
+def test_a_case_that_runs_again_keeps_its_earlier_attempts_and_replaces_their_rows(
+    run: RunDirectory, events: Events, lines: Lines
+) -> None:
+    _complete_first_case(run, events, lines)
+    for attempt in (1, 2):
+        case = run.document.cases[0]
+        run.begin(case)
+        assert read_document(run.path).cases[0].state == "running"
+        assert run.loaded().measurements.height == 1, "the earlier rows stay until there are new ones"
+        _report(run, case.id, lines(events(case.id)))
+        run.end(case)
+        assert (run.files(case.id).directory / f"attempt-{attempt}" / "events.jsonl").exists()
+        assert load(run.path).measurements.height == 1
+
+
+def test_a_directory_that_holds_anything_is_no_place_for_a_new_run(
+    run: RunDirectory, document: RunDocument, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError, match="already holds a run") as refused:
+        RunDirectory.create(run.path, document, PLANS)
+    assert f"--resume {run.path}" in refused.value.remedy
+
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        RunDirectory.create(tmp_path / "mine", document, PLANS)
+    with pytest.raises(UsageError, match="is not a directory"):
+        RunDirectory.create(tmp_path / "mine" / "thesis", document, PLANS)
+
+
+@pytest.mark.parametrize("name", ["absent", "empty", "file"])
+def test_what_is_no_run_directory_is_said_to_be_none(tmp_path: Path, name: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match=r"is not a run directory: it has no run\.json"):
+        load(tmp_path / name)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"version": 1}', '{"version": "1"}'])
+def test_a_damaged_run_json_is_named(run: RunDirectory, content: str) -> None:
+    (run.path / "run.json").write_text(content)
+    with pytest.raises(UsageError, match=r"run\.json is damaged"):
+        load(run.path)
+
+
+def test_a_newer_run_is_refused_with_a_remedy(run: RunDirectory) -> None:
+    (run.path / "run.json").write_text('{"version": 99, "what": "ever"}')
+    with pytest.raises(UsageError, match="version 99") as refused:
+        load(run.path)
+    assert "newer" in refused.value.remedy
+
+
+def test_a_damaged_table_is_named_and_deleting_it_restores_it(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    whole = load(run.path).samples
+    table = run.path / "samples.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    with pytest.raises(UsageError, match=r"samples\.parquet is damaged") as refused:
+        load(run.path)
+    assert refused.value.remedy.startswith("Delete it")
+    table.unlink()
+    assert load(run.path).samples.equals(whole)
+
+
+def test_a_table_of_other_columns_is_not_read(run: RunDirectory) -> None:
+    (run.path / "ranks.parquet").write_bytes((run.path / "doubts.parquet").read_bytes())
+    with pytest.raises(UsageError, match=r"ranks\.parquet does not have the columns"):
+        load(run.path)
+
+
+def test_a_table_is_not_rebuilt_from_logs_that_are_gone(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    (run.path / "samples.parquet").unlink()
+    run.files("seq-1").events.unlink()
+    with pytest.raises(UsageError, match=r"events\.jsonl is missing"):
+        load(run.path)
+
+
+def test_a_full_disk_leaves_the_document_as_it_was(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (run.path / "run.json").read_bytes()
+
+    def full(path: Path, text: str) -> None:
+        path.write_bytes(text.encode()[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    run.document.state = "failed"
+    with pytest.raises(OSError, match="No space"):
+        run.save()
+    assert (run.path / "run.json").read_bytes() == before
