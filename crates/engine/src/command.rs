@@ -221,21 +221,19 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
 
 /// Removes the workspace at `path`, which an interrupted run left.
 pub fn clean(path: &Path, events: &Path) -> Ended {
-    let removed = match Workspace::open(path) {
-        Ok(workspace) => workspace.remove(),
-        Err(failure) => return Ended::with(REFUSED, failure),
+    let (event, ended) = match Workspace::open(path) {
+        Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
+        Ok(workspace) => {
+            let removed = workspace.remove();
+            let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
+            let remedy = "look at it and remove it by hand, then clean again";
+            let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
+            (Event::Removed(removed), ended.unwrap_or_default())
+        }
     };
-    let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
-    let written = EventLog::open(events).and_then(|mut log| log.write(&Event::Removed(removed)));
-    if let Err(error) = written {
-        return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
-    }
-    match left {
-        None => Ended::default(),
-        Some(left) => Ended::with(
-            COULD_NOT_RUN,
-            failure::plain("clean", left, "look at it and remove it by hand, then clean again"),
-        ),
+    match EventLog::open(events).and_then(|mut log| log.write(&event)) {
+        Ok(()) => ended,
+        Err(error) => Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
     }
 }
 

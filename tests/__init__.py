@@ -1,0 +1,1 @@
+"""End-to-end tests. A package, so that they can share `support`."""

@@ -1,0 +1,173 @@
+"""End to end: the real command, the real engine, real files and signals.
+
+Nothing is faked here. A test waits for what it needs to see, never for time to pass; deadlines are bounds
+against hanging.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from ioassay.results.document import RunDocument
+from ioassay.results.events import Event, read_events
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.run_directory import load, read_document
+
+DEADLINE_S = 30
+
+HEAD = """\
+name: {name}
+title: A study for tests
+question: Does it work?
+clients: [2]
+sample_interval: 100ms
+steps:
+  - write
+  - cold-cache: [drop-caches, fadvise]
+  - read
+workloads:
+"""
+
+WORKLOAD = """\
+  {name}:
+    title: {name}
+    layout: {layout}
+    order: {order}
+    transfer: {transfer}
+    total: {total}
+"""
+
+
+def workload(
+    name: str,
+    layout: str = "N-N",
+    order: str = "sequential",
+    transfer: str = "64KiB",
+    total: str = "1MiB",
+    **more: str,
+) -> str:
+    """A workload of a study; by default one that takes no time."""
+    text = WORKLOAD.format(name=name, layout=layout, order=order, transfer=transfer, total=total)
+    return text + "".join(f"    {key}: {value}\n" for key, value in more.items())
+
+
+def study(path: Path, *workloads: str, name: str = "tiny") -> Path:
+    """Writes a study of these workloads."""
+    path.mkdir(parents=True, exist_ok=True)
+    file = path / f"{name}.yaml"
+    file.write_text(HEAD.format(name=name) + "".join(workloads))
+    return file
+
+
+# Transfers of a few bytes take long to move little: the phase is still running when the test acts.
+LONG_TRANSFER_BYTES = 4
+LONG = workload("long", transfer=f"{LONG_TRANSFER_BYTES}", total="256MiB")
+
+
+def until(condition: Callable[[], object], what: str) -> None:
+    """Waits until `condition` holds."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"timed out waiting for {what}"
+        time.sleep(0.005)
+
+
+def children(pid: int) -> list[int]:
+    """The child processes of `pid`; none once it has ended."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").iterdir())
+        return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def is_gone(pid: int) -> bool:
+    """True if `pid` has ended, collected by its parent or not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
+
+
+class Command:
+    """An `ioassay` command at work."""
+
+    def __init__(self, arguments: Sequence[str | Path], directory: Path | None = None) -> None:
+        self.process = subprocess.Popen(
+            # Whoever runs the tests in the background ignores SIGINT, and children would inherit that.
+            ["env", "--default-signal=INT,HUP", sys.executable, "-m", "ioassay", *map(str, arguments)],
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.pid = self.process.pid
+
+    def end(self) -> tuple[int, str, str]:
+        """Waits for its end: exit code, standard output, standard error."""
+        out, err = self.process.communicate(timeout=DEADLINE_S)
+        return self.process.returncode, out, err
+
+
+class Measurement(Command):
+    """An `ioassay run` at work, with its run directory and its processes."""
+
+    def __init__(self, study: Path, target: Path, out: Path, *more: str) -> None:
+        super().__init__(["run", study, "--target", target, "--out", out, *more])
+        self.out = out
+        self.target = target
+
+    def events(self, name: str) -> list[Event]:
+        """What the engine has reported so far for the first case of a workload."""
+        return [event for file in self.out.glob(f"logs/{name}.*/events.jsonl") for event in read_events(file)]
+
+    def is_moving(self, name: str) -> bool:
+        """True while a phase of the workload moves data."""
+        return any(
+            line["bytes"] > 0 for file in self.out.glob(f"logs/{name}.*/progress.jsonl") for line in read_events(file)
+        )
+
+    def until_moving(self, name: str = "long") -> None:
+        """Waits until a phase of the workload moves data."""
+
+        def moving_or_over() -> bool:
+            assert self.process.poll() is None, self.process.communicate()
+            return self.is_moving(name)
+
+        until(moving_or_over, f"{name} to move data")
+
+    @property
+    def engine(self) -> int:
+        """The process of the engine."""
+        (engine,) = children(self.pid)
+        return engine
+
+    @property
+    def ranks(self) -> list[int]:
+        """The processes of the ranks."""
+        return children(self.engine)
+
+    @property
+    def document(self) -> RunDocument:
+        """`run.json` as it stands."""
+        return read_document(self.out)
+
+    def load(self) -> LoadedRun:
+        """The run as any reader gets it."""
+        return load(self.out)
+
+
+def ioassay(*arguments: str | Path, directory: Path | None = None) -> tuple[int, str, str]:
+    """Runs an `ioassay` command in `directory` to its end: exit code, standard output, standard error."""
+    return Command(arguments, directory).end()
+
+
+def states(document: RunDocument) -> dict[str, str]:
+    """The state of each workload's only case."""
+    return {case.workload: case.state for case in document.cases}

@@ -1,0 +1,69 @@
+"""What was typed wrongly is refused with what was meant, before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .support import ioassay, study, workload
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Usage: ioassay"),
+        (["rum"], "rum"),
+        (["run"], "Which study?"),
+        (["run", "quick"], "Which directory"),
+        (["run", "quik", "--target", "."], "quik"),
+        (["run", "quick", "--target", ".", "--set", "tootal=1GiB"], "tootal"),
+        (["run", "quick", "--target", ".", "--set", "total=1.5x"], "1.5x"),
+        (["run", "quick", "--target", ".", "--set", "total"], "total"),
+        (["run", "quick", "--target", ".", "--launcher", "mpirum"], "mpirum"),
+        (["run", "quick", "--target", ".", "--scale", "huge"], "huge"),
+        (["run", "--resume", "absent"], "absent is not a run directory"),
+        (["run", "quick", "--resume", "absent"], "ioassay run --resume absent"),
+        (["clean", "absent"], "absent is not a run directory"),
+        (["report", "absent"], "absent is not a run directory"),
+    ],
+)
+def test_a_wrong_command_line_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
+    code, out, err = ioassay(*arguments, directory=tmp_path)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert "Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_key_is_named_with_its_file_and_line(target: Path, tmp_path: Path) -> None:
+    file = study(tmp_path, workload("nn", transfr="1MiB"))
+    code, _, err = ioassay("run", file, "--target", target)
+    assert code == 2
+    assert "tiny.yaml:" in err
+    assert "transfr" in err
+    assert "transfer" in err
+
+
+def test_a_run_directory_in_use_for_something_else_is_refused(target: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").touch()
+    code, _, err = ioassay("run", "quick", "--target", target, "--out", tmp_path / "mine")
+    assert code == 2
+    assert "is not empty" in err
+    assert list(target.iterdir()) == []
+
+
+def test_a_missing_engine_is_said_to_be_missing(target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IOASSAY_ENGINE", "/nowhere/ioassay-engine")
+    code, _, err = ioassay("run", "quick", "--target", target)
+    assert code == 3
+    assert "IOASSAY_ENGINE=/nowhere/ioassay-engine is not an executable file" in err
+
+
+def test_version_and_help_answer() -> None:
+    assert ioassay("--version")[1].startswith("ioassay 0.")
+    code, out, _ = ioassay("--help")
+    assert code == 0
+    for command in ("run", "studies", "report", "clean"):
+        assert command in out
