@@ -1,0 +1,54 @@
+# Everything that a developer does, each in one word. `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO := demo
+
+.PHONY: help build demo test test-rust test-python lint generate bench clean
+
+help: ## List the targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and .venv/bin/ioassay-engine.
+	@cargo build --quiet --release --locked -p ioassay-engine
+	@cmp -s target/release/ioassay-engine $(BIN)/ioassay-engine \
+		|| install target/release/ioassay-engine $(BIN)/ioassay-engine
+
+# The Python side is installed in place, so only a change of its dependencies installs it again.
+$(VENV)/installed: pyproject.toml
+	@echo "Setting up $(VENV) (once: some minutes)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
+	@mkdir -p $(DEMO)/target
+	@$(BIN)/ioassay run isilon-2018 --scale quick --target $(DEMO)/target
+
+test: build test-rust test-python ## Run all tests.
+
+test-rust:
+	cargo test --release --locked --workspace --quiet
+
+test-python: build
+	$(BIN)/pytest --quiet
+
+lint: build ## Formatting, clippy, ruff, mypy, generated files.
+	cargo fmt --all --check
+	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
+	cargo run --release --locked --quiet -p ioassay-dev -- check
+	$(BIN)/ruff format --check --quiet python tests
+	$(BIN)/ruff check --quiet python tests
+	$(BIN)/mypy
+	$(BIN)/python -m ioassay.studies.reference --check
+
+generate: build ## Write the generated files: schemas and reference pages.
+	cargo run --release --locked --quiet -p ioassay-dev -- generate
+	$(BIN)/python -m ioassay.studies.reference
+
+bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
+	@cargo run --release --locked --quiet -p ioassay-bench-self
+
+clean: ## Remove what was built.
+	rm -rf target $(VENV) build
