@@ -102,6 +102,7 @@ class LiveView:
         self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
         self._case: CaseEntry | None = None
+        self._latest_clients = 0
         self._phases_ended: set[str] = set()
         self._progress: Event | None = None
         self._began_s = self._case_began_s = time.monotonic()
@@ -121,6 +122,7 @@ class LiveView:
     def case_begins(self, case: CaseEntry) -> None:
         """A new row or column may begin."""
         self._case, self._progress, self._phases_ended = case, None, set()
+        self._latest_clients = case.clients
         self._case_began_s = time.monotonic()
         self._draw()
 
@@ -235,8 +237,10 @@ class LiveView:
         rows = list(self._rates)
         clients = sorted({case.clients for case in self._document.cases})
         label = max([len(workload) for workload, _ in rows] + [len("clients")])
-        # What a terminal cannot hold is dropped on the left: the running sweep grows to the right.
-        clients = clients[-max(1, (self._console.width - label - 14) // 8) :]
+        # Of a sweep wider than the terminal, the part up to the latest case is shown.
+        fitting = max(1, (self._console.width - label - 14) // 8)
+        first = max(0, clients.index(self._latest_clients) + 1 - fitting)
+        clients = clients[first : first + fitting]
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_header=True, header_style="dim")
         table.add_column("clients", no_wrap=True)
         table.add_column("", no_wrap=True)

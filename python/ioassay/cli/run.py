@@ -110,9 +110,9 @@ def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:
     if document.state == "complete":
         return
     done = sum(case.state == "complete" for case in document.cases)
+    what = "was interrupted" if document.state == "interrupted" else "failed"
     print(
-        f"The run {'was interrupted' if document.state == 'interrupted' else 'failed'}: {done} of "
-        f"{len(document.cases)} cases are complete; all phases that ended are kept.\n"
+        f"The run {what}: {done} of {len(document.cases)} cases are complete, and what was measured is kept.\n"
         f"Do the rest with: ioassay run --resume {directory.path}",
         file=sys.stderr,
     )

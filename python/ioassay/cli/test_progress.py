@@ -127,6 +127,18 @@ def test_the_live_view_fits_its_terminal_and_ends_with_the_rates(width: int) -> 
     assert "SIGINT: stopping." in running
 
 
+@pytest.mark.parametrize(("running", "shown"), [(1, "1       2       3"), (9, "7       8       9")])
+def test_a_sweep_wider_than_the_terminal_shows_the_part_that_runs(running: int, shown: str) -> None:
+    cases = [_case(clients=clients) for clients in range(1, 10)]
+    stream = io.StringIO()
+    view = LiveView(Console(file=stream, width=50, height=24, force_terminal=True, color_system=None), None)
+    view.run_begins(_document(cases))
+    view.case_begins(cases[running - 1])
+    view.event(cases[running - 1], _phase("write", 1))
+    assert re.search(rf"clients +{shown} *[\r\n]", stream.getvalue())
+    view.run_ends(_document(cases))
+
+
 def test_a_display_outlives_its_terminal() -> None:
     class Gone(io.StringIO):
         def write(self, text: str) -> int:
