@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::histogram::Latencies;
 
-/// What a rank shows of a running phase to those who watch: in shared memory, one cache line per rank.
+/// What a rank shows to those who watch: in shared memory, one cache line per rank.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shown {
@@ -15,6 +15,8 @@ pub struct Shown {
     pub bytes: AtomicU64,
     /// Operations done so far.
     pub operations: AtomicU64,
+    /// When it last was on a processor while it waited for a start, on the node's time line.
+    pub awake_ns: AtomicU64,
 }
 
 /// One rank's record of one phase.

@@ -6,7 +6,8 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use crate::ranks::Stopped;
+use crate::measure::recorder::Shown;
+use crate::ranks::{Start, Stopped};
 
 /// How often a sleeper looks whether it still has a reason to wait.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -69,34 +70,73 @@ impl Barrier {
     }
 }
 
-/// Counts those who are awake and opens for all when the last one is.
+/// A rank that has a processor of its own shows the time every few dozen nanoseconds. One that showed it less than
+/// this ago is running now: being put back on a processor would have taken longer.
+const RUNNING_NS: u64 = 1_000;
+
+/// Ranks that take turns on a processor are ready if each had its turn within this, and this much more for each rank.
+const TURNS_NS: u64 = 100_000;
+const TURN_NS: u64 = 2_000;
+
+/// How long a gate stays closed for a rank that others keep from the processor. It opens then all the same: the
+/// spread is measured, and doubted.
+const PATIENCE_NS: u64 = 20_000_000;
+
+/// Lets ranks start together that have just been woken one by one.
+///
+/// It opens when all of them are on a processor, or take turns on it, at the same time: a rank that waits behind
+/// some other process of a busy machine would start milliseconds late.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Gate {
-    /// Ranks that ever came; generation g is complete at (g + 1) × size.
+    /// Ranks that ever came; generation g is complete at (g + 1) × ranks.
     came: AtomicU64,
     /// Generations that were opened.
     opened: AtomicU64,
+    /// When the last one was opened.
+    opened_ns: AtomicU64,
+    /// Ranks that ever got through.
+    through: AtomicU64,
 }
 
 impl Gate {
-    /// Waits, awake, until all of `crowd` are awake; the last one calls `open` before the others go.
-    pub fn wait_awake(&self, crowd: Crowd, give_up: impl Fn() -> bool, open: impl FnOnce()) -> Result<(), Stopped> {
-        let size = u64::from(crowd.ranks);
+    /// Waits, awake, as `rank` of those in `shown`, until the gate opens for all of them.
+    pub fn pass(
+        &self,
+        crowd: Crowd,
+        shown: &[Shown],
+        rank: u32,
+        now_ns: impl Fn() -> u64,
+        give_up: impl Fn() -> bool,
+    ) -> Result<Start, Stopped> {
+        let ranks = u64::from(crowd.ranks);
         let came = self.came.fetch_add(1, Ordering::SeqCst);
-        let generation = came / size;
-        if (came + 1).is_multiple_of(size) {
-            open();
-            self.opened.store(generation + 1, Ordering::SeqCst);
-            return Ok(());
-        }
+        let generation = came / ranks;
+        let last = (came + 1).is_multiple_of(ranks);
+        let since_ns = now_ns();
         while self.opened.load(Ordering::SeqCst) <= generation {
+            let now_ns = now_ns();
+            shown[rank as usize].awake_ns.store(now_ns, Ordering::SeqCst);
+            if last && (crowd.is_ready(shown, now_ns) || now_ns > since_ns + PATIENCE_NS) {
+                self.opened_ns.store(now_ns, Ordering::SeqCst);
+                self.opened.store(generation + 1, Ordering::SeqCst);
+            }
             if give_up() {
                 return Err(Stopped);
             }
             crowd.wait_a_moment();
         }
-        Ok(())
+        let start = Start { opened_ns: self.opened_ns.load(Ordering::SeqCst), left_ns: now_ns() };
+        // In a dense crowd the first ones through would keep the processor for a whole time slice, and with it the
+        // others from getting through at all.
+        self.through.fetch_add(1, Ordering::SeqCst);
+        while crowd.is_dense() && self.through.load(Ordering::SeqCst) < (generation + 1) * ranks {
+            if give_up() {
+                return Err(Stopped);
+            }
+            crowd.wait_a_moment();
+        }
+        Ok(start)
     }
 }
 
@@ -111,8 +151,14 @@ pub struct Crowd {
 
 impl Crowd {
     /// True if some ranks must wait for a processor.
-    pub fn is_dense(self) -> bool {
+    fn is_dense(self) -> bool {
         self.ranks > self.processors
+    }
+
+    /// True if every rank is on a processor, or takes turns on one.
+    fn is_ready(self, shown: &[Shown], now_ns: u64) -> bool {
+        let moment_ns = if self.is_dense() { TURNS_NS + TURN_NS * u64::from(self.ranks) } else { RUNNING_NS };
+        shown.iter().all(|rank| rank.awake_ns.load(Ordering::SeqCst) + moment_ns > now_ns)
     }
 
     /// Passes a moment without sleeping. Only in a dense crowd does the processor go to somebody else: whoever

@@ -134,24 +134,14 @@ impl Ranks for LocalRank<'_> {
         let header = self.place.shared.header();
         // First everybody sleeps until the last one comes: waiting must not take the processor from a straggler.
         header.start.wait(self.size(), || self.must_stop())?;
-        // Then everybody is awake, though on a busy machine not yet on a processor: the gate opens when the last
-        // one has been, so that nobody starts while another still wakes up.
-        header.gate.wait_awake(
-            self.place.crowd,
-            || self.place.abandoned(),
-            || {
-                let now_ns = self.place.clock.now_ns();
-                header.opened_ns.store(now_ns, Ordering::SeqCst);
-                header.step_since_ns.store(now_ns, Ordering::Relaxed);
-            },
-        )?;
-        let left_ns = self.place.clock.now_ns();
-        // In a dense crowd the first ones through the gate would keep the processor for a whole time slice.
-        // Yielding once lets the others through before any I/O begins.
-        if self.place.crowd.is_dense() {
-            std::thread::yield_now();
+        // Then everybody is awake, until all of them are: nobody starts while another still wakes up.
+        let MeetingPlace { shared, clock, crowd, .. } = self.place;
+        let abandoned = || self.place.abandoned();
+        let start = header.gate.pass(*crowd, shared.ranks(), self.rank, || clock.now_ns(), abandoned)?;
+        if self.rank == 0 {
+            header.step_since_ns.store(start.opened_ns, Ordering::Relaxed);
         }
-        Ok(Start { opened_ns: header.opened_ns.load(Ordering::SeqCst), left_ns })
+        Ok(start)
     }
 
     fn shown(&self) -> &Shown {

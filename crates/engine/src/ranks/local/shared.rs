@@ -30,8 +30,6 @@ pub struct Header {
     pub start: Barrier,
     /// Between waking up and starting.
     pub gate: Gate,
-    /// When the gate opened.
-    pub opened_ns: AtomicU64,
     /// After a phase: outlasts a stop.
     pub meeting: Barrier,
     /// When the first rank crossed the finish line; 0 while nobody has.
