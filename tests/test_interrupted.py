@@ -95,7 +95,7 @@ def test_a_hung_engine_is_killed_in_time_and_the_rest_is_named(measurement: Meas
     _finish_what_is_left(measurement)
 
 
-def test_a_killed_rank_fails_its_case_and_the_run_goes_on(measurement: Measurement) -> None:
+def test_a_killed_rank_ends_the_run(measurement: Measurement) -> None:
     os.kill(measurement.ranks[1], signal.SIGKILL)
     code, _, err = measurement.end()
     assert code == 1
@@ -103,19 +103,19 @@ def test_a_killed_rank_fails_its_case_and_the_run_goes_on(measurement: Measureme
     assert "SIGKILL" in err
     run = measurement.load()
     assert run.document.state == "failed"
-    assert states(run.document) == {"before": "complete", "long": "failed", "after": "complete"}
+    assert states(run.document) == {"before": "complete", "long": "failed", "after": "pending"}
     assert list(measurement.target.iterdir()) == []
     _finish_what_is_left(measurement)
 
 
-def test_a_killed_engine_fails_its_case_and_its_files_are_removed(measurement: Measurement) -> None:
+def test_a_killed_engine_ends_the_run_and_its_files_are_removed(measurement: Measurement) -> None:
     ranks = measurement.ranks
     os.kill(measurement.engine, signal.SIGKILL)
     code, _, err = measurement.end()
     assert code == 1
     assert "ended without its last word (killed by SIGKILL)" in err
     assert all(is_gone(rank) for rank in ranks)
-    assert states(measurement.document) == {"before": "complete", "long": "failed", "after": "complete"}
+    assert states(measurement.document) == {"before": "complete", "long": "failed", "after": "pending"}
     assert measurement.document.leftovers == []
     assert list(measurement.target.iterdir()) == []
 

@@ -219,9 +219,12 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
     })
 }
 
-/// Removes the workspace at `path`, which an interrupted run left.
+/// Removes the workspace at `path`, which an interrupted run left. One that is gone needs no removal; one whose
+/// target is gone may be on a file system that is not mounted now.
 pub fn clean(path: &Path, events: &Path) -> Ended {
+    let gone = !path.exists() && path.parent().is_some_and(Path::is_dir);
     let (event, ended) = match Workspace::open(path) {
+        Err(_) if gone => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
         Ok(workspace) => {
             let removed = workspace.remove();

@@ -222,6 +222,17 @@ fn when_the_engine_is_killed_its_ranks_die_and_clean_removes_what_it_left_by_its
 }
 
 #[test]
+fn a_workspace_that_is_gone_is_clean_but_one_whose_target_is_gone_may_only_be_unmounted() {
+    let lab = Lab::new(short_plan);
+    let workspace = lab.target.join("ioassay-r1");
+    assert_eq!(lab.command(&[Path::new("clean"), &workspace]).0, 0);
+    assert!(matches!(lab.events().pop(), Some(Event::Removed(removed)) if removed.files == 0));
+    fs::remove_dir(&lab.target).unwrap();
+    assert_eq!(lab.command(&[Path::new("clean"), &workspace]).0, 2);
+    assert!(matches!(lab.events().pop(), Some(Event::Error(_))));
+}
+
+#[test]
 fn a_leftover_workspace_is_refused_and_not_touched() {
     let lab = Lab::new(short_plan);
     let workspace = lab.target.join("ioassay-r1");

@@ -24,8 +24,8 @@ def clean(
             print(f"  {path}")
         print(cleaned.why)
         return 3
-    if cleaned.files or not cleaned.why:
+    if cleaned.files:
         print(f"Removed {cleaned.workspace} with {cleaned.files} {'file' if cleaned.files == 1 else 'files'}.")
     else:
-        print(f"Nothing to remove: {cleaned.workspace} does not exist.")
+        print(f"Nothing to remove: no file of this run is in {cleaned.workspace}.")
     return 0

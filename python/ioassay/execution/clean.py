@@ -58,8 +58,7 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
             because = "; ".join(f"{left['path']}: {left['because']}" for left in event["left"])
             cleaned = Cleaned(workspace, event["files"], [left["path"] for left in event["left"]], because)
         elif event["event"] == "error":
-            gone = event["errno_name"] == "ENOENT"
-            cleaned = Cleaned(workspace, 0, [] if gone else [workspace], sentence(event))
+            cleaned = Cleaned(workspace, 0, [workspace], sentence(event))
     if not seen and process.status is not None and process.status > 0:
         raise CannotRun(
             f"The engine could not clean {workspace} (exit status {process.status}).",

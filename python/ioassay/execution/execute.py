@@ -1,10 +1,8 @@
-"""Runs the cases of a run one after another, and decides what a failure means for those that follow.
+"""Runs the cases of a run one after another, until the last one, a failure or a signal.
 
-* A case that fails for a reason of its own (a rank killed, too little memory, a file too large) is recorded,
-  and the next one runs: an overnight sweep should not be lost to one point of it.
-* The target failing (full, read-only, gone, I/O errors) ends the run: every further case would measure that.
-  So does an engine that does not start, and a workspace that could not be removed.
-* A signal ends the run. The case that it hit, and those after it, are what `--resume` does.
+A failed case ends the run, whatever failed it: a target that is full or gone, a killed rank or an engine that
+does not start would fail the next case too, or worse, let it measure the aftermath. What was measured until then
+is kept, and `--resume` does the rest once the cause is mended.
 """
 
 from __future__ import annotations
@@ -21,27 +19,9 @@ from ioassay.execution.process import EngineProcess
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import Launcher, Placement, find_launcher
 from ioassay.results.document import CaseEntry, RunState
-from ioassay.results.events import Event, EventTail
-from ioassay.results.outcome import Outcome, outcome
+from ioassay.results.events import EventTail
+from ioassay.results.outcome import outcome
 from ioassay.results.run_directory import RunDirectory, now
-
-_TARGET_FAILED = {
-    "EACCES",
-    "EDQUOT",
-    "EHOSTDOWN",
-    "EIO",
-    "ENODEV",
-    "ENOENT",
-    "ENOSPC",
-    "ENOTCONN",
-    "ENOTDIR",
-    "ENXIO",
-    "EPERM",
-    "EROFS",
-    "ESTALE",
-    "ETIMEDOUT",
-}
-"""Errors that another case on the same target would meet as well."""
 
 
 def execute(run: RunDirectory, watcher: Watcher) -> None:
@@ -99,7 +79,7 @@ def _run_cases(run: RunDirectory, launcher: Launcher, interruption: Interruption
 def _run_case(
     run: RunDirectory, case: CaseEntry, launcher: Launcher, interruption: Interruption, watcher: Watcher
 ) -> bool:
-    """Runs one case and stores its results. False if the run must end with it."""
+    """Runs one case and stores its results. True if it is complete, and the next one may follow."""
     files = run.files(case.id)
     run.begin(case)
     watcher.case_begins(case)
@@ -132,13 +112,7 @@ def _run_case(
         run.document.leftovers = clean(run, interruption).leftovers
     run.end(case)
     watcher.case_ends(case)
-    return _may_go_on(run, end, events)
-
-
-def _may_go_on(run: RunDirectory, end: Outcome, events: Sequence[Event]) -> bool:
-    started = any(event["event"] == "started" for event in events)
-    target_failed = end.failure is not None and end.failure["errno_name"] in _TARGET_FAILED
-    return started and not target_failed and not run.document.leftovers
+    return case.state == "complete" and not run.document.leftovers
 
 
 def _without_last_word(process: EngineProcess, interruption: Interruption, printed: str) -> str:
