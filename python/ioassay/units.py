@@ -28,7 +28,7 @@ RateUnit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
 
 RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
 
-_PER_SECOND: dict[RateUnit, float] = {
+PER_SECOND: dict[RateUnit, float] = {
     "GB/s": 1e9,
     "MB/s": 1e6,
     "GiB/s": 2.0**30,
@@ -36,6 +36,7 @@ _PER_SECOND: dict[RateUnit, float] = {
     "kIOPS": 1e3,
     "IOPS": 1.0,
 }
+"""How many bytes, or operations, per second each unit stands for."""
 
 
 class UnitError(UsageError, ValueError):
@@ -188,7 +189,7 @@ def format_about_bytes(size_bytes: float) -> str:
 
 def format_rate(per_second: float, unit: RateUnit) -> str:
     """A rate in bytes (`GB/s MB/s GiB/s MiB/s`) or operations (`kIOPS IOPS`) per second, in `unit`: `12.3 GB/s`."""
-    return f"{_three_digits(per_second / _PER_SECOND[unit])} {unit}"
+    return f"{_three_digits(per_second / PER_SECOND[unit])} {unit}"
 
 
 def _exact(value: int, units: dict[str, int], zero: str) -> str:

@@ -22,14 +22,9 @@ class Unit:
     divisor: float
 
 
-_UNITS = (
-    Unit("GB/s", "rate_bytes_per_s", 1e9),
-    Unit("MB/s", "rate_bytes_per_s", 1e6),
-    Unit("GiB/s", "rate_bytes_per_s", 2.0**30),
-    Unit("MiB/s", "rate_bytes_per_s", 2.0**20),
-    Unit("kIOPS", "rate_operations_per_s", 1e3),
-    Unit("IOPS", "rate_operations_per_s", 1.0),
-)
+def _counted(unit: units.RateUnit) -> RateColumn:
+    return "rate_operations_per_s" if unit.endswith("IOPS") else "rate_bytes_per_s"
 
-UNITS = {unit.name: unit for unit in _UNITS}
+
+UNITS = {unit: Unit(unit, _counted(unit), units.PER_SECOND[unit]) for unit in units.RATE_UNITS}
 """Every unit that `FigureEntry` and `SummaryRow` may name."""

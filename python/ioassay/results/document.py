@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ioassay.units import RateUnit
+
 RUN_VERSION = 1
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
@@ -53,7 +55,7 @@ class FigureEntry(_Document):
     title: str
     workloads: list[str] = Field(description="One line each.")
     operation: Literal["write", "read"]
-    unit: Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
+    unit: RateUnit
 
 
 class SummaryRow(_Document):
@@ -61,7 +63,7 @@ class SummaryRow(_Document):
 
     label: str
     workload: str
-    unit: Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
+    unit: RateUnit
 
 
 class Criterion(_Document):

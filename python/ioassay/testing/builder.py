@@ -27,8 +27,7 @@ from ioassay.results.document import (
     WorkloadEntry,
 )
 from ioassay.results.loaded import LoadedRun
-
-Unit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
+from ioassay.units import RateUnit
 
 GIB = 1 << 30
 STARTED_UNIX_NS = 1_770_000_000_000_000_000
@@ -41,7 +40,7 @@ class _Workload:
     layout: Literal["N-N", "N-1"]
     order: Literal["sequential", "random"]
     transfer_bytes: int
-    unit: Unit
+    unit: RateUnit
     file_set_bytes: int
     peak: dict[str, float]
     """Rate in bytes/s that many clients approach, by operation."""
@@ -87,7 +86,7 @@ class RunBuilder:
         layout: Literal["N-N", "N-1"] = "N-N",
         order: Literal["sequential", "random"] = "sequential",
         transfer_bytes: int = 1 << 20,
-        unit: Unit = "GB/s",
+        unit: RateUnit = "GB/s",
         file_set_bytes: int = GIB,
         write: float = 1.2e9,
         read: float = 2.1e9,
