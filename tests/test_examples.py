@@ -1,0 +1,29 @@
+"""Every study in `examples/` runs, so that what people copy from works."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.results.run_directory import load
+
+from .support import ioassay
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
+def test_the_example_runs(example: Path, target: Path, tmp_path: Path) -> None:
+    small = ["--set", "total=16MiB", "--set", "repetitions=1"]
+    code, _, err = ioassay("run", example, "--target", target, "--out", tmp_path / "run", *small)
+    assert code == 0, err
+    run = load(tmp_path / "run")
+    assert run.document.state == "complete"
+    assert run.measurements["valid"].all()
+    assert (tmp_path / "run" / "report.html").stat().st_size > 0
+    assert list(target.iterdir()) == []
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) >= 3
