@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,12 @@ def test_version_and_help_answer() -> None:
     assert code == 0
     for command in ("run", "studies", "report", "clean"):
         assert command in out
+
+
+def test_a_target_whose_name_cannot_be_printed_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / os.fsdecode(b"caf\xe9")
+    target.mkdir()
+    code, _, err = ioassay("run", "quick", "--target", target, "--out", tmp_path / "run")
+    assert code == 2
+    assert r"caf\xe9" in err
+    assert not (tmp_path / "run").exists()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioassay import __version__
+from ioassay.errors import UsageError
 from ioassay.execution.check import Need, check
 from ioassay.launchers import find_launcher
 from ioassay.results.document import RunDocument
@@ -49,6 +50,12 @@ def prepare(request: Request) -> tuple[RunDirectory, Need]:
     identifier = f"{stamp}-{secrets.token_hex(2)}"
     # Absolute, but not resolved: following links would already touch the target.
     target = Path(os.path.abspath(request.target))
+    if not str(target).isprintable():
+        # Plans and results are JSON in UTF-8, and a name that cannot be printed cannot be reported either.
+        raise UsageError(
+            f"The target {os.fsencode(target)!r} has a name that cannot be written in UTF-8 or printed.",
+            "Reach it under another name, for example through a symbolic link.",
+        )
     expanded = expand(resolved, identifier, target, request.launcher)
     plans = {case.id: plan for case, plan in expanded}
     need = check(plans, launcher)
