@@ -30,8 +30,9 @@ const REFUSED: u8 = 2;
 /// The machine or the target would not do it, or a signal ended it.
 const COULD_NOT_RUN: u8 = 3;
 
-/// How long an interrupted run may spend on removing its files before it names them instead.
-const REMOVAL: Duration = Duration::from_millis(1500);
+/// How long an interrupted run may spend on removing its files before it names them instead. Together with the
+/// escalation of [`crate::supervise`] that is 4.1 s of the 5 s in which a run must end.
+const REMOVAL: Duration = Duration::from_millis(2300);
 
 /// How a command ended.
 #[derive(Debug, Default)]

@@ -20,7 +20,7 @@ use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};
 
 /// How long stopped ranks may take to finish the running call and to report.
-const GRACE: Duration = Duration::from_millis(1500);
+const GRACE: Duration = Duration::from_millis(1000);
 
 /// How long abandoned ranks may take to exit by themselves.
 const LAST_WORDS: Duration = Duration::from_millis(300);
