@@ -3,6 +3,7 @@
 //! What needs root (a file system that fills up, a read-only mount) is tested end to end in `tests/`.
 
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,10 +65,10 @@ impl Lab {
         Self { _root: root, target, plan: file, events, progress }
     }
 
-    fn start(&self) -> Child {
+    fn start(&self) -> Engine {
         let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
         engine.arg("run").arg(&self.plan).arg("--events").arg(&self.events).arg("--progress").arg(&self.progress);
-        engine.stderr(Stdio::piped()).spawn().unwrap()
+        Engine(engine.stderr(Stdio::piped()).spawn().unwrap())
     }
 
     /// Runs a command of the engine to its end; exit code and standard error.
@@ -83,7 +84,9 @@ impl Lab {
 
     fn events(&self) -> Vec<Event> {
         let text = fs::read_to_string(&self.events).unwrap_or_default();
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        // A line without its end is being written at this moment, and no event yet.
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     fn phases(&self) -> Vec<PhaseRecord> {
@@ -114,6 +117,31 @@ impl Lab {
     /// Waits until the endless plan has its first phase behind it.
     fn wait_for_first_phase(&self) {
         wait_until("the first phase has ended", || self.events.exists() && self.phases().len() == 1);
+    }
+}
+
+/// A running engine that does not outlive its test, also when that fails: it would hold the test's output open.
+struct Engine(Child);
+
+impl Deref for Engine {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Engine {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Most tests have waited for its end already; its ranks die with it.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
@@ -255,8 +283,9 @@ fn a_directory_that_vanishes_during_a_phase_ends_it() {
         plan
     });
     let mut engine = lab.start();
-    let file = lab.target.join("ioassay-r1/c1.data.00000001");
-    wait_until("a file is written", || fs::metadata(&file).is_ok_and(|about| about.len() > 0));
+    let files = ["c1.data.00000000", "c1.data.00000001"].map(|name| lab.target.join("ioassay-r1").join(name));
+    let is_written = |file: &PathBuf| fs::metadata(file).is_ok_and(|about| about.len() > 0);
+    wait_until("both files are written", || files.iter().all(is_written));
     fs::remove_dir_all(lab.target.join("ioassay-r1")).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(1));
     let failure = lab.failure().unwrap();
