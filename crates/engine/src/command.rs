@@ -13,12 +13,13 @@ use ioassay_units::Bytes;
 
 use crate::case::{self, Case};
 use crate::measure::clock::{self, Clock};
-use crate::output::{EventLog, ProgressLog};
+use crate::output::{self, EventLog, ProgressLog};
 use crate::plan::{self, Refusal, Sizes};
 use crate::ranks::local::Watched;
+use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
 use crate::workload::layout::file_names;
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Room, Workspace};
 use crate::{environment, failure, storage};
 
 /// The command did what it was asked.
@@ -55,16 +56,11 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
         Ok(log) => log,
         Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
     };
-    let ended = match plan::read(plan) {
+    let ran = match plan::read(plan) {
         Ok(plan) => run_plan(&plan, &mut log, progress),
         Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
     };
-    match ended {
-        Ok(outcome) => finish(&mut log, outcome),
-        Err(ended) => {
-            finish(&mut log, Conclusion { code: ended.code, failure: ended.failure, ..Conclusion::default() })
-        }
-    }
+    finish(&mut log, ran.unwrap_or_else(|ended| Conclusion { ended, ..Conclusion::default() }))
 }
 
 fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
@@ -79,8 +75,7 @@ fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
 /// What is to be said at the end of a run.
 #[derive(Debug, Default)]
 struct Conclusion {
-    code: u8,
-    failure: Option<Failure>,
+    ended: Ended,
     signal: Option<String>,
     removed: Option<Removed>,
 }
@@ -88,10 +83,9 @@ struct Conclusion {
 fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<Conclusion, Ended> {
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
     let target = &plan.target.directory;
-    let storage = storage::by_name(&plan.storage.api).expect("validated: the storage API exists");
+    let storage = storage_of(plan);
     let files = if storage.capabilities().files { file_names(plan) } else { Vec::new() };
-    check_memory(plan).map_err(could_not)?;
-    workspace::check(target, &plan.run, needed_bytes(plan), files.len() as u64).map_err(could_not)?;
+    check_room(plan, storage).map_err(could_not)?;
     let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
         Ok(progress) => progress,
         Err((path, error)) => return Err(could_not(failure::on_path("open", path, &error))),
@@ -129,7 +123,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         (Some(_), _) => COULD_NOT_RUN,
     };
     let signal = ending.signal.map(|signal| signal.to_string());
-    Ok(Conclusion { code, failure: ending.failure, signal, removed: Some(removed) })
+    Ok(Conclusion { ended: Ended { code, failure: ending.failure }, signal, removed: Some(removed) })
 }
 
 const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
@@ -151,7 +145,7 @@ fn remove(workspace: Workspace, hurried: bool) -> Removed {
 
 /// Writes the last events. They are what counts, so a failure to write them is the command's failure.
 fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
-    let Conclusion { code, mut failure, signal, removed } = conclusion;
+    let Conclusion { ended: Ended { code, mut failure }, signal, removed } = conclusion;
     let outcome = match (code, &signal) {
         (_, Some(_)) => Outcome::Interrupted,
         (COMPLETE, None) => Outcome::Complete,
@@ -168,10 +162,7 @@ fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
     match written {
         Ok(()) => Ended { code, failure },
-        Err(error) => {
-            let message = format!("the events file cannot be written: {error}");
-            Ended::with(COULD_NOT_RUN, failure::plain("write events", message, "free space for the run directory"))
-        }
+        Err(error) => Ended::with(COULD_NOT_RUN, output::cannot_write(&error)),
     }
 }
 
@@ -206,9 +197,7 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
 }
 
 fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
-    let target = &plan.target.directory;
-    check_memory(plan)?;
-    let room = workspace::check(target, &plan.run, needed_bytes(plan), plan.files())?;
+    let room = check_room(plan, storage_of(plan))?;
     Ok(Checked {
         case: plan.case.clone(),
         file_set_bytes: plan.file_set_bytes(),
@@ -216,7 +205,7 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
         files: plan.files(),
         free_bytes: room.free_bytes,
         free_inodes: room.free_inodes,
-        node: environment::of_this_node(target, clock),
+        node: environment::of_this_node(&plan.target.directory, clock),
     })
 }
 
@@ -241,10 +230,15 @@ pub fn clean(path: &Path, events: &Path) -> Ended {
     }
 }
 
-/// What must fit on the target; nothing for storage APIs that keep no files.
-fn needed_bytes(plan: &Plan) -> u64 {
-    let keeps = storage::by_name(&plan.storage.api).is_some_and(|api| api.capabilities().files);
-    if keeps { plan.file_set_bytes() } else { 0 }
+fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
+    storage::by_name(&plan.storage.api).expect("validated: the storage API exists")
+}
+
+/// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
+fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
+    check_memory(plan)?;
+    let (bytes, files) = if storage.capabilities().files { (plan.file_set_bytes(), plan.files()) } else { (0, 0) };
+    workspace::check(&plan.target.directory, &plan.run, bytes, files)
 }
 
 /// Buffers beyond half of the memory would make the node swap, and then everything measures that.

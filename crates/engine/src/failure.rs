@@ -33,6 +33,11 @@ pub fn plain(operation: &str, message: String, remedy: &str) -> Failure {
     Failure { operation: operation.to_owned(), message, remedy: remedy.to_owned(), ..Failure::default() }
 }
 
+/// A failure about `path` that no system call reported.
+pub fn about_path(operation: &str, path: &Path, message: String, remedy: &str) -> Failure {
+    Failure { path: Some(path.display().to_string()), ..plain(operation, message, remedy) }
+}
+
 /// The same failure, met by `rank` in `phase`.
 pub fn at(mut failure: Failure, rank: u32, phase: &str) -> Failure {
     failure.message = format!("rank {rank}, {phase}: {}", failure.message);

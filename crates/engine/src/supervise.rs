@@ -46,9 +46,12 @@ const STOP_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGH
 /// Blocks the signals that end a run, so that [`run`] can wait for them; call it before anything is created that
 /// must be removed again. They stay blocked in the ranks: those are stopped through shared memory.
 pub fn block_signals() -> io::Result<()> {
-    let mut set: SigSet = STOP_SIGNALS.into_iter().collect();
-    set.add(Signal::SIGCHLD);
-    Ok(sigprocmask(SigmaskHow::SIG_BLOCK, Some(&set), None)?)
+    Ok(sigprocmask(SigmaskHow::SIG_BLOCK, Some(&awaited_signals()), None)?)
+}
+
+/// The signals that end a run, and the one that tells of a rank's end.
+fn awaited_signals() -> SigSet {
+    STOP_SIGNALS.into_iter().chain([Signal::SIGCHLD]).collect()
 }
 
 /// Ends this process when its parent dies, even by SIGKILL: as if the parent had sent SIGTERM.
@@ -205,8 +208,7 @@ fn kill_all(ranks: &[(u32, Pid)]) {
 
 /// Waits for a signal, at most a moment: ranks that stop or die without one must be seen too.
 fn next_signal() -> Option<Signal> {
-    let mut set: SigSet = STOP_SIGNALS.into_iter().collect();
-    set.add(Signal::SIGCHLD);
+    let set = awaited_signals();
     let moment = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
     // SAFETY: set and time limit are valid; no information about the sender is asked for.
     let number = unsafe { libc::sigtimedwait(set.as_ref(), std::ptr::null_mut(), &moment) };

@@ -80,20 +80,14 @@ pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, F
     if bytes > room.free_bytes {
         let [free, needed, short] = [room.free_bytes, bytes, bytes - room.free_bytes].map(|bytes| Bytes(bytes).about());
         let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
-        return Err(Failure {
-            path: Some(target.display().to_string()),
-            ..failure::plain("check space", message, FREE_SPACE)
-        });
+        return Err(failure::about_path("check space", target, message, FREE_SPACE));
     }
     // One more for the directory and one for its list.
     let inodes = files + 2;
     if room.free_inodes.is_some_and(|free| inodes > free) {
         let free = room.free_inodes.unwrap_or_default();
         let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
-        return Err(Failure {
-            path: Some(target.display().to_string()),
-            ..failure::plain("check inodes", message, FREE_SPACE)
-        });
+        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
     }
     Ok(room)
 }
@@ -107,7 +101,7 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     let message = format!("{} exists already: it is not this run's own", path.display());
     let remedy =
         "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
-    Err(Failure { path: Some(path.display().to_string()), ..failure::plain("create directory", message, remedy) })
+    Err(failure::about_path("create directory", path, message, remedy))
 }
 
 impl Workspace {
@@ -167,10 +161,7 @@ impl Workspace {
             _ => {
                 let message = format!("{} is not a workspace of ioassay: nothing in it is touched", path.display());
                 let remedy = "name the directory `ioassay-RUN` that the run left under its target";
-                Err(Failure {
-                    path: Some(path.display().to_string()),
-                    ..failure::plain("open workspace", message, remedy)
-                })
+                Err(failure::about_path("open workspace", path, message, remedy))
             }
         }
     }

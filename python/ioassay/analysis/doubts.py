@@ -5,7 +5,8 @@ Not: raising a doubt (the engine does), wording one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
 
@@ -32,13 +33,13 @@ class Doubts:
 
     groups: tuple[DoubtGroup, ...]
     measurements: int
+    marks_at: Mapping[Place, frozenset[str]]
+    """The marks of each measurement that has any: looked up for every row and point of a report."""
 
     def marks(self, places: Iterable[Place]) -> tuple[str, ...]:
         """The marks of all doubts about any of these measurements, in the order of the groups."""
-        wanted = set(places)
-        return tuple(
-            group.mark for group in self.groups if any((case, phase) in wanted for case, phase, _ in group.places)
-        )
+        found = frozenset().union(*(self.marks_at.get(place, frozenset()) for place in places))
+        return tuple(group.mark for group in self.groups if group.mark in found)
 
 
 def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
@@ -60,7 +61,15 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
                 places=tuple(rows.select("case", "phase", "message").iter_rows()),
             )
         )
-    return Doubts(groups=tuple(groups), measurements=measurements.height)
+    marks_at: defaultdict[Place, set[str]] = defaultdict(set)
+    for group in groups:
+        for case, phase, _ in group.places:
+            marks_at[case, phase].add(group.mark)
+    return Doubts(
+        groups=tuple(groups),
+        measurements=measurements.height,
+        marks_at={place: frozenset(marks) for place, marks in marks_at.items()},
+    )
 
 
 def _mark(at: int) -> str:

@@ -48,11 +48,12 @@ def timeline(samples: pl.DataFrame, ranks: pl.DataFrame, sample_interval_ns: int
     whole = pl.DataFrame({"rank": [0], "end_ns": [duration_ns]}, schema={"rank": pl.Int64, "end_ns": pl.Int64})
     total = _rates(steps.with_columns(pl.lit(0, pl.Int64).alias("rank")), whole, step_ns)
     per_rank = _rates(steps, ranks.select("rank", "end_ns").filter(pl.col("end_ns") > 0), step_ns)
+    band = _band(per_rank)
     lines = ranks.height <= MOST_LINES
     return Timeline(
         total=total.drop("rank", "step"),
         ranks=per_rank.drop("step") if lines else per_rank.drop("step").clear(),
-        band=_band(per_rank).clear() if lines else _band(per_rank),
+        band=band.clear() if lines else band,
         duration_s=duration_ns / 1e9,
         step_s=step_ns / 1e9,
         samples_per_step=per_step,

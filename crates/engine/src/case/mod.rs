@@ -14,9 +14,8 @@ use ioassay_contract::plan::{Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::failure;
 use crate::measure::clock::Clock;
-use crate::output::EventLog;
+use crate::output::{self, EventLog};
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
 use crate::workspace::Workspace;
@@ -81,11 +80,10 @@ impl<R: Ranks> Rank<'_, R> {
         if self.ranks.must_stop() { Err(Stopped) } else { Ok(()) }
     }
 
-    /// Writes an event as rank 0. A run directory that cannot be written ends the case: its numbers would be lost.
+    /// Writes an event as rank 0. One that cannot be written ends the case.
     fn write(&mut self, event: &Event) {
         if let Err(error) = self.events.write(event) {
-            let message = format!("the events file cannot be written: {error}");
-            self.ranks.fail(&failure::plain("write events", message, "free space where the run directory lies"));
+            self.ranks.fail(&output::cannot_write(&error));
         }
     }
 

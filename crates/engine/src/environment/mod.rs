@@ -20,7 +20,7 @@ pub fn of_this_node(target: &Path, clock: &Clock) -> Environment {
         host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         cpu_model: cpu_model(),
         processors: processors(),
-        memory_bytes: procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or_default(),
+        memory_bytes: memory_bytes(),
         kernel: kernel(),
         operating_system: operating_system(),
         clock: ClockRecord { source: clock.name().to_owned(), resolution_ns: clock.resolution_ns() },
@@ -62,8 +62,8 @@ fn operating_system() -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
-/// The file system type under `target`, for example `ext4`.
-pub fn mount_of(target: &Path) -> Option<Mount> {
+/// The file system under `target`.
+fn mount_of(target: &Path) -> Option<Mount> {
     let target = target.canonicalize().ok()?;
     let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
     // The deepest mount point above the target; of several at one place the last one covers the others.

@@ -4,7 +4,9 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
-use ioassay_contract::events::{Event, Progress};
+use ioassay_contract::events::{Event, Failure, Progress};
+
+use crate::failure;
 
 /// An events file, appended to line by line. One writer at a time: the engine before the ranks start, rank 0
 /// while they run, the engine again when they have ended.
@@ -33,6 +35,12 @@ impl EventLog {
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
         if whole < text.len() { self.0.set_len(whole as u64) } else { Ok(()) }
     }
+}
+
+/// What it means for a run that its events cannot be written: its numbers would be lost.
+pub fn cannot_write(error: &io::Error) -> Failure {
+    let message = format!("the events file cannot be written: {error}");
+    failure::plain("write events", message, "free space where the run directory lies")
 }
 
 /// A progress file: lines for the eye, neither synced nor complete.
