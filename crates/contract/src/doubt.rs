@@ -106,6 +106,27 @@ pub enum Reason {
         /// How many calls.
         calls: u64,
     },
+    /// The data could be compressed or deduplicated, so that less was stored than counted.
+    ReduciblePayload {
+        /// What the data was.
+        content: String,
+    },
+    /// A job could not keep the rate that the plan gave it.
+    RateNotKept {
+        /// The rate of the plan.
+        given_per_s: f64,
+        /// The rate reached.
+        reached_per_s: f64,
+        /// `bytes/s` or `operations/s`.
+        unit: String,
+    },
+    /// The rate is what the plan allowed and not what the storage can do.
+    Paced {
+        /// What held it back.
+        because: String,
+    },
+    /// Data was compared while the clock ran.
+    VerificationTimed,
     /// The phase ended with an error.
     Failed {
         /// The error as a sentence.

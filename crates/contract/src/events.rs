@@ -103,11 +103,14 @@ pub struct PhaseRecord {
     pub step: u32,
     /// Name of the phase in the plan.
     pub name: String,
+    /// Name of the job in the phase. A phase has a record for each of its jobs, and for each operation of a job:
+    /// a mix of reads and writes has two.
+    pub job: String,
     /// What its operations did.
     pub operation: Operation,
     /// Wall-clock time at which the barrier opened, in nanoseconds since 1970.
     pub started_unix_ns: u64,
-    /// True if every rank did all it had to do.
+    /// True if every rank did all it had to do, or what its stonewall allowed.
     pub complete: bool,
     /// Bytes moved by all ranks.
     pub bytes: u64,
@@ -121,6 +124,12 @@ pub struct PhaseRecord {
     pub first_finished_ns: u64,
     /// Bytes that all ranks had moved at `first_finished_ns`.
     pub first_finished_bytes: u64,
+    /// Operations that all ranks had done at `first_finished_ns`.
+    pub first_finished_operations: u64,
+    /// What was done at the stonewall, where the job had one and met it.
+    pub stonewall: Option<Stonewall>,
+    /// Entries that matched, where the operation is `find`.
+    pub matched: Option<u64>,
     /// From the first rank's start to the last rank's start.
     pub start_spread_ns: u64,
     /// From the first rank's end to the last rank's end.
@@ -135,6 +144,21 @@ pub struct PhaseRecord {
     pub ranks: Vec<RankRecord>,
     /// Reasons not to believe the figures.
     pub doubts: Vec<Doubt>,
+}
+
+/// What all ranks of a job had done when their stonewall came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stonewall {
+    /// When it came, since the barrier opened.
+    pub at_ns: u64,
+    /// Bytes moved until then.
+    pub bytes: u64,
+    /// Operations done until then.
+    pub operations: u64,
+    /// Operations of the rank that had done least.
+    pub least_operations: u64,
+    /// Operations of the rank that had done most.
+    pub most_operations: u64,
 }
 
 /// What one rank did in one phase. `start_ns` and `end_ns` count from the opening of the barrier.
@@ -164,11 +188,46 @@ pub struct RankRecord {
     pub short_transfers: u64,
     /// Its slowest operation.
     pub slowest_ns: u64,
+    /// Bytes and operations at the stonewall, where it met one.
+    pub at_stonewall: Option<Done>,
+    /// What the kernel spent on it.
+    pub usage: Usage,
     /// Bytes moved by operations that ended in sample 0, 1, 2, …; sample k covers
     /// [k, k+1) × `sample_interval_ns` after the barrier opened. They add up to `bytes`.
     pub sample_bytes: Vec<u64>,
     /// Operations that ended in each sample. They add up to `operations`.
     pub sample_operations: Vec<u64>,
+}
+
+/// Bytes and operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Done {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// Operations done.
+    pub operations: u64,
+}
+
+/// What the kernel spent on a rank from the opening of the barrier to the rank's end (`getrusage`,
+/// `/proc/self/io`). A job with two operations has it in both records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    /// Processor time in user mode.
+    pub user_ns: u64,
+    /// Processor time in the kernel on the rank's behalf.
+    pub system_ns: u64,
+    /// Context switches because the rank waited.
+    pub voluntary_switches: u64,
+    /// Context switches because another process was to run.
+    pub involuntary_switches: u64,
+    /// Page faults that memory answered.
+    pub minor_faults: u64,
+    /// Page faults that a device answered.
+    pub major_faults: u64,
+    /// Bytes that the kernel fetched from a block device for the rank; `None` where it does not tell.
+    pub device_read_bytes: Option<u64>,
+    /// Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not tell.
+    pub device_write_bytes: Option<u64>,
 }
 
 /// A log-linear histogram of latencies: non-empty buckets, ascending. Within a bucket the relative error is under 1 %.

@@ -16,4 +16,4 @@ pub mod events;
 pub mod plan;
 
 /// Version of every document in this crate. It rises when an old reader would misread a new document.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;

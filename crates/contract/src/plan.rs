@@ -1,7 +1,25 @@
-//! The plan: one case, fully resolved. No sweeps, no defaults, no units to parse.
+//! The plan: one case, fully resolved. No sweeps, no units to parse.
+//!
+//! Nothing has a default with a value of its own: a key that may be left out means that what it asks for is not
+//! done (no rate, no verification, one transfer at a time).
+//!
+//! [`data`] describes files and what moves their bytes, [`metadata`] trees and what is done to their entries,
+//! [`pace`] how much and how fast.
+
+pub mod data;
+pub mod metadata;
+pub mod pace;
+pub mod storage;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use self::data::{DataWork, FileSet};
+use self::metadata::{FindWork, MetadataWork, Tree};
+use self::pace::{Limit, Rate, Think};
+use self::storage::{Storage, Target};
 
 /// One case for the engine to run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,30 +38,18 @@ pub struct Plan {
     pub storage: Storage,
     /// Who does the I/O.
     pub ranks: RankCount,
-    /// The file set that the phases write and read.
-    pub data: DataSet,
+    /// File sets that data jobs write and read, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, FileSet>,
+    /// Trees that metadata jobs create, stat and remove, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub trees: BTreeMap<String, Tree>,
     /// What happens, in order. Every rank does every step, with a barrier before each.
     pub steps: Vec<Step>,
     /// Seed of every random choice: the same plan with the same seed does the same I/O.
     pub seed: u64,
     /// Length of one sample in nanoseconds. 1,000,000,000 gives the usual sample per second.
     pub sample_interval_ns: u64,
-}
-
-/// Where I/O goes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// An existing directory of a mounted file system. The engine writes only inside a directory of its own below it.
-    pub directory: std::path::PathBuf,
-}
-
-/// The storage API and its options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Storage {
-    /// Name of the storage API as in the engine's registry, for example `posix`.
-    pub api: String,
 }
 
 /// How many ranks do I/O. Ranks = `clients` × `per_client`.
@@ -63,30 +69,26 @@ impl RankCount {
     }
 }
 
-/// The file set, in IOR's terms: a file holds `segments` segments; in a segment each rank that uses the file
-/// has one block of `block_bytes`, moved in transfers of `transfer_bytes`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Consecutive ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct DataSet {
-    /// Which rank uses which file.
-    pub layout: Layout,
-    /// Bytes of one read or write call.
-    pub transfer_bytes: u64,
-    /// Contiguous bytes of one rank within a segment; a multiple of `transfer_bytes`.
-    pub block_bytes: u64,
-    /// Repetitions of the block across ranks.
-    pub segments: u64,
+pub struct RankRange {
+    /// The first of them.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
 }
 
-/// Which rank uses which file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Layout {
-    /// Every rank its own file.
-    #[serde(rename = "N-N")]
-    FilePerRank,
-    /// All ranks one shared file.
-    #[serde(rename = "N-1")]
-    SharedFile,
+impl RankRange {
+    /// The place of `rank` among them, from 0; `None` if it is not one of them.
+    pub fn member(&self, rank: u32) -> Option<u32> {
+        rank.checked_sub(self.first).filter(|&member| member < self.count)
+    }
+
+    /// One past the last of them. `None` where it does not fit 32 bits.
+    pub fn end(&self) -> Option<u32> {
+        self.first.checked_add(self.count)
+    }
 }
 
 /// One step of a case.
@@ -97,7 +99,7 @@ pub enum Step {
     Phase(Phase),
     /// Empty the caches between a write and a read, then measure what is still resident.
     ColdCache {
-        /// Ways to try, in this order, until nothing of the file set is resident.
+        /// Ways to try, in this order, until nothing of the file sets is resident.
         attempts: Vec<CacheMethod>,
     },
     /// Wait, so that one phase's after-effects do not enter the next one (IOR's `-d`).
@@ -107,50 +109,86 @@ pub enum Step {
     },
 }
 
-/// A timed phase between barriers.
+/// A timed phase between barriers: one job, or several side by side, each with ranks of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Name of the phase, unique in the case, for example `write`.
     pub name: String,
-    /// What every operation does.
-    pub operation: Operation,
-    /// In which order the transfers of a rank are done.
-    pub order: Order,
-    /// When data is forced to stable storage. Its time counts in the phase.
-    pub fsync: Fsync,
+    /// What is done in it, all at the same time. No rank has two jobs in a phase; a rank without one waits.
+    pub jobs: Vec<Job>,
 }
 
-/// What an operation of a data phase does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What some ranks do in a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Job {
+    /// Name of the job, unique in the phase, for example `checkpoint`.
+    pub name: String,
+    /// Which ranks do it. Left out: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<RankRange>,
+    /// What each of them does.
+    pub work: Work,
+    /// How much of it. Left out: all of it, once.
+    #[serde(default, skip_serializing_if = "Limit::is_none")]
+    pub limit: Limit,
+    /// How fast at most. Left out: as fast as it goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// Pauses between operations, as of an application that computes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
+}
+
+impl Job {
+    /// The ranks that do it, out of `ranks` in all.
+    pub fn range(&self, ranks: u32) -> RankRange {
+        self.ranks.unwrap_or(RankRange { first: 0, count: ranks })
+    }
+}
+
+/// The kinds of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Work {
+    /// Move the bytes of a file set.
+    Data(DataWork),
+    /// Create, look at or remove the entries of a tree.
+    Metadata(MetadataWork),
+    /// Walk through directories and find what matches.
+    Find(FindWork),
+}
+
+/// What the operations of a record did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Operation {
-    /// Write one transfer.
+    /// Write one transfer, or the bytes of one existing small file.
     Write,
-    /// Read one transfer.
+    /// Read one transfer, or the bytes of one small file.
     Read,
+    /// Create the directories of a tree.
+    CreateTree,
+    /// Remove the directories of a tree.
+    RemoveTree,
+    /// Create one item: a file, with its bytes where the plan has some, or a directory.
+    Create,
+    /// Look at one item's attributes.
+    Stat,
+    /// Give one item another name.
+    Rename,
+    /// Remove one item.
+    Remove,
+    /// Visit one directory entry.
+    Find,
 }
 
-/// The order of a rank's transfers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// Ascending offsets.
-    Sequential,
-    /// A random permutation: each transfer exactly once.
-    Random,
-    /// Each offset drawn afresh: some transfers twice, some never.
-    RandomWithReplacement,
-}
-
-/// When data is forced to stable storage.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Fsync {
-    /// Not at all.
-    Never,
-    /// Once per rank and file at the end of the phase, before close (IOR's `-e`).
-    AtEnd,
+impl Operation {
+    /// True for the operations that change what is stored.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::Read | Self::Stat | Self::Find)
+    }
 }
 
 /// A way to make the next read phase read from storage and not from memory.

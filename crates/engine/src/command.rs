@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use ioassay_contract::VERSION;
 use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
+use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Plan, Step};
 use ioassay_units::Bytes;
 
@@ -18,7 +19,7 @@ use crate::plan::{self, Refusal, Sizes};
 use crate::ranks::local::Watched;
 use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
-use crate::workload::layout::file_names;
+use crate::workspace::contents::Contents;
 use crate::workspace::{self, Room, Workspace};
 use crate::{environment, failure, storage};
 
@@ -82,9 +83,9 @@ struct Conclusion {
 
 fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<Conclusion, Ended> {
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
-    let target = &plan.target.directory;
+    let target = directory_of(plan);
     let storage = storage_of(plan);
-    let files = if storage.capabilities().files { file_names(plan) } else { Vec::new() };
+    let contents = if storage.capabilities().files { Contents::of(plan) } else { Contents::default() };
     check_room(plan, storage).map_err(could_not)?;
     let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
         Ok(progress) => progress,
@@ -92,7 +93,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
     };
     let clock = Clock::calibrated();
     let nodes = [environment::of_this_node(target, &clock)];
-    let workspace = Workspace::create(target, &plan.run, &files).map_err(could_not)?;
+    let workspace = Workspace::create(target, &plan.run, &contents).map_err(could_not)?;
 
     let started = Started {
         version: VERSION,
@@ -200,12 +201,12 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
     let room = check_room(plan, storage_of(plan))?;
     Ok(Checked {
         case: plan.case.clone(),
-        file_set_bytes: plan.file_set_bytes(),
+        file_set_bytes: plan.stored_bytes(),
         written_bytes: plan.written_bytes(),
-        files: plan.files(),
+        files: plan.entries(),
         free_bytes: room.free_bytes,
         free_inodes: room.free_inodes,
-        node: environment::of_this_node(&plan.target.directory, clock),
+        node: environment::of_this_node(directory_of(plan), clock),
     })
 }
 
@@ -230,6 +231,14 @@ pub fn clean(path: &Path, events: &Path) -> Ended {
     }
 }
 
+/// The directory that is the target.
+fn directory_of(plan: &Plan) -> &Path {
+    match &plan.target {
+        Target::Directory(directory) => directory,
+        Target::Device(_) | Target::Url(_) => todo!("targets of other kinds"),
+    }
+}
+
 fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
     storage::by_name(&plan.storage.api).expect("validated: the storage API exists")
 }
@@ -237,13 +246,15 @@ fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
 fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
     check_memory(plan)?;
-    let (bytes, files) = if storage.capabilities().files { (plan.file_set_bytes(), plan.files()) } else { (0, 0) };
-    workspace::check(&plan.target.directory, &plan.run, bytes, files)
+    let (bytes, files) = if storage.capabilities().files { (plan.stored_bytes(), plan.entries()) } else { (0, 0) };
+    workspace::check(directory_of(plan), &plan.run, bytes, files)
 }
 
 /// Buffers beyond half of the memory would make the node swap, and then everything measures that.
 fn check_memory(plan: &Plan) -> Result<(), Failure> {
-    let needed = plan.data.transfer_bytes.saturating_mul(u64::from(plan.rank_count()));
+    let buffer = plan.files.values().map(|set| set.transfer_bytes).max().unwrap_or(0);
+    let buffers = u64::from(plan.rank_count()).saturating_mul(u64::from(plan.storage.depth));
+    let needed = buffer.saturating_mul(buffers);
     let memory = environment::memory_bytes();
     if memory == 0 || needed <= memory / 2 {
         return Ok(());
@@ -260,7 +271,9 @@ fn refused(refusal: &Refusal) -> Failure {
 fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
     let step = plan.steps.get(watched.step as usize);
     let (name, planned_bytes) = match step {
-        Some(Step::Phase(phase)) => (phase.name.clone(), plan.file_set_bytes()),
+        Some(Step::Phase(phase)) => {
+            (phase.name.clone(), phase.jobs.iter().map(|job| plan.moved_bytes(job)).fold(0, u64::saturating_add))
+        }
         Some(Step::ColdCache { .. }) => ("cold-cache".to_owned(), 0),
         Some(Step::Pause { .. }) | None => ("pause".to_owned(), 0),
     };
@@ -268,8 +281,8 @@ fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
         step: watched.step,
         name,
         elapsed_ns: clock.now_ns().saturating_sub(watched.since_ns),
-        bytes: watched.bytes,
+        bytes: watched.done.iter().map(|done| done.bytes).sum(),
         planned_bytes,
-        operations: watched.operations,
+        operations: watched.done.iter().map(|done| done.operations).sum(),
     }
 }

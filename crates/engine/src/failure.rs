@@ -28,6 +28,18 @@ pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
     }
 }
 
+/// As [`on_path`], for hot paths, whose results are to be small.
+#[cold]
+pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Failure> {
+    Box::new(on_path(operation, path, error))
+}
+
+/// A storage API that cannot begin.
+pub fn about_api(name: &str, error: &io::Error) -> Box<Failure> {
+    let remedy = remedy(error.raw_os_error());
+    Box::new(Failure { errno: error.raw_os_error(), ..plain("connect", format!("{name}: {error}"), remedy) })
+}
+
 /// A failure that no system call reported.
 pub fn plain(operation: &str, message: String, remedy: &str) -> Failure {
     Failure { operation: operation.to_owned(), message, remedy: remedy.to_owned(), ..Failure::default() }

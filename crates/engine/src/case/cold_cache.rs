@@ -4,22 +4,22 @@ use std::io;
 use std::path::PathBuf;
 
 use ioassay_contract::events::{CacheAttempt, ColdCache, Event};
-use ioassay_contract::plan::{CacheMethod, Layout};
+use ioassay_contract::plan::CacheMethod;
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
 use crate::cache::{self, residency};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
-use crate::workload::layout::file_name;
+use crate::workload::layout::Geometry;
 
 impl<R: Ranks> Rank<'_, R> {
     /// Tries the ways of `attempts` until next to nothing of the file set is resident, and says what it did.
     pub(super) fn cold_cache(&mut self, step: u32, attempts: &[CacheMethod]) -> Result<(), Stopped> {
         let mut tried = Vec::new();
-        let mut resident = self.resident()?;
+        let mut resident = self.resident(None)?;
         for &method in attempts {
-            let enough = resident.bytes.is_some_and(|bytes| bytes * 100 <= self.case.plan.file_set_bytes());
+            let enough = resident.bytes.is_some_and(|bytes| bytes * 100 <= self.case.plan.file_sets_bytes());
             if enough && !tried.is_empty() {
                 break;
             }
@@ -29,7 +29,7 @@ impl<R: Ranks> Rank<'_, R> {
                 CacheMethod::ReadOtherRank => self.read_other_rank(),
             };
             tried.push(attempt);
-            resident = self.resident()?;
+            resident = self.resident(None)?;
         }
         if self.ranks.rank() == 0 {
             self.write(&Event::ColdCache(ColdCache {
@@ -37,7 +37,7 @@ impl<R: Ranks> Rank<'_, R> {
                 attempts: tried,
                 measured_with: resident.measured_with,
                 resident_bytes: resident.bytes,
-                file_set_bytes: self.case.plan.file_set_bytes(),
+                file_set_bytes: self.case.plan.file_sets_bytes(),
                 reads_shifted_by_ranks: self.reads_shifted_by,
             }));
         }
@@ -54,13 +54,10 @@ impl<R: Ranks> Rank<'_, R> {
         Ok(CacheAttempt { method: CacheMethod::DropCaches, done: outcome.refused.is_none(), detail: outcome.detail() })
     }
 
-    /// Each rank does it for the file that it looks after.
+    /// Each rank does it for the files that it looks after.
     fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
-        let outcome = match self.own_file() {
-            Some(path) => Outcome::of(cache::forget(&path)),
-            None => Outcome::default(),
-        };
-        let refused = self.gather(&outcome)?.and_then(|all| all.into_iter().find_map(|outcome| outcome.refused));
+        let refused = self.own_files(None).find_map(|path| Outcome::of(cache::forget(&path)).refused);
+        let refused = self.gather(&Outcome { refused })?.and_then(|all| all.into_iter().find_map(|own| own.refused));
         let outcome: Outcome = self.broadcast(&Outcome { refused })?;
         Ok(CacheAttempt { method: CacheMethod::Fadvise, done: outcome.refused.is_none(), detail: outcome.detail() })
     }
@@ -78,14 +75,20 @@ impl<R: Ranks> Rank<'_, R> {
         CacheAttempt { method, done: true, detail: detail.to_owned() }
     }
 
-    /// How much of the file set is in the page cache: every rank looks at its file, all learn the sum.
-    pub(super) fn resident(&self) -> Result<Resident, Stopped> {
-        let own = self.own_file().map(|path| residency::resident_bytes(&path));
-        let own = match own {
-            None => Resident { bytes: Some(0), measured_with: "none".to_owned() },
-            Some(Ok((bytes, with))) => Resident { bytes: Some(bytes), measured_with: with.name().to_owned() },
-            Some(Err(_)) => Resident { bytes: None, measured_with: "none".to_owned() },
-        };
+    /// How much of one file set, or of all, is in the page cache: every rank looks at its files, all learn the sum.
+    pub(super) fn resident(&self, set: Option<&str>) -> Result<Resident, Stopped> {
+        let mut own = Resident { bytes: Some(0), measured_with: "none".to_owned() };
+        for path in self.own_files(set) {
+            match residency::resident_bytes(&path) {
+                Ok((bytes, with)) => {
+                    own.bytes = own.bytes.map(|sum| sum + bytes);
+                    with.name().clone_into(&mut own.measured_with);
+                }
+                // A file that is not written yet has nothing in the cache.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => own.bytes = None,
+            }
+        }
         let sum = self.gather(&own)?.map(|all| Resident {
             bytes: all.iter().map(|resident| resident.bytes).sum::<Option<u64>>().filter(|_| self.keeps_files()),
             measured_with: all.into_iter().map(|resident| resident.measured_with).next().unwrap_or_default(),
@@ -93,11 +96,19 @@ impl<R: Ranks> Rank<'_, R> {
         self.broadcast(&sum.unwrap_or(own))
     }
 
-    /// The file that this rank looks after between phases: each its own, and rank 0 a shared one.
-    fn own_file(&self) -> Option<PathBuf> {
-        let rank = self.ranks.rank();
-        let mine = self.case.plan.data.layout == Layout::FilePerRank || rank == 0;
-        (mine && self.keeps_files()).then(|| self.case.workspace.file(&file_name(self.case.plan, rank)))
+    /// The files that this rank looks after between phases: those of its part, where it is the first to share them.
+    fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = PathBuf> {
+        let (rank, ranks) = (self.ranks.rank(), self.ranks.size());
+        let sets = self.case.plan.files.iter().filter(move |(name, _)| only.is_none_or(|only| only == *name));
+        sets.filter(|_| self.keeps_files()).flat_map(move |(name, set)| {
+            let geometry = Geometry::of(set, ranks);
+            let part = set.ranks.map_or(Some(rank), |range| range.member(rank));
+            let part = part.filter(|&part| geometry.looks_after(part));
+            part.into_iter().flat_map(move |part| {
+                (0..geometry.files_per_rank)
+                    .map(move |nth| self.case.place_of(name, &geometry, geometry.file(part, nth)).0)
+            })
+        })
     }
 
     fn keeps_files(&self) -> bool {

@@ -4,8 +4,15 @@
 //! Not here: where ranks come from, how files are opened, what a number is worth.
 
 mod cold_cache;
+mod data;
+mod find;
+mod metadata;
+mod operations;
+mod pacing;
 mod phase;
+mod written;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ioassay_contract::environment::Environment;
@@ -14,14 +21,14 @@ use ioassay_contract::plan::{Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::operations::LOOK_AGAIN;
+use self::written::Written;
 use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
+use crate::workload::layout::{Geometry, file_name};
 use crate::workspace::Workspace;
-
-/// How long a pause or a wait may overlook a stop.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What every rank knows before the first step.
 pub struct Case<'a> {
@@ -37,9 +44,17 @@ pub struct Case<'a> {
     pub nodes: &'a [Environment],
 }
 
+impl Case<'_> {
+    /// Where file number `file` of a file set is: its path and, on a device, its first byte.
+    fn place_of(&self, set: &str, geometry: &Geometry, file: u64) -> (PathBuf, u64) {
+        (self.workspace.file(&file_name(&self.plan.case, set, geometry, file)), 0)
+    }
+}
+
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
-    let mut rank = Rank { case, ranks, events, reads_shifted_by: 0 };
+    let mut rank =
+        Rank { case, ranks, events, reads_shifted_by: 0, written: Written::default(), started_unix_ns: Vec::new() };
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
         ranks.begin_step(index)?;
@@ -59,6 +74,10 @@ struct Rank<'a, R> {
     events: &'a mut EventLog,
     /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
     reads_shifted_by: u32,
+    /// What can be read back.
+    written: Written,
+    /// When each timed step began.
+    started_unix_ns: Vec<(u32, u64)>,
 }
 
 impl<R: Ranks> Rank<'_, R> {

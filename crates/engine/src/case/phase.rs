@@ -1,248 +1,256 @@
-//! The timed phase as one rank lives it: open, transfers, fsync, close, then the record of all ranks.
-
-use std::io;
-use std::path::Path;
+//! The timed phase as one rank lives it: prepare, start together, work, then the record of all ranks.
+//!
+//! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`].
 
 use ioassay_contract::events::{Event, Failure, RankRecord};
-use ioassay_contract::plan::{Fsync, Operation, Phase};
+use ioassay_contract::plan::{Job, Operation, Phase, Work};
+use serde::{Deserialize, Serialize};
 
+use super::data::DataJob;
+use super::find::FindJob;
+use super::metadata::MetadataJob;
+use super::operations::Ran;
+use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
-use crate::measure::clock;
 use crate::measure::doubts::{self, Facts};
 use crate::measure::phase::{Circumstances, RankResult, combine};
-use crate::measure::recorder::Recorder;
-use crate::plan::Sizes;
+use crate::measure::{clock, usage};
 use crate::ranks::{Ranks, Start, Stopped};
-use crate::storage::{Access, OpenFile};
-use crate::workload::data::{Sequence, owner};
-use crate::workload::layout::file_name;
-use crate::workload::payload::Buffer;
-use crate::workload::random::SplitMix64;
+use crate::workload::layout::Geometry;
+
+/// What one rank did in its job.
+pub(super) struct Did {
+    /// Which lane holds which operation.
+    pub lanes: Vec<(usize, Operation)>,
+    /// The record.
+    pub ran: Ran,
+    /// Where the time went.
+    pub times: Times,
+    /// Calls that moved less than asked.
+    pub short_transfers: u64,
+    /// All that was to be done is done.
+    pub complete: bool,
+    /// Entries that matched.
+    pub matched: Option<u64>,
+    /// Transfers that were written, of a job that writes.
+    pub written: Option<u64>,
+    /// What ended it.
+    pub failure: Option<Box<Failure>>,
+}
+
+/// Where the time of a job went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
+    /// In open.
+    pub open: u64,
+    /// From the first to the last operation.
+    pub transfer: u64,
+    /// In fsync.
+    pub fsync: u64,
+    /// In close.
+    pub close: u64,
+}
+
+/// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
+#[derive(Debug, Serialize, Deserialize)]
+struct Letter {
+    job: usize,
+    results: Vec<(usize, Operation, RankResult)>,
+    matched: Option<u64>,
+    written: Option<u64>,
+}
+
+/// A job, ready to start.
+enum Prepared<'a> {
+    Data(DataJob<'a>),
+    Metadata(MetadataJob<'a>),
+    Find(FindJob<'a>),
+}
+
+impl Prepared<'_> {
+    fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
+        match self {
+            Self::Data(work) => work.run(ranks, job, start),
+            Self::Metadata(work) => work.run(ranks, job, start),
+            Self::Find(work) => work.run(ranks, job, start),
+        }
+    }
+}
 
 impl<R: Ranks> Rank<'_, R> {
     /// Runs `phase`, which is step `step` of the plan.
     pub(super) fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
-        let Case { plan, clock, .. } = *self.case;
-        let resident_bytes_before = match phase.operation {
-            Operation::Read => self.resident()?.bytes,
-            Operation::Write => None,
-        };
-        let (rank, size) = (self.ranks.rank(), self.ranks.size());
-        let keys = [plan.seed, u64::from(step), u64::from(rank)];
-        let mut buffer = Buffer::random(plan.data.transfer_bytes as usize, SplitMix64::keyed(&keys));
-        let owner = owner(phase.operation, rank, size, self.reads_shifted_by);
-        let sequence = Sequence::new(plan, phase, step, owner);
-        let path = self.case.workspace.file(&file_name(plan, owner));
+        let Case { clock, .. } = *self.case;
+        let resident_bytes = self.resident_before(phase)?;
+        let own = self.own_job(phase);
+        let prepared = own.map(|(_, job, member)| self.prepare(step, job, member)).transpose();
+        let prepared = prepared.unwrap_or_else(|failure| {
+            self.ranks.fail(&failure::at(*failure, self.ranks.rank(), &phase.name));
+            None
+        });
 
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
-        let (result, failure) = self.transfer(phase, &path, sequence, &mut buffer, start);
-        if let Some(failure) = failure {
-            self.ranks.fail(&failure::at(failure, rank, &phase.name));
-        }
-
-        let Some(results) = self.gather(&result)? else {
-            return self.go_on();
+        self.started_unix_ns.push((step, started_unix_ns));
+        let before = usage::so_far();
+        let did = match (own, prepared) {
+            (Some((index, job, _)), Some(prepared)) => {
+                let did = prepared.run(self.ranks, (index, job), start);
+                let end_ns = clock.now_ns();
+                if did.failure.is_none() && did.complete {
+                    self.ranks.cross_finish_line(index, job.range(self.ranks.size()), end_ns);
+                }
+                Some((index, did, end_ns))
+            }
+            _ => None,
         };
-        let first = self.ranks.first_finished();
-        let found = Circumstances {
-            step,
-            started_unix_ns,
-            first_finished: first.map(|first| (first.at_ns - start.opened_ns, first.bytes)),
-            resident_bytes_before,
-        };
-        let (mut record, median_ns) = combine(plan, phase, found, results);
-        let failure = self.ranks.failure();
-        record.complete &= failure.is_none();
-        record.doubts = doubts::about(Facts {
-            plan,
-            phase,
-            capabilities: self.case.storage.capabilities(),
-            nodes: self.case.nodes,
-            record: &record,
-            median_ns,
-            failure: failure.as_ref(),
+        let usage = usage::between(&before, &usage::so_far());
+        let letter = did.map(|(index, did, end_ns)| {
+            if let Some(failure) = &did.failure {
+                self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));
+            }
+            self.letter(index, did, start, end_ns, usage)
         });
-        self.write(&Event::Phase(Box::new(record)));
+        let letters: Vec<Letter> = match self.gather(&letter)? {
+            Some(letters) => letters.into_iter().flatten().collect(),
+            None => Vec::new(),
+        };
+        if self.ranks.rank() == 0 {
+            for (index, job) in phase.jobs.iter().enumerate() {
+                self.report(step, phase, (index, job), started_unix_ns, start, resident_bytes[index], &letters);
+            }
+        }
+        self.note_writes(step, phase, &letters)?;
         self.go_on()
     }
 
-    /// The timed part: open, transfers, fsync, close. What was done until a failure or a stop is returned too.
-    fn transfer(
+    /// The job of this rank, its number in the phase, and the rank's place in it.
+    fn own_job<'p>(&self, phase: &'p Phase) -> Option<(usize, &'p Job, u32)> {
+        phase.jobs.iter().enumerate().find_map(|(index, job)| {
+            let member = job.range(self.ranks.size()).member(self.ranks.rank())?;
+            Some((index, job, member))
+        })
+    }
+
+    fn prepare<'p>(&self, step: u32, job: &'p Job, member: u32) -> Result<Prepared<'p>, Box<Failure>>
+    where
+        Self: 'p,
+    {
+        Ok(match &job.work {
+            Work::Data(work) => {
+                let (case, shift) = (self.case, self.reads_shifted_by);
+                Prepared::Data(DataJob::prepare(case, step, work, member, shift, &self.written)?)
+            }
+            Work::Metadata(work) => Prepared::Metadata(MetadataJob::prepare(self.case, step, work, member)?),
+            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, &self.started_unix_ns)?),
+        })
+    }
+
+    /// How much of what each job of the phase reads is in the page cache.
+    fn resident_before(&self, phase: &Phase) -> Result<Vec<Option<u64>>, Stopped> {
+        let resident = |job: &Job| match &job.work {
+            Work::Data(work) if work.transfer.reads() => Ok(self.resident(Some(&work.files))?.bytes),
+            Work::Data(_) | Work::Metadata(_) | Work::Find(_) => Ok(None),
+        };
+        phase.jobs.iter().map(resident).collect()
+    }
+
+    fn letter(
         &self,
-        phase: &Phase,
-        path: &Path,
-        sequence: Sequence,
-        buffer: &mut Buffer,
+        job: usize,
+        did: Did,
         start: Start,
-    ) -> (RankResult, Option<Failure>) {
-        let Case { plan, storage, clock, .. } = *self.case;
-        let mut recorder = Recorder::new(self.ranks.shown(), start.opened_ns, plan.sample_interval_ns);
-        let mut times = Times::default();
-        let access = match phase.operation {
-            Operation::Write => Access::Write,
-            Operation::Read => Access::Read,
-        };
-
-        let mut failure = None;
-        let mut short_transfers = 0;
-        let mut fail = |operation: &str, error: io::Error| {
-            failure.get_or_insert(failure::on_path(operation, path, &error));
-        };
-        let before_open = clock.now_ns();
-        let opened = storage.open(path, access);
-        let after_open = clock.now_ns();
-        times.open = after_open - before_open;
-        match opened {
-            Err(error) => fail("open", error),
-            Ok(mut file) => {
-                let moved = match phase.operation {
-                    Operation::Write => {
-                        let write = |file: &mut dyn OpenFile, data: &mut [u8], offset| file.write_at(data, offset);
-                        self.operations(&mut *file, write, sequence, buffer, &mut recorder, after_open)
-                    }
-                    Operation::Read => {
-                        let read = |file: &mut dyn OpenFile, data: &mut [u8], offset| file.read_at(data, offset);
-                        self.operations(&mut *file, read, sequence, buffer, &mut recorder, after_open)
-                    }
+        end_ns: u64,
+        usage: ioassay_contract::events::Usage,
+    ) -> Letter {
+        let Did { lanes, ran, times, short_transfers, complete, matched, written, .. } = did;
+        let complete = complete && did.failure.is_none();
+        let mut recorded: Vec<_> = ran.recorded.into_iter().map(Some).collect();
+        let results = lanes
+            .into_iter()
+            .filter_map(|(lane, operation)| {
+                let recorded = recorded[lane].take()?;
+                let record = RankRecord {
+                    rank: self.ranks.rank(),
+                    // Local ranks all sit on the one node that started them.
+                    node: 0,
+                    start_ns: start.left_ns - start.opened_ns,
+                    end_ns: end_ns - start.opened_ns,
+                    open_ns: times.open,
+                    transfer_ns: times.transfer,
+                    fsync_ns: times.fsync,
+                    close_ns: times.close,
+                    bytes: recorded.bytes,
+                    operations: recorded.operations,
+                    short_transfers,
+                    slowest_ns: recorded.slowest_ns,
+                    at_stonewall: ran.at_stonewall.map(|lanes| lanes[lane]),
+                    usage,
+                    sample_bytes: recorded.sample_bytes,
+                    sample_operations: recorded.sample_operations,
                 };
-                short_transfers = moved.short_transfers;
-                let after_transfers = clock.now_ns();
-                times.transfer = after_transfers - after_open;
-                let mut healthy = true;
-                if let Err(error) = moved.outcome.and_then(|()| file.still_there()) {
-                    fail(operation_name(phase.operation), error);
-                    healthy = false;
-                }
-                // A stopped phase has no figure, and its fsync could take minutes.
-                if healthy && phase.fsync == Fsync::AtEnd && !self.ranks.must_stop() {
-                    let before_fsync = clock.now_ns();
-                    if let Err(error) = file.sync() {
-                        fail("fsync", error);
-                    }
-                    times.fsync = clock.now_ns() - before_fsync;
-                }
-                let before_close = clock.now_ns();
-                if let Err(error) = file.close() {
-                    fail("close", error);
-                }
-                times.close = clock.now_ns() - before_close;
-            }
-        }
-        let end_ns = clock.now_ns();
-        let recorded = recorder.finish(end_ns);
-        if failure.is_none() && recorded.bytes == plan.bytes_per_rank() {
-            self.ranks.cross_finish_line(end_ns);
-        }
-        let record = RankRecord {
-            rank: self.ranks.rank(),
-            // Local ranks all sit on the one node that started them.
-            node: 0,
-            start_ns: start.left_ns - start.opened_ns,
-            end_ns: end_ns - start.opened_ns,
-            open_ns: times.open,
-            transfer_ns: times.transfer,
-            fsync_ns: times.fsync,
-            close_ns: times.close,
-            bytes: recorded.bytes,
-            operations: recorded.operations,
-            short_transfers,
-            slowest_ns: recorded.slowest_ns,
-            sample_bytes: recorded.sample_bytes,
-            sample_operations: recorded.sample_operations,
-        };
-        (RankResult { record, latencies: recorded.latencies.buckets() }, failure)
+                Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
+            })
+            .collect();
+        Letter { job, results, matched, written }
     }
 
-    /// The hot loop. The end of one operation is the beginning of the next, so that one reading of the clock per
-    /// operation is enough; what the engine does in between (some 20 ns) counts in the latency.
-    #[inline(always)]
-    fn operations(
-        &self,
-        file: &mut dyn OpenFile,
-        mut call: impl FnMut(&mut dyn OpenFile, &mut [u8], u64) -> io::Result<usize>,
-        mut sequence: Sequence,
-        buffer: &mut [u8],
-        recorder: &mut Recorder<'_>,
-        begin_ns: u64,
-    ) -> Moved {
-        let mut moved = Moved { outcome: Ok(()), short_transfers: 0 };
-        let bytes = buffer.len() as u64;
-        let mut begin_ns = begin_ns;
-        for index in 0..sequence.transfers() {
-            if self.ranks.must_stop() {
-                break;
-            }
-            let offset = sequence.offset(index);
-            let first = call(file, buffer, offset);
-            if !matches!(first, Ok(count) if count == buffer.len()) {
-                moved.outcome = repeat_the_rest(first, file, &mut call, buffer, offset, &mut moved.short_transfers);
-                if moved.outcome.is_err() {
-                    break;
-                }
-            }
-            let end_ns = self.case.clock.now_ns();
-            if recorder.record(begin_ns, end_ns, bytes) {
-                moved.outcome = file.still_there();
-                if moved.outcome.is_err() {
-                    break;
-                }
-            }
-            begin_ns = end_ns;
+    /// Writes the records of one job as rank 0.
+    #[expect(clippy::too_many_arguments, reason = "what is known of a job comes from everywhere")]
+    fn report(
+        &mut self,
+        step: u32,
+        phase: &Phase,
+        (index, job): (usize, &Job),
+        started_unix_ns: u64,
+        start: Start,
+        resident_bytes_before: Option<u64>,
+        letters: &[Letter],
+    ) {
+        let own: Vec<&Letter> = letters.iter().filter(|letter| letter.job == index).collect();
+        let Some(first) = own.first() else { return };
+        let failure = self.ranks.failure();
+        for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
+            let results = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
+            let first = self.ranks.first_finished(index);
+            let found = Circumstances {
+                step,
+                operation,
+                started_unix_ns,
+                first_finished: first.map(|first| (first.at_ns - start.opened_ns, first.done[lane])),
+                resident_bytes_before: resident_bytes_before.filter(|_| operation == Operation::Read),
+                matched: own.iter().filter_map(|letter| letter.matched).reduce(|sum, own| sum + own),
+            };
+            let (mut record, median_ns) = combine(self.case.plan, phase, job, found, results);
+            record.complete &= failure.is_none();
+            record.doubts = doubts::about(Facts {
+                plan: self.case.plan,
+                job,
+                capabilities: self.case.storage.capabilities(),
+                nodes: self.case.nodes,
+                record: &record,
+                median_ns,
+                failure: failure.as_ref(),
+            });
+            self.write(&Event::Phase(Box::new(record)));
         }
-        moved
     }
-}
 
-#[derive(Default)]
-struct Times {
-    open: u64,
-    transfer: u64,
-    fsync: u64,
-    close: u64,
-}
-
-struct Moved {
-    outcome: io::Result<()>,
-    short_transfers: u64,
-}
-
-fn operation_name(operation: Operation) -> &'static str {
-    match operation {
-        Operation::Write => "write",
-        Operation::Read => "read",
-    }
-}
-
-/// Goes on after a call that moved less than asked, or was interrupted. Counts short calls.
-#[cold]
-fn repeat_the_rest(
-    first: io::Result<usize>,
-    file: &mut dyn OpenFile,
-    call: &mut impl FnMut(&mut dyn OpenFile, &mut [u8], u64) -> io::Result<usize>,
-    buffer: &mut [u8],
-    offset: u64,
-    short_transfers: &mut u64,
-) -> io::Result<()> {
-    let mut moved = 0;
-    let mut answer = first;
-    loop {
-        match answer {
-            Ok(0) => {
-                let message = format!("the file ends at byte {}, inside the transfer", offset + moved as u64);
-                return Err(io::Error::new(io::ErrorKind::UnexpectedEof, message));
+    /// Every rank learns how much of each file set is written now, where a limit may have left some of it out.
+    fn note_writes(&mut self, step: u32, phase: &Phase, letters: &[Letter]) -> Result<(), Stopped> {
+        for (index, job) in phase.jobs.iter().enumerate() {
+            let Work::Data(work) = &job.work else { continue };
+            if !work.transfer.writes() || job.limit.is_none() {
+                continue;
             }
-            Ok(count) => {
-                moved += count;
-                if moved == buffer.len() {
-                    return Ok(());
-                }
-                *short_transfers += 1;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            let own: Vec<u64> =
+                letters.iter().filter(|letter| letter.job == index).filter_map(|letter| letter.written).collect();
+            let transfers: Vec<u64> = self.broadcast(&own)?;
+            let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
+            let order = OrderOfWrite { order: work.order, step };
+            self.written.note(&work.files, &geometry, order, transfers);
         }
-        answer = call(file, &mut buffer[moved..], offset + moved as u64);
+        Ok(())
     }
 }

@@ -5,11 +5,14 @@
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Failure, PhaseRecord};
-use ioassay_contract::plan::{Fsync, Operation, Phase, Plan};
+use ioassay_contract::plan::data::{DataWork, Fsync, Payload, Transfer};
+use ioassay_contract::plan::pace::Rate;
+use ioassay_contract::plan::{Job, Operation, Plan, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
 use crate::plan::Sizes;
 use crate::storage::Capabilities;
+use crate::workload::layout::Geometry;
 
 /// A phase shorter than this is dominated by start, finish and scheduling.
 const SHORTEST_PHASE_NS: u64 = 1_000_000_000;
@@ -31,8 +34,8 @@ const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 pub struct Facts<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// The phase.
-    pub phase: &'a Phase,
+    /// The job of the phase.
+    pub job: &'a Job,
     /// What its storage API can do.
     pub capabilities: Capabilities,
     /// Every node.
@@ -47,13 +50,15 @@ pub struct Facts<'a> {
 
 /// All doubts about a phase, the gravest first.
 pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
-    let raise: [fn(Facts<'_>) -> Option<Doubt>; 13] = [
+    let raise: [fn(Facts<'_>) -> Option<Doubt>; 17] = [
         failed,
         missing_bytes,
         cache_resident,
         cache_unknown,
         memory_backed,
         unsynced_write,
+        reducible_payload,
+        rate_not_kept,
         finish_spread,
         start_spread,
         short_phase,
@@ -61,6 +66,8 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         oversubscribed,
         late_samples,
         coarse_clock,
+        paced,
+        verified,
     ];
     let mut doubts: Vec<Doubt> = raise.iter().filter_map(|doubt| doubt(facts)).collect();
     doubts.extend(short_transfers(facts));
@@ -81,9 +88,16 @@ fn failed(facts: Facts<'_>) -> Option<Doubt> {
     invalid(Reason::Failed { error: failure.message.clone() }, message, &failure.remedy)
 }
 
+impl Facts<'_> {
+    /// The job's work, where it moves data.
+    fn data(&self) -> Option<&DataWork> {
+        if let Work::Data(work) = &self.job.work { Some(work) } else { None }
+    }
+}
+
 fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
-    let (moved_bytes, planned_bytes) = (facts.record.bytes, facts.plan.file_set_bytes());
-    if facts.record.complete || facts.failure.is_some() {
+    let (moved_bytes, planned_bytes) = (facts.record.bytes, facts.plan.moved_bytes(facts.job));
+    if facts.record.complete || facts.failure.is_some() || facts.data().is_none() {
         return None;
     }
     let message = format!("{} of {} were moved", Bytes(moved_bytes).about(), Bytes(planned_bytes).about());
@@ -91,7 +105,9 @@ fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
 }
 
 fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
-    let (resident_bytes, file_set_bytes) = (facts.record.resident_bytes_before?, facts.plan.file_set_bytes());
+    let set = facts.plan.files.get(&facts.data()?.files)?;
+    let file_set_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
+    let resident_bytes = facts.record.resident_bytes_before?;
     let share = resident_bytes as f64 / file_set_bytes as f64;
     if share <= RESIDENT_SHARE {
         return None;
@@ -109,7 +125,7 @@ fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
 
 fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     let measured = facts.record.resident_bytes_before.is_some();
-    if facts.phase.operation != Operation::Read || measured || !facts.capabilities.files {
+    if facts.record.operation != Operation::Read || measured || !facts.capabilities.files || facts.data().is_none() {
         return None;
     }
     let because = "neither cachestat nor mincore could look at the files".to_owned();
@@ -129,8 +145,8 @@ fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
 
 fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     let written_bytes = facts.record.bytes;
-    let synced = facts.phase.fsync == Fsync::AtEnd;
-    if facts.phase.operation != Operation::Write || synced || !facts.capabilities.files {
+    let synced = facts.data()?.fsync != Fsync::Never || facts.plan.storage.direct;
+    if facts.record.operation != Operation::Write || synced || !facts.capabilities.files {
         return None;
     }
     let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());
@@ -218,6 +234,63 @@ fn coarse_clock(facts: Facts<'_>) -> Option<Doubt> {
     );
     let remedy = "use the rate, which is exact, and not the latencies";
     doubt(Reason::CoarseClock { resolution_ns, median_ns }, message, remedy)
+}
+
+/// Below this share of the intended operations a rate was not kept.
+const RATE_KEPT_SHARE: f64 = 0.99;
+
+/// What rate a job was given, in its own unit, and what it reached.
+fn given_and_reached(facts: Facts<'_>) -> Option<(f64, f64, &'static str)> {
+    let mixed = facts.data().is_some_and(|work| matches!(work.transfer, Transfer::Mixed(_)));
+    let seconds = facts.record.duration_ns as f64 / 1e9;
+    // Of a mix each operation has only its share of the rate.
+    if mixed || seconds <= 0.0 {
+        return None;
+    }
+    Some(match facts.job.rate? {
+        Rate::BytesPerS(given) => (given as f64, facts.record.bytes as f64 / seconds, "bytes/s"),
+        Rate::OperationsPerS(given) => (given as f64, facts.record.operations as f64 / seconds, "operations/s"),
+    })
+}
+
+fn rate_not_kept(facts: Facts<'_>) -> Option<Doubt> {
+    let (given, reached, unit) = given_and_reached(facts)?;
+    if reached >= RATE_KEPT_SHARE * given || facts.failure.is_some() {
+        return None;
+    }
+    let message = format!("the job was to do {given:.0} {unit} and did {reached:.0}: latencies count the waiting");
+    let reason = Reason::RateNotKept { given_per_s: given, reached_per_s: reached, unit: unit.to_owned() };
+    doubt(reason, message, "give a lower rate, or read the rate reached as what the storage can do")
+}
+
+fn paced(facts: Facts<'_>) -> Option<Doubt> {
+    let because = match (facts.job.rate, facts.job.think) {
+        (None, None) => return None,
+        (Some(_), _) => "the plan gave it a rate".to_owned(),
+        (None, Some(_)) => "the plan gave it pauses".to_owned(),
+    };
+    let message = format!("the rate is not the storage's alone: {because}");
+    doubt(Reason::Paced { because }, message, "read its latencies, and take the rate from a job without a pace")
+}
+
+fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
+    let work = facts.data()?;
+    let reducible = match facts.plan.files.get(&work.files)?.payload {
+        Payload::Zero => "zeros",
+        Payload::IorTimestamp { .. } | Payload::IorOffset { .. } => "one pattern again and again",
+        _ => return None,
+    };
+    if !facts.capabilities.files {
+        return None;
+    }
+    let message = format!("the data is {reducible}: storage that compresses or deduplicates moves less than counted");
+    doubt(Reason::ReduciblePayload { content: reducible.to_owned() }, message, "take the payload unique")
+}
+
+fn verified(facts: Facts<'_>) -> Option<Doubt> {
+    facts.data()?.verify?;
+    let message = "every byte was compared with what was written, which takes time of the phase".to_owned();
+    doubt(Reason::VerificationTimed, message, "measure without verification, and verify in a phase of its own")
 }
 
 fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {

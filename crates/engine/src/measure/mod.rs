@@ -7,3 +7,4 @@ pub mod doubts;
 pub mod histogram;
 pub mod phase;
 pub mod recorder;
+pub mod usage;

@@ -5,24 +5,37 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use ioassay_contract::events::Done;
+
 use super::histogram::Latencies;
+
+/// A job records up to two kinds of operations, reads and writes, each in a lane of its own.
+pub const LANES: usize = 2;
 
 /// What a rank shows to those who watch: in shared memory, one cache line per rank.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shown {
-    /// Bytes moved so far.
-    pub bytes: AtomicU64,
-    /// Operations done so far.
-    pub operations: AtomicU64,
+    /// Bytes moved so far, by lane.
+    pub bytes: [AtomicU64; LANES],
+    /// Operations done so far, by lane.
+    pub operations: [AtomicU64; LANES],
     /// When it last was on a processor while it waited for a start, on the node's time line.
     pub awake_ns: AtomicU64,
 }
 
-/// One rank's record of one phase.
+impl Shown {
+    /// Nothing is done yet.
+    pub fn reset(&self) {
+        self.bytes.iter().chain(&self.operations).for_each(|lane| lane.store(0, Ordering::Relaxed));
+    }
+}
+
+/// One rank's record of one lane of one phase.
 #[derive(Debug)]
 pub struct Recorder<'a> {
     shown: &'a Shown,
+    lane: usize,
     latencies: Latencies,
     bytes: u64,
     operations: u64,
@@ -55,11 +68,14 @@ pub struct Recorded {
 
 impl<'a> Recorder<'a> {
     /// A record whose first sample begins at `start_ns`.
-    pub fn new(shown: &'a Shown, start_ns: u64, sample_interval_ns: u64) -> Self {
-        shown.bytes.store(0, Ordering::Relaxed);
-        shown.operations.store(0, Ordering::Relaxed);
+    ///
+    /// # Panics
+    /// If `lane` is not below [`LANES`].
+    pub fn new(shown: &'a Shown, lane: usize, start_ns: u64, sample_interval_ns: u64) -> Self {
+        assert!(lane < LANES, "lane {lane}");
         Self {
             shown,
+            lane,
             latencies: Latencies::default(),
             bytes: 0,
             operations: 0,
@@ -87,8 +103,8 @@ impl<'a> Recorder<'a> {
         self.bytes += bytes;
         self.operations += 1;
         // Plain stores: only this rank writes its line, and those who watch may see it a little late.
-        self.shown.bytes.store(self.bytes, Ordering::Relaxed);
-        self.shown.operations.store(self.operations, Ordering::Relaxed);
+        self.shown.bytes[self.lane].store(self.bytes, Ordering::Relaxed);
+        self.shown.operations[self.lane].store(self.operations, Ordering::Relaxed);
         new_sample
     }
 
@@ -102,6 +118,11 @@ impl<'a> Recorder<'a> {
             self.operations_before_sample = self.operations;
             self.sample_end_ns = self.sample_end_ns.saturating_add(self.sample_interval_ns);
         }
+    }
+
+    /// Bytes moved and operations done so far.
+    pub fn done(&self) -> Done {
+        Done { bytes: self.bytes, operations: self.operations }
     }
 
     /// The record up to `end_ns`; the last sample may be shorter than the others.
@@ -129,7 +150,7 @@ mod tests {
         #[test]
         fn samples_add_up_to_the_totals(operations in proptest::collection::vec((1..5_000_u64, 1..9_u64), 0..300)) {
             let shown = Shown::default();
-            let mut recorder = Recorder::new(&shown, 0, 1_000);
+            let mut recorder = Recorder::new(&shown, 0, 0, 1_000);
             let mut now = 0;
             for &(took, bytes) in &operations {
                 recorder.record(now, now + took, bytes);
@@ -139,7 +160,7 @@ mod tests {
             prop_assert_eq!(recorded.sample_bytes.iter().sum::<u64>(), recorded.bytes);
             prop_assert_eq!(recorded.sample_operations.iter().sum::<u64>(), recorded.operations);
             prop_assert_eq!(recorded.sample_bytes.len() as u64, (now + 700) / 1_000 + 1);
-            prop_assert_eq!(shown.bytes.load(Ordering::Relaxed), recorded.bytes);
+            prop_assert_eq!(shown.bytes[0].load(Ordering::Relaxed), recorded.bytes);
             prop_assert_eq!(recorded.slowest_ns, operations.iter().map(|o| o.0).max().unwrap_or(0));
         }
     }
@@ -147,7 +168,7 @@ mod tests {
     #[test]
     fn a_stall_shows_as_empty_samples_and_the_operation_counts_where_it_ended() {
         let shown = Shown::default();
-        let mut recorder = Recorder::new(&shown, 0, 1_000);
+        let mut recorder = Recorder::new(&shown, 0, 0, 1_000);
         recorder.record(0, 500, 10);
         recorder.record(500, 3_200, 20);
         let recorded = recorder.finish(3_300);

@@ -7,9 +7,11 @@ mod validate;
 use std::path::Path;
 
 use ioassay_contract::VERSION;
-use ioassay_contract::plan::{DataSet, Layout, Operation, Plan, Step};
+use ioassay_contract::plan::{Job, Plan, Step, Work};
 
 pub use validate::validate;
+
+use crate::workload::layout::{Geometry, geometries};
 
 /// Why a plan is refused: the key, what is wrong with its value, and what would be valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,13 +67,15 @@ pub fn parse(text: &[u8]) -> Result<Plan, Refusal> {
 pub trait Sizes {
     /// Ranks in all.
     fn rank_count(&self) -> u32;
-    /// Files of the case.
-    fn files(&self) -> u64;
-    /// Bytes that one rank moves in one full pass over its part.
-    fn bytes_per_rank(&self) -> u64;
-    /// Size of all files together.
-    fn file_set_bytes(&self) -> u64;
-    /// Bytes that all write phases together write.
+    /// Files of all file sets and entries of all trees.
+    fn entries(&self) -> u64;
+    /// Bytes that all file sets and trees hold when everything is written.
+    fn stored_bytes(&self) -> u64;
+    /// Bytes of all file sets together.
+    fn file_sets_bytes(&self) -> u64;
+    /// Bytes that a job moves when it does all its work once, or up to its limit.
+    fn moved_bytes(&self, job: &Job) -> u64;
+    /// Bytes that all jobs together write.
     fn written_bytes(&self) -> u64;
 }
 
@@ -80,25 +84,46 @@ impl Sizes for Plan {
         self.ranks.total().expect("validated: ranks fit 32 bits")
     }
 
-    fn files(&self) -> u64 {
-        match self.data.layout {
-            Layout::FilePerRank => u64::from(self.rank_count()),
-            Layout::SharedFile => 1,
-        }
+    fn entries(&self) -> u64 {
+        geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.files()).sum()
     }
 
-    fn bytes_per_rank(&self) -> u64 {
-        let DataSet { block_bytes, segments, .. } = self.data;
-        block_bytes * segments
+    fn stored_bytes(&self) -> u64 {
+        self.file_sets_bytes()
     }
 
-    fn file_set_bytes(&self) -> u64 {
-        self.bytes_per_rank() * u64::from(self.rank_count())
+    fn file_sets_bytes(&self) -> u64 {
+        geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.bytes()).sum()
+    }
+
+    fn moved_bytes(&self, job: &Job) -> u64 {
+        let Work::Data(work) = &job.work else { return 0 };
+        let geometry = Geometry::of(&self.files[&work.files], self.rank_count());
+        let limit = job.limit.bytes_per_rank.unwrap_or(u64::MAX);
+        let operations = job.limit.operations_per_rank.unwrap_or(u64::MAX);
+        let part = geometry.part_bytes().min(limit).min(operations.saturating_mul(geometry.transfer_bytes));
+        part.saturating_mul(u64::from(job.range(self.rank_count()).count))
     }
 
     fn written_bytes(&self) -> u64 {
-        let writes = |step: &&Step| matches!(step, Step::Phase(phase) if phase.operation == Operation::Write);
-        let phases = self.steps.iter().filter(writes).count() as u64;
-        self.file_set_bytes().saturating_mul(phases)
+        let written = |job: &Job| match &job.work {
+            Work::Data(work) if work.transfer.writes() => self.moved_bytes(job),
+            Work::Data(_) | Work::Metadata(_) | Work::Find(_) => 0,
+        };
+        self.jobs().map(written).fold(0, u64::saturating_add)
+    }
+}
+
+/// The jobs of all phases.
+pub trait Jobs {
+    /// All of them, in order.
+    fn jobs(&self) -> impl Iterator<Item = &Job>;
+}
+
+impl Jobs for Plan {
+    fn jobs(&self) -> impl Iterator<Item = &Job> {
+        let phases =
+            self.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
+        phases.flat_map(|phase| &phase.jobs)
     }
 }

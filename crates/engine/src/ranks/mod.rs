@@ -5,9 +5,10 @@
 
 pub mod local;
 
-use ioassay_contract::events::Failure;
+use ioassay_contract::events::{Done, Failure};
+use ioassay_contract::plan::RankRange;
 
-use crate::measure::recorder::Shown;
+use crate::measure::recorder::{LANES, Shown};
 
 /// The case is over for this rank: another one failed, a signal came, or a rank died. Who knows why has said so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +23,17 @@ pub struct Start {
     pub left_ns: u64,
 }
 
-/// The first rank that crossed the finish line, and what all had moved by then.
+/// The first rank of a job that crossed the finish line, and what all of them had done by then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FirstFinished {
     /// When, on the node's time line.
     pub at_ns: u64,
-    /// Bytes moved by all ranks until then.
-    pub bytes: u64,
+    /// What all ranks of its job had done by then, by lane.
+    pub done: [Done; LANES],
 }
+
+/// Most jobs that a phase can have side by side.
+pub const MOST_JOBS: usize = 64;
 
 /// One rank among the others. Every rank makes the same calls in the same order.
 pub trait Ranks {
@@ -57,11 +61,14 @@ pub trait Ranks {
     /// The failure that stopped the ranks, if it was one.
     fn failure(&self) -> Option<Failure>;
 
-    /// This rank has finished its phase at `now_ns`.
-    fn cross_finish_line(&self, now_ns: u64);
+    /// This rank has finished its work in job `job` of the phase, which `members` do, at `now_ns`.
+    fn cross_finish_line(&self, job: usize, members: RankRange, now_ns: u64);
 
-    /// Who crossed the finish line first. Valid after a gather that follows the phase.
-    fn first_finished(&self) -> Option<FirstFinished>;
+    /// Who crossed the finish line of `job` first. Valid after a gather that follows the phase.
+    fn first_finished(&self, job: usize) -> Option<FirstFinished>;
+
+    /// The largest `own` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
+    fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped>;
 
     /// Brings every rank's bytes to rank 0, ascending; the other ranks get `None`. Also a barrier. Works after
     /// a stop as well, so that what was measured until then is kept.

@@ -4,6 +4,7 @@
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
 
+pub mod names;
 mod null;
 mod posix;
 mod skeleton;
@@ -11,16 +12,83 @@ mod skeleton;
 use std::io;
 use std::path::Path;
 
+use ioassay_contract::plan::data::{Advice, SizeAtOpen};
+use ioassay_contract::plan::storage::{Storage, Target};
+
+use self::names::Names;
+use crate::workload::buffer::Buffer;
+
 /// Every storage API.
 static REGISTRY: [&dyn StorageApi; 3] = [&posix::Posix, &null::Null, &skeleton::Skeleton];
 
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Leaves files in the workspace, which can be listed, looked at in the page cache, and removed.
+    /// Keeps what is written, in the workspace: it can be looked at and must be removed.
     pub files: bool,
-    /// Several ranks may open one file for writing.
+    /// Takes directories of mounted file systems as targets.
+    pub directories: bool,
+    /// Takes block devices as targets.
+    pub devices: bool,
+    /// Schemes of the URLs that it takes as targets, for example `s3`.
+    pub schemes: &'static [&'static str],
+    /// Several ranks may have one file open for writing.
     pub shared_files: bool,
+    /// Takes writes at any offset in any order, again and again. Otherwise a file is written once, from its
+    /// beginning to its end.
+    pub rewrites: bool,
+    /// Returns from sync when what was written would survive a crash.
+    pub sync: bool,
+    /// Most transfers that one rank can have in flight.
+    pub depth: u32,
+    /// Moves several pieces of memory with one call.
+    pub vectors: bool,
+    /// Can go past the page cache.
+    pub direct: bool,
+    /// Can lock files.
+    pub locks: bool,
+    /// Can give a file its size before it is written.
+    pub sizes: bool,
+    /// What can be told to the kernel about the access.
+    pub advice: &'static [Advice],
+    /// Uses io_uring, and heeds its options.
+    pub uring: bool,
+    /// Creates, looks at and removes directory entries, and how.
+    pub names: Option<NameCapabilities>,
+}
+
+impl Capabilities {
+    /// Nothing at all, to begin from.
+    pub const NONE: Self = Self {
+        files: false,
+        directories: false,
+        devices: false,
+        schemes: &[],
+        shared_files: false,
+        rewrites: false,
+        sync: false,
+        depth: 1,
+        vectors: false,
+        direct: false,
+        locks: false,
+        sizes: false,
+        advice: &[],
+        uring: false,
+        names: None,
+    };
+}
+
+/// What a storage API can do with directory entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NameCapabilities {
+    /// Has directories that must be created, and removed when empty.
+    pub directories: bool,
+    /// Names entries by their name in an open directory.
+    pub at: bool,
+    /// Has `mknod`.
+    pub mknod: bool,
+    /// Can rename.
+    pub rename: bool,
 }
 
 /// What a file is opened for.
@@ -30,6 +98,39 @@ pub enum Access {
     Write,
     /// Read; the file is there.
     Read,
+    /// Both; the file is created if it is not there.
+    ReadWrite,
+}
+
+impl Access {
+    /// True if the file may be written.
+    pub fn writes(self) -> bool {
+        self != Self::Read
+    }
+}
+
+/// How a file is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct Opening<'a> {
+    /// What for.
+    pub access: Access,
+    /// The planned size of the file in bytes.
+    pub bytes: u64,
+    /// What happens to its size.
+    pub size: Option<SizeAtOpen>,
+    /// What the kernel is told.
+    pub advice: &'a [Advice],
+}
+
+/// What a connection is made from.
+#[derive(Debug, Clone, Copy)]
+pub struct Setup<'a> {
+    /// The API's options.
+    pub storage: &'a Storage,
+    /// Where the I/O goes.
+    pub target: &'a Target,
+    /// The buffers of all transfers to come, one per transfer in flight; they outlive the connection.
+    pub buffers: &'a [Buffer],
 }
 
 /// A way to do I/O. Without state of its own: every rank uses the same one.
@@ -40,8 +141,19 @@ pub trait StorageApi: Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// One rank's connection, made before the clock of a phase starts and dropped after it has stopped.
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>>;
+}
+
+/// One rank's way to the storage during one phase.
+pub trait Connection {
     /// Opens `path`. Called by every rank that uses the file, inside the timed phase.
-    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn OpenFile>>;
+    fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>>;
+
+    /// Directory entries, where the API has them.
+    fn names(&mut self) -> Option<&mut dyn Names> {
+        None
+    }
 }
 
 /// A file that one rank has open.
@@ -61,6 +173,61 @@ pub trait OpenFile {
 
     /// Closes the file and reports what only close reports (delayed write errors on NFS).
     fn close(self: Box<Self>) -> io::Result<()>;
+
+    /// Takes a transfer, to be handed over by the next [`OpenFile::finish`]. Only for APIs with a depth above 1;
+    /// never more than the plan's depth are begun and not finished.
+    fn begin(&mut self, _transfer: InFlight) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Hands over what was begun, waits until at least `at_least` transfers have ended, and adds all that have to
+    /// `ended`. A transfer that failed is an ended one; an error is that nothing can be handed over or awaited.
+    fn finish(&mut self, _at_least: u32, _ended: &mut Vec<Ended>) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Locks bytes for this rank against the others, waiting for it. A length of 0 is the whole file.
+    fn lock(&mut self, _range: Range) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Releases a lock.
+    fn unlock(&mut self, _range: Range) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// A transfer to be kept in flight.
+#[derive(Debug, Clone, Copy)]
+pub struct InFlight {
+    /// Which buffer, as in [`Setup::buffers`]; no other transfer in flight uses it.
+    pub buffer: u32,
+    /// From which byte of the buffer on: more than 0 where a short transfer goes on.
+    pub from: u32,
+    /// Where in the file.
+    pub offset: u64,
+    /// True for a write.
+    pub write: bool,
+}
+
+/// A transfer that has ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its buffer.
+    pub buffer: u32,
+    /// How many bytes it moved, or why not.
+    pub moved: io::Result<usize>,
+}
+
+/// Bytes to lock.
+#[derive(Debug, Clone, Copy)]
+pub struct Range {
+    /// The first of them.
+    pub offset: u64,
+    /// How many; 0: all there are and will be.
+    pub bytes: u64,
+    /// Exclusive for a write, shared for a read.
+    pub exclusive: bool,
 }
 
 /// The storage API called `name`.
@@ -68,8 +235,13 @@ pub fn by_name(name: &str) -> Option<&'static dyn StorageApi> {
     REGISTRY.into_iter().find(|api| api.name() == name)
 }
 
+/// Every storage API, in the order of the registry.
+pub fn all() -> impl Iterator<Item = &'static dyn StorageApi> {
+    REGISTRY.into_iter()
+}
+
 /// Names of all storage APIs, in the order of the registry.
-pub fn names() -> Vec<&'static str> {
+pub fn all_names() -> Vec<&'static str> {
     REGISTRY.iter().map(|api| api.name()).collect()
 }
 
@@ -79,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_storage_api_has_a_name_of_its_own_and_is_found_by_it() {
-        let mut names = names();
+        let mut names = all_names();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), REGISTRY.len());
@@ -89,20 +261,26 @@ mod tests {
     }
 
     #[test]
-    fn every_storage_api_takes_a_write_a_sync_and_a_read_of_the_same_place() {
+    fn every_storage_api_for_directories_takes_a_write_a_sync_and_a_read_of_the_same_place() {
         let directory = tempfile::tempdir().unwrap();
-        for api in REGISTRY {
-            let path = directory.path().join(api.name());
-            let mut file = api.open(&path, Access::Write).unwrap();
-            assert_eq!(file.write_at(&[7; 4096], 8192).unwrap(), 4096, "{}", api.name());
+        let target = Target::Directory(directory.path().to_owned());
+        for api in REGISTRY.into_iter().filter(|api| api.capabilities().directories) {
+            let name = api.name();
+            let storage = Storage { api: name.into(), direct: false, depth: 1, vectors: 1, uring: None };
+            let buffers = [Buffer::new(4096)];
+            let mut connection = api.connect(Setup { storage: &storage, target: &target, buffers: &buffers }).unwrap();
+            let path = directory.path().join(name);
+            let opening = |access| Opening { access, bytes: 12288, size: None, advice: &[] };
+            let mut file = connection.open(&path, opening(Access::Write)).unwrap();
+            assert_eq!(file.write_at(&[7; 4096], 8192).unwrap(), 4096, "{name}");
             file.sync().unwrap();
             file.still_there().unwrap();
             file.close().unwrap();
-            let mut file = api.open(&path, Access::Read).unwrap();
+            let mut file = connection.open(&path, opening(Access::Read)).unwrap();
             let mut read = [7; 4096];
-            assert_eq!(file.read_at(&mut read, 8192).unwrap(), 4096, "{}", api.name());
-            assert_eq!(read, [7; 4096], "{}", api.name());
-            assert_eq!(path.exists(), api.capabilities().files, "{}: capability `files`", api.name());
+            assert_eq!(file.read_at(&mut read, 8192).unwrap(), 4096, "{name}");
+            assert_eq!(read, [7; 4096], "{name}");
+            assert_eq!(path.exists(), api.capabilities().files, "{name}: capability `files`");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! `null`: does nothing and says that it did. What remains in its figures is the engine's own cost.
+//! `null`: does nothing, at once. What a phase costs with it is what the engine costs.
 
 use std::io;
 use std::path::Path;
 
-use super::{Access, Capabilities, OpenFile, StorageApi};
+use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Setup, StorageApi};
 
 pub(super) struct Null;
 
@@ -13,23 +13,41 @@ impl StorageApi for Null {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { files: false, shared_files: true }
+        Capabilities {
+            directories: true,
+            shared_files: true,
+            rewrites: true,
+            sync: true,
+            depth: u32::MAX,
+            ..Capabilities::NONE
+        }
     }
 
-    fn open(&self, _path: &Path, _access: Access) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(NullFile))
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        Ok(Box::new(NullConnection { transfer_bytes: setup.buffers.first().map_or(0, |buffer| buffer.len()) }))
     }
 }
 
-struct NullFile;
+struct NullConnection {
+    transfer_bytes: usize,
+}
+
+impl Connection for NullConnection {
+    fn open(&mut self, _path: &Path, _opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
+        Ok(Box::new(NullFile { transfer_bytes: self.transfer_bytes, begun: Vec::new() }))
+    }
+}
+
+struct NullFile {
+    transfer_bytes: usize,
+    begun: Vec<InFlight>,
+}
 
 impl OpenFile for NullFile {
-    #[inline]
     fn write_at(&mut self, data: &[u8], _offset: u64) -> io::Result<usize> {
         Ok(data.len())
     }
 
-    #[inline]
     fn read_at(&mut self, data: &mut [u8], _offset: u64) -> io::Result<usize> {
         Ok(data.len())
     }
@@ -43,6 +61,17 @@ impl OpenFile for NullFile {
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn begin(&mut self, transfer: InFlight) -> io::Result<()> {
+        self.begun.push(transfer);
+        Ok(())
+    }
+
+    fn finish(&mut self, _at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+        let moved = |transfer: InFlight| self.transfer_bytes - transfer.from as usize;
+        ended.extend(self.begun.drain(..).map(|t| Ended { buffer: t.buffer, moved: Ok(moved(t)) }));
         Ok(())
     }
 }

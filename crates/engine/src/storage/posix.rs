@@ -1,14 +1,24 @@
-//! `posix`: pread and pwrite on a mounted file system.
+//! `posix`: pread and pwrite, or their vectored forms, on a mounted file system or a block device.
 
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::IntoRawFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{Access, Capabilities, OpenFile, StorageApi};
+use ioassay_contract::plan::data::{Advice, SizeAtOpen};
+use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
+use nix::sys::uio::{preadv, pwritev};
+
+use super::names::Names;
+use super::names::posix::{CAPABILITIES, PosixNames};
+use super::{Access, Capabilities, Connection, OpenFile, Opening, Range, Setup, StorageApi};
 
 pub(super) struct Posix;
+
+/// What posix_fadvise takes.
+pub(super) const FILE_ADVICE: &[Advice] =
+    &[Advice::Normal, Advice::Sequential, Advice::Random, Advice::WillNeed, Advice::DontNeed, Advice::NoReuse];
 
 impl StorageApi for Posix {
     fn name(&self) -> &'static str {
@@ -16,18 +26,127 @@ impl StorageApi for Posix {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { files: true, shared_files: true }
+        Capabilities {
+            files: true,
+            directories: true,
+            devices: true,
+            shared_files: true,
+            rewrites: true,
+            sync: true,
+            vectors: true,
+            direct: true,
+            locks: true,
+            sizes: true,
+            advice: FILE_ADVICE,
+            names: Some(CAPABILITIES),
+            ..Capabilities::NONE
+        }
     }
 
-    fn open(&self, path: &Path, access: Access) -> io::Result<Box<dyn OpenFile>> {
-        let mut options = OpenOptions::new();
-        // O_NOFOLLOW: a link in the place of our file would lead the writes elsewhere.
-        options.mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        match access {
-            Access::Write => options.write(true).create(true),
-            Access::Read => options.read(true),
-        };
-        Ok(Box::new(PosixFile(options.open(path)?)))
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        let pieces = setup.storage.vectors as usize;
+        Ok(Box::new(PosixConnection { direct: setup.storage.direct, pieces, names: PosixNames::default() }))
+    }
+}
+
+struct PosixConnection {
+    direct: bool,
+    pieces: usize,
+    names: PosixNames,
+}
+
+impl Connection for PosixConnection {
+    fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
+        let file = open(path, opening, self.direct)?;
+        if self.pieces == 1 {
+            return Ok(Box::new(PosixFile(file)));
+        }
+        Ok(Box::new(VectoredFile { file: PosixFile(file), pieces: self.pieces }))
+    }
+
+    fn names(&mut self) -> Option<&mut dyn Names> {
+        Some(&mut self.names)
+    }
+}
+
+/// Opens a file as every API does that works on file descriptors.
+pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    // O_NOFOLLOW: a link in the place of our file would lead the writes elsewhere.
+    options.mode(0o600).custom_flags(libc::O_NOFOLLOW | if direct { libc::O_DIRECT } else { 0 });
+    match opening.access {
+        Access::Write => options.write(true).create(true),
+        Access::Read => options.read(true),
+        Access::ReadWrite => options.read(true).write(true).create(true),
+    };
+    if opening.access.writes() && opening.size == Some(SizeAtOpen::Empty) {
+        options.truncate(true);
+    }
+    let file = options.open(path)?;
+    if opening.access.writes() {
+        match opening.size {
+            Some(SizeAtOpen::Full) => file.set_len(opening.bytes)?,
+            Some(SizeAtOpen::Preallocated) => fallocate(&file, FallocateFlags::empty(), 0, opening.bytes as i64)?,
+            Some(SizeAtOpen::Empty) | None => {}
+        }
+    }
+    for advice in opening.advice.iter().filter_map(file_advice) {
+        posix_fadvise(&file, 0, 0, advice)?;
+    }
+    Ok(file)
+}
+
+fn file_advice(advice: &Advice) -> Option<PosixFadviseAdvice> {
+    use PosixFadviseAdvice as Known;
+    Some(match advice {
+        Advice::Normal => Known::POSIX_FADV_NORMAL,
+        Advice::Sequential => Known::POSIX_FADV_SEQUENTIAL,
+        Advice::Random => Known::POSIX_FADV_RANDOM,
+        Advice::WillNeed => Known::POSIX_FADV_WILLNEED,
+        Advice::DontNeed => Known::POSIX_FADV_DONTNEED,
+        Advice::NoReuse => Known::POSIX_FADV_NOREUSE,
+        Advice::HugePage | Advice::NoHugePage => return None,
+    })
+}
+
+/// An error if the file has no name any more.
+pub(super) fn still_there(file: &File) -> io::Result<()> {
+    if file.metadata()?.nlink() == 0 { Err(io::Error::from_raw_os_error(libc::ENOENT)) } else { Ok(()) }
+}
+
+/// Closes a file and tells what close tells: dropping a `File` throws that away, and on NFS it is where a failed
+/// write shows.
+pub(super) fn close(file: File) -> io::Result<()> {
+    // SAFETY: the descriptor was owned by the file and is given up here, so nobody closes it again.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Locks or unlocks bytes of a file. Locks of the open file description: those of the process would not tell two
+/// files of one process apart, and would all be lost when either is closed.
+pub(super) fn lock(file: &File, range: Range, lock: bool) -> io::Result<()> {
+    let kind = match (lock, range.exclusive) {
+        (false, _) => libc::F_UNLCK,
+        (true, true) => libc::F_WRLCK,
+        (true, false) => libc::F_RDLCK,
+    };
+    // SAFETY: all zero is a valid flock; its fields differ in type and padding among systems.
+    let mut wanted: libc::flock = unsafe { std::mem::zeroed() };
+    wanted.l_type = kind as libc::c_short;
+    wanted.l_whence = libc::SEEK_SET as libc::c_short;
+    wanted.l_start = range.offset as libc::off_t;
+    wanted.l_len = range.bytes as libc::off_t;
+    loop {
+        // SAFETY: `wanted` is a flock that lives through the call.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLKW, &wanted) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
     }
 }
 
@@ -49,15 +168,64 @@ impl OpenFile for PosixFile {
     }
 
     fn still_there(&self) -> io::Result<()> {
-        if self.0.metadata()?.nlink() == 0 { Err(io::Error::from_raw_os_error(libc::ENOENT)) } else { Ok(()) }
+        still_there(&self.0)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
-        // Dropping a `File` throws the error of close away; on NFS that is where a failed write shows.
-        // SAFETY: the descriptor was owned by the file and is given up here, so nobody closes it again.
-        match unsafe { libc::close(self.0.into_raw_fd()) } {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
-        }
+        close(self.0)
+    }
+
+    fn lock(&mut self, range: Range) -> io::Result<()> {
+        lock(&self.0, range, true)
+    }
+
+    fn unlock(&mut self, range: Range) -> io::Result<()> {
+        lock(&self.0, range, false)
+    }
+}
+
+/// The same, with each transfer cut into pieces that one call moves.
+struct VectoredFile {
+    file: PosixFile,
+    pieces: usize,
+}
+
+impl VectoredFile {
+    /// Bytes of each piece but the last.
+    fn piece_bytes(&self, bytes: usize) -> usize {
+        bytes.div_ceil(self.pieces).max(1)
+    }
+}
+
+impl OpenFile for VectoredFile {
+    fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
+        let pieces: Vec<IoSlice<'_>> = data.chunks(self.piece_bytes(data.len())).map(IoSlice::new).collect();
+        Ok(pwritev(&self.file.0, &pieces, offset as i64)?)
+    }
+
+    fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
+        let piece_bytes = self.piece_bytes(data.len());
+        let mut pieces: Vec<IoSliceMut<'_>> = data.chunks_mut(piece_bytes).map(IoSliceMut::new).collect();
+        Ok(preadv(&self.file.0, &mut pieces, offset as i64)?)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync()
+    }
+
+    fn still_there(&self) -> io::Result<()> {
+        self.file.still_there()
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        close(self.file.0)
+    }
+
+    fn lock(&mut self, range: Range) -> io::Result<()> {
+        self.file.lock(range)
+    }
+
+    fn unlock(&mut self, range: Range) -> io::Result<()> {
+        self.file.unlock(range)
     }
 }

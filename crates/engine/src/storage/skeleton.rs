@@ -6,7 +6,7 @@
 use std::io;
 use std::path::Path;
 
-use super::{Access, Capabilities, OpenFile, StorageApi};
+use super::{Capabilities, Connection, OpenFile, Opening, Setup, StorageApi};
 
 pub(super) struct Skeleton;
 
@@ -16,19 +16,32 @@ impl StorageApi for Skeleton {
         "skeleton"
     }
 
-    // Required. Say only what is true: the engine refuses plans that ask for more, and believes the rest.
+    // Required. Say only what is true, beginning from nothing: the engine refuses plans that ask for more, and
+    // believes the rest. At least one kind of target (`directories`, `devices`, `schemes`) must be among it.
     // `files` false means that there is nothing to look at in the page cache and nothing to remove.
     fn capabilities(&self) -> Capabilities {
-        Capabilities { files: false, shared_files: false }
+        Capabilities { directories: true, rewrites: true, ..Capabilities::NONE }
     }
 
+    // Required. Called once per rank and phase, before the clock starts and after ranks were forked: the place to
+    // log in, to make a ring, to register the buffers of `setup`. Nothing may be written to the target here.
+    fn connect(&self, _setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        Ok(Box::new(SkeletonConnection))
+    }
+}
+
+struct SkeletonConnection;
+
+impl Connection for SkeletonConnection {
     // Required. Called once per rank, phase and file; its time is reported as the open time.
-    // `Access::Write` must create the file, must not truncate it (ranks of a shared file open it at different
-    // times), and must not follow a symbolic link. Return the system's error as it is: the engine adds the
-    // rank, the path and the remedy.
-    fn open(&self, _path: &Path, _access: Access) -> io::Result<Box<dyn OpenFile>> {
+    // `Access::Write` and `Access::ReadWrite` must create the file, must not truncate it unless `opening.size`
+    // says so (ranks of a shared file open it at different times), and must not follow a symbolic link. Return the
+    // system's error as it is: the engine adds the rank, the path and the remedy.
+    fn open(&mut self, _path: &Path, _opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         Ok(Box::new(SkeletonFile))
     }
+
+    // `names` is not required: an API with the capability `names` returns what implements `Names` here.
 }
 
 struct SkeletonFile;
@@ -60,4 +73,6 @@ impl OpenFile for SkeletonFile {
     fn close(self: Box<Self>) -> io::Result<()> {
         Ok(())
     }
+
+    // `begin` and `finish` belong to the capability `depth` above 1, `lock` and `unlock` to `locks`.
 }

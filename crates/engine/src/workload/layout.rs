@@ -1,28 +1,121 @@
-//! Where a rank's transfers lie: file name and offset, in IOR's sense of transfer, block and segment.
+//! Where a rank's transfers lie: file and offset, in IOR's sense of transfer, block and segment.
 
-use ioassay_contract::plan::{DataSet, Layout, Plan};
+use std::collections::BTreeMap;
 
-use crate::plan::Sizes;
+use ioassay_contract::plan::data::{FileSet, Layout};
 
-/// Name of the file that `rank` uses, as IOR would name it: with the rank's eight digits where each has its own.
-pub fn file_name(plan: &Plan, rank: u32) -> String {
-    match plan.data.layout {
-        Layout::FilePerRank => format!("{}.data.{rank:08}", plan.case),
-        Layout::SharedFile => format!("{}.data", plan.case),
+/// The geometry of a file set: what follows from its sizes and from how many ranks it is made for. None of it
+/// overflows for a validated plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Parts, one for each rank that the file set is made for.
+    pub parts: u32,
+    /// Ranks that share files; 1 where each has its own.
+    pub sharers: u32,
+    /// Files in which each rank has blocks.
+    pub files_per_rank: u64,
+    /// Bytes of one transfer.
+    pub transfer_bytes: u64,
+    /// Transfers of one rank in one file.
+    pub transfers_per_file: u64,
+    /// Bytes of each file, from its beginning to the end of its last block.
+    pub file_bytes: u64,
+    block_bytes: u64,
+    offset_bytes: u64,
+    shared: bool,
+}
+
+impl Geometry {
+    /// The geometry of `set` in a case of `ranks` ranks.
+    pub fn of(set: &FileSet, ranks: u32) -> Self {
+        let parts = set.ranks.map_or(ranks, |range| range.count);
+        let groups = match set.layout {
+            Layout::FilePerRank => parts,
+            Layout::SharedFile => 1,
+            Layout::Groups(groups) => groups,
+        };
+        let sharers = parts / groups;
+        Self {
+            parts,
+            sharers,
+            files_per_rank: set.files_per_rank,
+            transfer_bytes: set.transfer_bytes,
+            transfers_per_file: set.block_bytes / set.transfer_bytes * set.segments,
+            file_bytes: set.offset_bytes + set.block_bytes * set.segments * u64::from(sharers),
+            block_bytes: set.block_bytes,
+            offset_bytes: set.offset_bytes,
+            shared: set.layout != Layout::FilePerRank,
+        }
+    }
+
+    /// Groups of ranks that share files.
+    pub fn groups(&self) -> u32 {
+        self.parts / self.sharers
+    }
+
+    /// Files in all.
+    pub fn files(&self) -> u64 {
+        u64::from(self.groups()) * self.files_per_rank
+    }
+
+    /// Transfers of one part.
+    pub fn transfers_per_part(&self) -> u64 {
+        self.transfers_per_file * self.files_per_rank
+    }
+
+    /// Bytes of one part.
+    pub fn part_bytes(&self) -> u64 {
+        self.transfers_per_part() * self.transfer_bytes
+    }
+
+    /// Bytes that all parts have together.
+    pub fn bytes(&self) -> u64 {
+        self.part_bytes() * u64::from(self.parts)
+    }
+
+    /// Bytes from the beginning of each file to its first block, in all files.
+    pub fn gap_bytes(&self) -> u64 {
+        self.offset_bytes * self.files()
+    }
+
+    /// The number, among all files, of the `nth` file of `part`.
+    pub fn file(&self, part: u32, nth: u64) -> u64 {
+        u64::from(part / self.sharers) * self.files_per_rank + nth
+    }
+
+    /// The part that looks after `part`'s files where one must: the first one of its group.
+    pub fn looks_after(&self, part: u32) -> bool {
+        part.is_multiple_of(self.sharers)
+    }
+
+    /// Where `part`'s transfers lie in each of its files.
+    pub fn place(&self, part: u32) -> Place {
+        let within = u64::from(part % self.sharers);
+        Place {
+            transfer_bytes: self.transfer_bytes,
+            per_block: self.block_bytes / self.transfer_bytes,
+            segment_bytes: self.block_bytes * u64::from(self.sharers),
+            first_bytes: self.offset_bytes + self.block_bytes * within,
+            transfers: self.transfers_per_file,
+        }
     }
 }
 
-/// Names of all files of the case.
-pub fn file_names(plan: &Plan) -> Vec<String> {
-    (0..plan.files() as u32).map(|rank| file_name(plan, rank)).collect()
+/// Name of file number `file` of the set `set` in `case`, as IOR would name it: with the rank's eight digits where
+/// each has its own.
+pub fn file_name(case: &str, set: &str, geometry: &Geometry, file: u64) -> String {
+    let (group, nth) = (file / geometry.files_per_rank, file % geometry.files_per_rank);
+    let group = if geometry.groups() > 1 || !geometry.shared { format!(".{group:08}") } else { String::new() };
+    let nth = if geometry.files_per_rank > 1 { format!(".{nth:08}") } else { String::new() };
+    format!("{case}.{set}{group}{nth}")
 }
 
-/// Size of each file of the case.
-pub fn file_bytes(plan: &Plan) -> u64 {
-    plan.file_set_bytes() / plan.files()
+/// The geometries of all file sets of a case.
+pub fn geometries<'a>(sets: &'a BTreeMap<String, FileSet>, ranks: u32) -> impl Iterator<Item = (&'a str, Geometry)> {
+    sets.iter().map(move |(name, set)| (name.as_str(), Geometry::of(set, ranks)))
 }
 
-/// The place of one rank's transfers in the file that it uses.
+/// The place of one part's transfers in a file.
 #[derive(Debug, Clone, Copy)]
 pub struct Place {
     transfer_bytes: u64,
@@ -37,31 +130,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of `rank` among `ranks`.
-    pub fn of(data: &DataSet, rank: u32, ranks: u32) -> Self {
-        let sharers = match data.layout {
-            Layout::FilePerRank => 1,
-            Layout::SharedFile => u64::from(ranks),
-        };
-        let first_bytes = match data.layout {
-            Layout::FilePerRank => 0,
-            Layout::SharedFile => data.block_bytes * u64::from(rank),
-        };
-        let per_block = data.block_bytes / data.transfer_bytes;
-        Self {
-            transfer_bytes: data.transfer_bytes,
-            per_block,
-            segment_bytes: data.block_bytes * sharers,
-            first_bytes,
-            transfers: per_block * data.segments,
-        }
-    }
-
-    /// How many transfers there are.
-    pub fn transfers(&self) -> u64 {
-        self.transfers
-    }
-
     /// Offset in the file of transfer `index`, counted through the blocks in ascending order.
     #[inline(always)]
     pub fn offset(&self, index: u64) -> u64 {
@@ -77,34 +145,68 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ioassay_contract::plan::data::Payload;
     use proptest::prelude::*;
+
+    fn set(layout: Layout, transfer: u64, per_block: u64, segments: u64, offset: u64) -> FileSet {
+        FileSet {
+            layout,
+            ranks: None,
+            files_per_rank: 2,
+            transfer_bytes: transfer,
+            block_bytes: transfer * per_block,
+            segments,
+            offset_bytes: offset,
+            payload: Payload::Zero,
+        }
+    }
 
     proptest! {
         #[test]
-        fn the_ranks_together_cover_every_file_exactly_once(
-            shared: bool, transfer in 1..9_u64, per_block in 1..6_u64, segments in 1..6_u64, ranks in 1..6_u32,
+        fn the_ranks_together_cover_every_file_exactly_once_and_nothing_before_its_offset(
+            groups in 1..4_u32, sharers in 1..4_u32, kind in 0..3, transfer in 1..9_u64, per_block in 1..6_u64,
+            segments in 1..6_u64, offset in 0..5_u64,
         ) {
-            let layout = if shared { Layout::SharedFile } else { Layout::FilePerRank };
-            let data = DataSet { layout, transfer_bytes: transfer, block_bytes: transfer * per_block, segments };
-            let sharers = if shared { ranks } else { 1 };
-            let file_bytes = data.block_bytes * segments * u64::from(sharers);
-            let mut covered = vec![0; file_bytes as usize];
-            for rank in 0..sharers {
-                let place = Place::of(&data, rank, ranks);
-                for index in 0..place.transfers() {
-                    let offset = place.offset(index) as usize;
-                    covered[offset..offset + transfer as usize].iter_mut().for_each(|times| *times += 1);
+            let layout = [Layout::FilePerRank, Layout::SharedFile, Layout::Groups(groups)][kind];
+            let set = set(layout, transfer, per_block, segments, offset);
+            let geometry = Geometry::of(&set, groups * sharers);
+            let mut covered = vec![vec![0; geometry.file_bytes as usize]; geometry.files() as usize];
+            for part in 0..geometry.parts {
+                let place = geometry.place(part);
+                for nth in 0..geometry.files_per_rank {
+                    for index in 0..geometry.transfers_per_file {
+                        let offset = place.offset(index) as usize;
+                        let file = &mut covered[geometry.file(part, nth) as usize];
+                        file[offset..offset + transfer as usize].iter_mut().for_each(|times| *times += 1);
+                    }
                 }
             }
-            prop_assert!(covered.iter().all(|&times| times == 1));
+            for file in covered {
+                prop_assert!(file[..offset as usize].iter().all(|&times| times == 0));
+                prop_assert!(file[offset as usize..].iter().all(|&times| times == 1));
+            }
         }
     }
 
     #[test]
     fn blocks_of_a_shared_file_interleave_per_segment_as_in_ior() {
-        let data = DataSet { layout: Layout::SharedFile, transfer_bytes: 1, block_bytes: 2, segments: 2 };
-        let place = Place::of(&data, 1, 3);
-        let offsets: Vec<u64> = (0..place.transfers()).map(|index| place.offset(index)).collect();
+        let place = Geometry::of(&set(Layout::SharedFile, 1, 2, 2, 0), 3).place(1);
+        let offsets: Vec<u64> = (0..4).map(|index| place.offset(index)).collect();
         assert_eq!(offsets, [2, 3, 8, 9]);
+    }
+
+    #[test]
+    fn files_are_named_as_ior_names_them_and_no_two_alike() {
+        let name = |layout, file| {
+            let mut set = set(layout, 1, 1, 1, 0);
+            set.files_per_rank = 1;
+            file_name("c1", "data", &Geometry::of(&set, 4), file)
+        };
+        assert_eq!(name(Layout::FilePerRank, 3), "c1.data.00000003");
+        assert_eq!(name(Layout::SharedFile, 0), "c1.data");
+        let many = Geometry::of(&set(Layout::Groups(2), 1, 1, 1, 0), 4);
+        let mut names: Vec<String> = (0..many.files()).map(|file| file_name("c1", "data", &many, file)).collect();
+        names.dedup();
+        assert_eq!(names.len(), 4);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Not here: system calls, clocks, printing. Adding a workload: one file here, one line where [`crate::case`] runs it.
 
-pub mod data;
+pub mod buffer;
 pub mod layout;
 pub mod payload;
 pub mod permutation;
 pub mod random;
+pub mod walk;

@@ -1,79 +1,72 @@
-//! What is written: bytes that no storage system can compress, different for every rank.
-//!
-//! One buffer per rank and transfer size, filled before the clock starts. A system that finds equal blocks
-//! (deduplication) sees the buffer again with every transfer; unique payloads are a matter of their own.
+//! What is written, and whether what is read is that.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
-use std::ops::{Deref, DerefMut};
-use std::ptr::NonNull;
+use ioassay_contract::plan::data::Payload;
 
 use super::random::SplitMix64;
 
-/// Alignment of buffers: a page, so that no transfer touches one page more than it must.
-const ALIGNMENT: usize = 4096;
-
-/// A page-aligned buffer.
-#[derive(Debug)]
-pub struct Buffer {
-    start: NonNull<u8>,
-    layout: Layout,
+/// Where a transfer lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Number of the file in its set.
+    pub file: u64,
+    /// The part that it belongs to: the rank that writes it.
+    pub part: u32,
+    /// Offset in the file.
+    pub offset: u64,
 }
 
-impl Buffer {
-    /// `bytes` random bytes.
-    ///
-    /// # Panics
-    /// If `bytes` is 0; plans with empty transfers are refused.
-    pub fn random(bytes: usize, mut random: SplitMix64) -> Self {
-        assert!(bytes > 0, "an empty transfer");
-        let layout = Layout::from_size_align(bytes, ALIGNMENT).expect("validated: at most 1 GiB");
-        // SAFETY: the layout is not of size zero.
-        let start = unsafe { alloc_zeroed(layout) };
-        let Some(start) = NonNull::new(start) else { handle_alloc_error(layout) };
-        let mut buffer = Self { start, layout };
-        for chunk in buffer.chunks_mut(8) {
-            let bits = random.draw().to_le_bytes();
-            chunk.copy_from_slice(&bits[..chunk.len()]);
+/// The first byte that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Its offset in the file.
+    pub offset: u64,
+    /// The 8 bytes (or fewer) from there on that were written.
+    pub expected: Vec<u8>,
+    /// The bytes that are there.
+    pub found: Vec<u8>,
+}
+
+/// The content of a file set.
+#[derive(Debug, Clone)]
+pub struct Content {
+    payload: Payload,
+    /// Keys of everything random in it.
+    keys: [u64; 2],
+}
+
+impl Content {
+    /// The content of the file set that is the `set`-th of a plan with `seed`.
+    pub fn new(payload: Payload, seed: u64, set: u64) -> Self {
+        Self { payload, keys: [seed, set] }
+    }
+
+    /// True where each transfer has bytes of its own, so that it must be filled anew.
+    pub fn per_transfer(&self) -> bool {
+        !matches!(self.payload, Payload::Zero | Payload::Repeated)
+    }
+
+    /// Fills `buffer` with what belongs at `spot`.
+    pub fn fill(&self, buffer: &mut [u8], spot: Spot) {
+        let [seed, set] = self.keys;
+        match self.payload {
+            Payload::Zero => buffer.fill(0),
+            Payload::Repeated => SplitMix64::keyed(&[seed, set, u64::from(spot.part)]).fill(buffer),
+            _ => SplitMix64::keyed(&[seed, set, spot.file, spot.offset]).fill(buffer),
         }
-        buffer
     }
-}
 
-impl Deref for Buffer {
-    type Target = [u8];
-
-    fn deref(&self) -> &[u8] {
-        // SAFETY: `start` points to `layout.size()` initialised bytes that this value owns.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.layout.size()) }
-    }
-}
-
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as above, and `self` is borrowed exclusively.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.layout.size()) }
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        // SAFETY: allocated in `random` with this layout, freed once.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_buffer_is_aligned_full_of_chance_and_another_one_for_another_rank() {
-        let zero = Buffer::random(47_008, SplitMix64::keyed(&[1, 0]));
-        let one = Buffer::random(47_008, SplitMix64::keyed(&[1, 1]));
-        assert_eq!(zero.as_ptr() as usize % ALIGNMENT, 0);
-        assert_eq!(zero.len(), 47_008);
-        assert_ne!(zero[..], one[..]);
-        let distinct: std::collections::HashSet<_> = zero.chunks_exact(8).collect();
-        assert_eq!(distinct.len(), 47_008 / 8);
+    /// An error if `found`, which was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as long.
+    pub fn compare(&self, found: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
+        self.fill(scratch, spot);
+        if found == scratch {
+            return Ok(());
+        }
+        let at = found.iter().zip(scratch.iter()).position(|(found, expected)| found != expected).unwrap_or(0);
+        let end = found.len().min(at + 8);
+        Err(Mismatch {
+            offset: spot.offset + at as u64,
+            expected: scratch[at..end].to_vec(),
+            found: found[at..end].to_vec(),
+        })
     }
 }

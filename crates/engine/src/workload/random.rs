@@ -1,5 +1,7 @@
 //! The one source of chance: SplitMix64, keyed by what a choice is for.
 
+use rand_core::RngCore;
+
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 #[derive(Debug, Clone)]
 pub struct SplitMix64(u64);
@@ -29,5 +31,27 @@ impl SplitMix64 {
     #[inline(always)]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.draw()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// Fills `bytes` with random ones.
+    pub fn fill(&mut self, bytes: &mut [u8]) {
+        for chunk in bytes.chunks_mut(8) {
+            let bits = self.draw().to_le_bytes();
+            chunk.copy_from_slice(&bits[..chunk.len()]);
+        }
+    }
+}
+
+impl RngCore for SplitMix64 {
+    fn next_u32(&mut self) -> u32 {
+        (self.draw() >> 32) as u32
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        self.draw()
+    }
+
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        self.fill(bytes);
     }
 }

@@ -8,17 +8,18 @@ mod exchange;
 mod shared;
 
 use std::io;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use ioassay_contract::events::Failure;
+use ioassay_contract::events::{Done, Failure};
+use ioassay_contract::plan::RankRange;
 
 use self::barrier::Crowd;
 use self::exchange::Exchange;
-use self::shared::Shared;
+use self::shared::{Shared, SharedJob};
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::environment;
 use crate::measure::clock::Clock;
-use crate::measure::recorder::Shown;
+use crate::measure::recorder::{LANES, Shown};
 
 /// The meeting place, made before the ranks are forked. Its maker watches and stops the ranks through it.
 #[derive(Debug)]
@@ -70,14 +71,20 @@ impl MeetingPlace {
     /// The running step, with the bytes and operations of all ranks so far.
     pub fn watch(&self) -> Watched {
         let header = self.shared.header();
-        let sum = |count: fn(&Shown) -> u64| self.shared.ranks().iter().map(count).sum();
         Watched {
             step: header.step.load(Ordering::Relaxed),
             since_ns: header.step_since_ns.load(Ordering::Relaxed),
-            bytes: sum(|rank| rank.bytes.load(Ordering::Relaxed)),
-            operations: sum(|rank| rank.operations.load(Ordering::Relaxed)),
+            done: [0, 1].map(|lane| done_by(self.shared.ranks(), lane)),
         }
     }
+}
+
+/// What these ranks have done so far in one lane.
+fn done_by(ranks: &[Shown], lane: usize) -> Done {
+    let sum = |count: fn(&Shown) -> &[AtomicU64; LANES]| {
+        ranks.iter().map(|rank| count(rank)[lane].load(Ordering::Relaxed)).sum()
+    };
+    Done { bytes: sum(|rank| &rank.bytes), operations: sum(|rank| &rank.operations) }
 }
 
 /// What can be seen of running ranks.
@@ -87,10 +94,8 @@ pub struct Watched {
     pub step: u32,
     /// When it began, on the node's time line; 0 before the first step.
     pub since_ns: u64,
-    /// Bytes moved by all ranks in this phase.
-    pub bytes: u64,
-    /// Operations done by all ranks in this phase.
-    pub operations: u64,
+    /// What all ranks have done in this phase, by lane.
+    pub done: [Done; LANES],
 }
 
 /// One local rank.
@@ -119,11 +124,9 @@ impl Ranks for LocalRank<'_> {
 
     fn begin_step(&self, step: u32) -> Result<(), Stopped> {
         let header = self.place.shared.header();
-        let shown = self.shown();
-        shown.bytes.store(0, Ordering::Relaxed);
-        shown.operations.store(0, Ordering::Relaxed);
+        self.shown().reset();
         if self.rank == 0 {
-            header.first_finished_ns.store(0, Ordering::Relaxed);
+            header.jobs.iter().for_each(SharedJob::reset);
             header.step.store(step, Ordering::Relaxed);
             header.step_since_ns.store(self.place.clock.now_ns(), Ordering::Relaxed);
         }
@@ -162,22 +165,37 @@ impl Ranks for LocalRank<'_> {
         self.place.failure()
     }
 
-    fn cross_finish_line(&self, now_ns: u64) {
-        let header = self.place.shared.header();
-        if header.first_finished_ns.load(Ordering::Relaxed) != 0 {
+    fn cross_finish_line(&self, job: usize, members: RankRange, now_ns: u64) {
+        let job = &self.place.shared.header().jobs[job];
+        if job.first_finished_ns.load(Ordering::Relaxed) != 0 {
             return;
         }
-        let moved = self.place.watch().bytes;
-        if header.first_finished_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            header.first_finished_bytes.store(moved, Ordering::SeqCst);
+        let (first, count) = (members.first as usize, members.count as usize);
+        let ranks = &self.place.shared.ranks()[first..first + count];
+        let done = [0, 1].map(|lane| done_by(ranks, lane));
+        if job.first_finished_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+            for (lane, Done { bytes, operations }) in done.into_iter().enumerate() {
+                job.first_finished_bytes[lane].store(bytes, Ordering::SeqCst);
+                job.first_finished_operations[lane].store(operations, Ordering::SeqCst);
+            }
         }
     }
 
-    fn first_finished(&self) -> Option<FirstFinished> {
-        let header = self.place.shared.header();
-        let at_ns = header.first_finished_ns.load(Ordering::SeqCst);
-        let bytes = header.first_finished_bytes.load(Ordering::SeqCst);
-        (at_ns != 0).then_some(FirstFinished { at_ns, bytes })
+    fn first_finished(&self, job: usize) -> Option<FirstFinished> {
+        let job = &self.place.shared.header().jobs[job];
+        let at_ns = job.first_finished_ns.load(Ordering::SeqCst);
+        let done = |lane: usize| Done {
+            bytes: job.first_finished_bytes[lane].load(Ordering::SeqCst),
+            operations: job.first_finished_operations[lane].load(Ordering::SeqCst),
+        };
+        (at_ns != 0).then(|| FirstFinished { at_ns, done: [0, 1].map(done) })
+    }
+
+    fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped> {
+        let job = &self.place.shared.header().jobs[job];
+        job.most.fetch_max(own, Ordering::SeqCst);
+        job.agreement.wait(members.count, || self.must_stop())?;
+        Ok(job.most.load(Ordering::SeqCst))
     }
 
     fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped> {

@@ -9,7 +9,8 @@ use ioassay_contract::events::Failure;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::barrier::{Barrier, Gate};
-use crate::measure::recorder::Shown;
+use crate::measure::recorder::{LANES, Shown};
+use crate::ranks::MOST_JOBS;
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
 const FAILURE_BYTES: usize = 32 * 1024;
@@ -32,14 +33,36 @@ pub struct Header {
     pub gate: Gate,
     /// After a phase: outlasts a stop.
     pub meeting: Barrier,
-    /// When the first rank crossed the finish line; 0 while nobody has.
-    pub first_finished_ns: AtomicU64,
-    /// What all had moved by then.
-    pub first_finished_bytes: AtomicU64,
+    /// What the ranks of each job of the running phase share.
+    pub jobs: [SharedJob; MOST_JOBS],
     /// 0: no failure; 1: one is being written; 2: one is there.
     failure_state: AtomicU32,
     failure_bytes: AtomicU32,
     failure: std::cell::UnsafeCell<[u8; FAILURE_BYTES]>,
+}
+
+/// What the ranks of one job share during a phase.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct SharedJob {
+    /// When the first rank crossed the finish line; 0 while nobody has.
+    pub first_finished_ns: AtomicU64,
+    /// Bytes that all had moved by then, by lane.
+    pub first_finished_bytes: [AtomicU64; LANES],
+    /// Operations that all had done by then, by lane.
+    pub first_finished_operations: [AtomicU64; LANES],
+    /// Where ranks meet to agree on the most that one has done.
+    pub agreement: Barrier,
+    /// That most.
+    pub most: AtomicU64,
+}
+
+impl SharedJob {
+    /// Forgets the last phase. The barrier needs no reset: it counts generations.
+    pub fn reset(&self) {
+        self.first_finished_ns.store(0, Ordering::Relaxed);
+        self.most.store(0, Ordering::Relaxed);
+    }
 }
 
 const NONE: u32 = 0;

@@ -1,15 +1,17 @@
 //! The workspace: the engine's own directory under the target, and the guard of everything outside it.
 //!
 //! * It is created by the engine and by nobody else: an existing directory of its name is refused.
-//! * It is marked by a file that lists, before any of them exists, every file that will be created.
+//! * It is marked by a file that says, before any of them exists, which files will be created ([`contents`]).
 //! * Removal goes by that list, name by name, and never by a pattern. What is not on the list stays, and so
 //!   does then the directory.
 //!
 //! Not here: what is written into the files.
 
+pub mod contents;
+
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -21,9 +23,10 @@ use nix::sys::stat::{SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
+use self::contents::Contents;
 use crate::failure;
 
-/// The file that marks a workspace: a line of JSON, then the name of a file per line.
+/// The file that marks a workspace: a line of JSON that says whose it is, and one with its contents.
 const LIST: &str = ".ioassay-workspace";
 
 /// The first line of the list.
@@ -105,8 +108,8 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
 }
 
 impl Workspace {
-    /// Creates the workspace of `run` under `target` and lists `files` in it.
-    pub fn create(target: &Path, run: &str, files: &[String]) -> Result<Self, Failure> {
+    /// Creates the workspace of `run` under `target` for `contents`.
+    pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
         let path = path(target, run);
         refuse_existing(&path)?;
         // mkdir fails if anything has that name, so from here on the directory is ours; nobody else may enter.
@@ -115,7 +118,7 @@ impl Workspace {
             .create(&path)
             .map_err(|error| failure::on_path("create directory", &path, &error))?;
         let workspace = Self(path);
-        if let Err(error) = workspace.write_list(run, files) {
+        if let Err(error) = workspace.write_list(run, contents) {
             let failure = failure::on_path("write", &workspace.0.join(LIST), &error);
             // Only the list can be in it.
             let _ = fs::remove_file(workspace.0.join(LIST));
@@ -125,14 +128,9 @@ impl Workspace {
         Ok(workspace)
     }
 
-    fn write_list(&self, run: &str, files: &[String]) -> io::Result<()> {
-        let mark = Mark { ioassay_workspace: 1, run: run.to_owned() };
-        let mut text = serde_json::to_string(&mark)?;
-        text.push('\n');
-        for file in files {
-            text.push_str(file);
-            text.push('\n');
-        }
+    fn write_list(&self, run: &str, contents: &Contents) -> io::Result<()> {
+        let mark = Mark { ioassay_workspace: 2, run: run.to_owned() };
+        let text = format!("{}\n{}\n", serde_json::to_string(&mark)?, serde_json::to_string(contents)?);
         let mut list = OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.0.join(LIST))?;
         list.write_all(text.as_bytes())?;
         list.sync_all()?;
@@ -166,11 +164,14 @@ impl Workspace {
         }
     }
 
-    fn read_list(&self) -> io::Result<(Mark, Vec<String>)> {
+    fn read_list(&self) -> io::Result<(Mark, Contents)> {
         let list = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(self.0.join(LIST))?;
-        let mut lines = BufReader::new(list).lines();
-        let mark = lines.next().ok_or(io::ErrorKind::UnexpectedEof)??;
-        Ok((serde_json::from_str(&mark)?, lines.collect::<io::Result<_>>()?))
+        let mut list = BufReader::new(list);
+        let mut mark = String::new();
+        list.read_line(&mut mark)?;
+        let mut contents = String::new();
+        list.read_to_string(&mut contents)?;
+        Ok((serde_json::from_str(&mark)?, serde_json::from_str(&contents)?))
     }
 
     /// Removes the files of the list, the list, and the directory. What could not be removed is named.
@@ -188,7 +189,7 @@ impl Workspace {
             move |error: io::Error| (path, error)
         };
         let list = self.0.join(LIST);
-        let (_, names) = match self.read_list() {
+        let (_, contents) = match self.read_list() {
             Err(error) if error.kind() == io::ErrorKind::NotFound && !self.0.exists() => {
                 return Ok(());
             }
@@ -198,11 +199,11 @@ impl Workspace {
         let flags = nix::fcntl::OFlag::O_DIRECTORY | nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_RDONLY;
         let directory = nix::fcntl::open(&self.0, flags, nix::sys::stat::Mode::empty())
             .map_err(|errno| at(&self.0)(errno.into()))?;
-        for name in &names {
-            match remove_file(&directory, name) {
+        for name in contents.file_names() {
+            match remove_file(&directory, &name) {
                 Ok(existed) => removed.files += u64::from(existed),
                 Err(error) => {
-                    let path = self.0.join(name).display().to_string();
+                    let path = self.0.join(&name).display().to_string();
                     removed.left.push(Left { path, because: error.to_string() });
                 }
             }
@@ -239,25 +240,34 @@ fn remove_file(directory: &impl AsFd, name: &str) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn workspace(files: &[&str]) -> (tempfile::TempDir, Workspace) {
+    /// A workspace for three files: `c1.data.00000000` and so on.
+    fn workspace() -> (tempfile::TempDir, Workspace) {
+        let contents = serde_json::json!({
+            "case": "c1", "ranks": 3, "trees": {},
+            "files": {"data": {
+                "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 1, "block_bytes": 1, "segments": 1,
+                "payload": {"kind": "zero"},
+            }},
+        });
         let target = tempfile::tempdir().unwrap();
-        let names: Vec<String> = files.iter().map(|&name| name.to_owned()).collect();
-        let workspace = Workspace::create(target.path(), "r1", &names).unwrap();
+        let workspace = Workspace::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
         (target, workspace)
     }
 
+    const NAMES: [&str; 3] = ["c1.data.00000000", "c1.data.00000001", "c1.data.00000002"];
+
     #[test]
     fn what_was_created_is_removed_and_the_target_is_as_before() {
-        let (target, workspace) = workspace(&["a", "b", "never-created"]);
-        fs::write(workspace.file("a"), "1").unwrap();
-        fs::write(workspace.file("b"), "2").unwrap();
+        let (target, workspace) = workspace();
+        fs::write(workspace.file(NAMES[0]), "1").unwrap();
+        fs::write(workspace.file(NAMES[1]), "2").unwrap();
         assert_eq!(workspace.remove(), Removed { files: 2, left: vec![] });
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
 
     #[test]
     fn a_file_that_is_not_on_the_list_stays_and_is_named() {
-        let (_target, workspace) = workspace(&["a"]);
+        let (_target, workspace) = workspace();
         fs::write(workspace.file("thesis.dat"), "years").unwrap();
         let removed = workspace.remove();
         assert_eq!(removed.left.len(), 1);
@@ -270,21 +280,24 @@ mod tests {
 
     #[test]
     fn a_list_that_points_outside_or_at_a_link_removes_nothing() {
-        let (target, workspace) = workspace(&["../outside", "link", "subdirectory"]);
-        let outside = target.path().join("outside");
+        let (target, workspace) = workspace();
+        let outside = target.path().join("outside.data.00000000");
         fs::write(&outside, "keep").unwrap();
-        std::os::unix::fs::symlink(&outside, workspace.file("link")).unwrap();
-        fs::create_dir(workspace.file("subdirectory")).unwrap();
+        std::os::unix::fs::symlink(&outside, workspace.file(NAMES[0])).unwrap();
+        fs::create_dir(workspace.file(NAMES[1])).unwrap();
+        assert_eq!(workspace.remove().files, 0);
+        let list = workspace.file(LIST);
+        fs::write(&list, fs::read_to_string(&list).unwrap().replace("c1", "../outside")).unwrap();
         assert_eq!(workspace.remove().files, 0);
         assert_eq!(fs::read_to_string(&outside).unwrap(), "keep");
-        assert!(fs::symlink_metadata(workspace.file("link")).is_ok());
+        assert!(fs::symlink_metadata(workspace.file(NAMES[0])).is_ok());
     }
 
     #[test]
     fn an_existing_directory_is_refused_even_if_it_is_empty() {
         let target = tempfile::tempdir().unwrap();
         fs::create_dir(path(target.path(), "r1")).unwrap();
-        let failure = Workspace::create(target.path(), "r1", &[]).unwrap_err();
+        let failure = Workspace::create(target.path(), "r1", &Contents::default()).unwrap_err();
         assert!(failure.message.contains("exists already"), "{failure:?}");
         assert!(check(target.path(), "r1", 0, 0).is_err());
     }
@@ -293,7 +306,7 @@ mod tests {
     fn a_directory_without_our_mark_is_not_opened() {
         let target = tempfile::tempdir().unwrap();
         assert!(Workspace::open(target.path()).is_err());
-        let (_target, workspace) = workspace(&[]);
+        let (_target, workspace) = workspace();
         let renamed = workspace.path().with_file_name("ioassay-other");
         fs::rename(workspace.path(), &renamed).unwrap();
         assert!(Workspace::open(&renamed).is_err());

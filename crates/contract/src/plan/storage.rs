@@ -1,0 +1,78 @@
+//! Where I/O goes and through which storage API.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where I/O goes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// An existing directory of a mounted file system. The engine writes only inside a directory of its own below it.
+    Directory(PathBuf),
+    /// A block device, whose contents are destroyed.
+    Device(DeviceTarget),
+    /// A place in an object store or behind another protocol, such as `s3://bucket/prefix?endpoint=http://host:9000`.
+    /// The engine writes only below a prefix of its own. Credentials come from the environment, never from here.
+    Url(String),
+}
+
+/// A block device, whose contents are destroyed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceTarget {
+    /// The device, for example `/dev/nvme1n1`.
+    pub path: PathBuf,
+    /// The same path again, as typed by the one who may lose what is on it.
+    pub destroy_data: PathBuf,
+}
+
+/// The storage API and its options.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Storage {
+    /// Name of the storage API as in the engine's registry, for example `posix`.
+    pub api: String,
+    /// Go past the page cache (`O_DIRECT`).
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub direct: bool,
+    /// Transfers that each rank keeps in flight. 1: it waits for each before the next.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub depth: u32,
+    /// Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread` and `pwrite`.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub vectors: u32,
+    /// How io_uring is used, where the API does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uring: Option<Uring>,
+}
+
+/// How io_uring is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Uring {
+    /// Transfers handed to the kernel, and awaited, together. 0: as many as there is room for.
+    pub batch: u32,
+    /// The kernel maps the buffers once and not for every transfer.
+    pub registered_buffers: bool,
+    /// The kernel looks the files up once and not for every transfer.
+    pub registered_files: bool,
+    /// A kernel thread takes the transfers, so that handing them over needs no system call; it takes a processor.
+    pub sqpoll: bool,
+    /// The kernel polls the device for completions; needs `direct` and a device that can.
+    pub iopoll: bool,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(value: &u32) -> bool {
+    *value == 1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
+}

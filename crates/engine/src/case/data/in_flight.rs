@@ -1,0 +1,222 @@
+//! Transfers in flight: several are under way at any time, up to the plan's depth.
+//!
+//! What is handed over together and ends together shares one reading of the clock at each end: that is when the
+//! engine, as any application, learns of it.
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::data::Verify;
+use ioassay_contract::plan::storage::Storage;
+
+use super::one_by_one::ends_inside;
+use super::transfer::{Kind, name};
+use super::{READ, WRITE};
+use crate::case::operations::{Begin, Flow, Moved, Operations};
+use crate::measure::clock::Clock;
+use crate::ranks::Ranks;
+use crate::storage::{Ended, InFlight, OpenFile};
+use crate::workload::buffer::Buffer;
+
+/// The transfers of one rank in one open file.
+pub(super) struct InFlightTransfers<'a> {
+    file: &'a mut dyn OpenFile,
+    kind: Kind,
+    buffers: &'a mut [Buffer],
+    scratch: &'a mut [u8],
+    extras: bool,
+    /// What each buffer is used for.
+    slots: Vec<Slot>,
+    /// Buffers that no transfer uses.
+    free: Vec<u32>,
+    /// Transfers that are awaited together at least.
+    batch: u32,
+    ended: Vec<Ended>,
+    short_transfers: u64,
+}
+
+/// A transfer in flight.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    begin_ns: u64,
+    offset: u64,
+    lane: usize,
+    /// Bytes moved by calls that were short.
+    moved: u32,
+    /// It is the read that looks at what was written.
+    verifies: bool,
+}
+
+impl<'a> InFlightTransfers<'a> {
+    /// Transfers of `kind` between `file` and `buffers`, one in flight for each of these.
+    pub fn new(
+        file: &'a mut dyn OpenFile,
+        kind: Kind,
+        buffers: &'a mut [Buffer],
+        scratch: &'a mut [u8],
+        storage: &Storage,
+    ) -> Self {
+        let depth = buffers.len();
+        let extras = kind.has_extras();
+        let batch = storage.uring.map_or(1, |uring| uring.batch.max(1));
+        Self {
+            file,
+            kind,
+            buffers,
+            scratch,
+            extras,
+            slots: vec![Slot::default(); depth],
+            free: (0..depth as u32).rev().collect(),
+            batch,
+            ended: Vec::with_capacity(depth),
+            short_transfers: 0,
+        }
+    }
+
+    /// Calls that moved less than asked.
+    pub fn short_transfers(&self) -> u64 {
+        self.short_transfers
+    }
+
+    /// Does the first `transfers`, as far as the limits allow. Nothing is in flight when it returns, unless it fails.
+    pub fn run<R: Ranks>(
+        &mut self,
+        transfers: u64,
+        operations: &mut Operations<'_, R>,
+        clock: &Clock,
+    ) -> Result<Flow, Box<Failure>> {
+        let mut index = 0;
+        let mut flow = Flow::On;
+        loop {
+            let mut stopped = Begin::Later;
+            if flow == Flow::On {
+                (index, stopped) = self.begin_some(index, transfers, operations, clock.now_ns())?;
+            }
+            let in_flight = (self.slots.len() - self.free.len()) as u32;
+            if in_flight > 0 {
+                self.finish_some(in_flight, operations, clock)?;
+                continue;
+            }
+            match stopped {
+                Begin::Stonewall => flow = operations.meet_stonewall(),
+                Begin::Stopped => flow = Flow::Enough,
+                Begin::At(_) | Begin::Later if flow == Flow::On && index < transfers && operations.left() == 0 => {
+                    flow = Flow::Enough;
+                }
+                Begin::At(_) | Begin::Later => {}
+            }
+            if flow == Flow::Enough || index == transfers {
+                return Ok(flow);
+            }
+        }
+    }
+
+    /// Begins as many transfers as there are free buffers and the limits allow.
+    fn begin_some<R: Ranks>(
+        &mut self,
+        mut index: u64,
+        transfers: u64,
+        operations: &mut Operations<'_, R>,
+        now_ns: u64,
+    ) -> Result<(u64, Begin), Box<Failure>> {
+        let depth = self.slots.len();
+        let mut begin = Begin::Later;
+        while let Some(&buffer) = self.free.last() {
+            let in_flight = (depth - self.free.len()) as u64;
+            if index == transfers || operations.left() <= in_flight {
+                break;
+            }
+            // Only with nothing in flight there is time to wait for the next intended start.
+            begin = operations.next_begin(now_ns, in_flight == 0);
+            let Begin::At(begin_ns) = begin else { break };
+            self.free.pop();
+            let offset = self.kind.offset(index);
+            let lane = self.kind.lane();
+            if self.extras && lane == WRITE {
+                self.kind.fill(&mut self.buffers[buffer as usize], offset);
+            }
+            self.slots[buffer as usize] = Slot { begin_ns, offset, lane, moved: 0, verifies: false };
+            self.begin(buffer)?;
+            index += 1;
+        }
+        Ok((index, begin))
+    }
+
+    #[inline]
+    fn begin(&mut self, buffer: u32) -> Result<(), Box<Failure>> {
+        let Slot { offset, lane, moved, verifies, .. } = self.slots[buffer as usize];
+        let offset = self.kind.base_bytes + offset + u64::from(moved);
+        let write = lane == WRITE && !verifies;
+        let transfer = InFlight { buffer, from: moved, offset, write };
+        self.file.begin(transfer).map_err(|error| self.kind.failed(name(lane), &error))
+    }
+
+    /// Waits for some transfers, records them and makes their buffers free.
+    fn finish_some<R: Ranks>(
+        &mut self,
+        in_flight: u32,
+        operations: &mut Operations<'_, R>,
+        clock: &Clock,
+    ) -> Result<(), Box<Failure>> {
+        let mut ended = std::mem::take(&mut self.ended);
+        let at_least = self.batch.min(in_flight);
+        self.file.finish(at_least, &mut ended).map_err(|error| self.kind.failed("wait", &error))?;
+        let end_ns = clock.now_ns();
+        for Ended { buffer, moved } in ended.drain(..) {
+            let bytes = self.buffers[buffer as usize].len();
+            let slot = &mut self.slots[buffer as usize];
+            let whole = matches!(moved, Ok(count) if slot.moved as usize + count == bytes);
+            if !whole {
+                self.go_on(buffer, moved)?;
+                continue;
+            }
+            if self.extras && !self.check(buffer)? {
+                continue;
+            }
+            let Slot { begin_ns, lane, .. } = self.slots[buffer as usize];
+            self.free.push(buffer);
+            if operations.record(begin_ns, end_ns, Moved { bytes: bytes as u64, lane }) {
+                self.file.still_there().map_err(|error| self.kind.failed("stat", &error))?;
+            }
+        }
+        self.ended = ended;
+        Ok(())
+    }
+
+    /// A transfer that moved less than asked, or was interrupted, goes on.
+    #[cold]
+    fn go_on(&mut self, buffer: u32, moved: std::io::Result<usize>) -> Result<(), Box<Failure>> {
+        let slot = &mut self.slots[buffer as usize];
+        let lane = slot.lane;
+        match moved {
+            Ok(0) => {
+                let at = self.kind.base_bytes + slot.offset + u64::from(slot.moved);
+                return Err(self.kind.failed(name(lane), &ends_inside(at)));
+            }
+            Ok(count) => {
+                slot.moved += count as u32;
+                self.short_transfers += 1;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(self.kind.failed(name(lane), &error)),
+        }
+        self.begin(buffer)
+    }
+
+    /// Compares what is to be compared. False if the transfer is not over, because what it wrote is being read back.
+    fn check(&mut self, buffer: u32) -> Result<bool, Box<Failure>> {
+        let slot = &mut self.slots[buffer as usize];
+        let compare = match self.kind.verify {
+            Some(Verify::Reads) => slot.lane == READ,
+            Some(Verify::Writes) if slot.lane == WRITE && !slot.verifies => {
+                (slot.verifies, slot.moved) = (true, 0);
+                self.begin(buffer)?;
+                return Ok(false);
+            }
+            Some(Verify::Writes) => slot.verifies,
+            None => false,
+        };
+        if compare {
+            self.kind.compare(&self.buffers[buffer as usize], self.scratch, slot.offset)?;
+        }
+        Ok(true)
+    }
+}

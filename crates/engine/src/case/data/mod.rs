@@ -1,0 +1,315 @@
+//! A data job as one rank lives it: its files one after the other, each opened, moved, synced and closed.
+//!
+//! [`one_by_one`] waits for each transfer before the next, [`in_flight`] keeps several on their way.
+
+mod in_flight;
+mod one_by_one;
+mod transfer;
+
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_contract::plan::{Job, Operation};
+
+use self::in_flight::InFlightTransfers;
+use self::one_by_one::OneByOne;
+use self::transfer::Kind;
+use super::Case;
+use super::operations::{Flow, Operations};
+use super::phase::{Did, Times};
+use super::written::{Prefix, Written};
+use crate::failure;
+use crate::ranks::{Ranks, Start};
+use crate::storage::{Access, Connection, OpenFile, Opening, Setup};
+use crate::workload::buffer::Buffer;
+use crate::workload::layout::Geometry;
+use crate::workload::payload::Content;
+use crate::workload::permutation::Permutation;
+use crate::workload::random::SplitMix64;
+use crate::workload::walk::Walk;
+
+/// A data job, prepared outside the clock.
+pub(super) struct DataJob<'a> {
+    case: &'a Case<'a>,
+    work: &'a DataWork,
+    geometry: Geometry,
+    content: Content,
+    part: u32,
+    /// What is to be read: all of the part, or what a stonewall let be written.
+    prefix: Prefix,
+    step: u32,
+    /// One buffer per transfer in flight, and one more to compare with where that is asked for. Dropped after the
+    /// connection, which may have told the kernel about them.
+    connection: Box<dyn Connection>,
+    buffers: Vec<Buffer>,
+    scratch: Option<Buffer>,
+}
+
+impl<'a> DataJob<'a> {
+    /// Connects and makes the buffers for member number `member` of the job.
+    pub fn prepare(
+        case: &'a Case<'a>,
+        step: u32,
+        work: &'a DataWork,
+        member: u32,
+        reads_shifted_by: u32,
+        written: &Written,
+    ) -> Result<Self, Box<Failure>> {
+        let (number, set) = file_set(case, &work.files);
+        let geometry = Geometry::of(set, case.plan.ranks.total().unwrap_or(0));
+        let part = part(work, member, geometry.parts, reads_shifted_by);
+        let content = Content::new(set.payload, case.plan.seed, number);
+        let transfer_bytes = geometry.transfer_bytes as usize;
+        let buffers: Vec<Buffer> = (0..case.plan.storage.depth)
+            .map(|_| {
+                let mut buffer = Buffer::new(transfer_bytes);
+                // Read buffers too hold something, so that their pages are there before the clock starts.
+                content.fill(&mut buffer, transfer::first_spot(&geometry, part));
+                buffer
+            })
+            .collect();
+        let scratch = work.verify.map(|_| Buffer::new(transfer_bytes));
+        let setup = Setup { storage: &case.plan.storage, target: &case.plan.target, buffers: &buffers };
+        let connection =
+            case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;
+        let prefix = match work.transfer {
+            Transfer::Read => written.prefix(&work.files, part, &geometry),
+            Transfer::Write | Transfer::Mixed(_) => Prefix::all(&geometry),
+        };
+        Ok(Self { case, work, geometry, content, part, prefix, step, connection, buffers, scratch })
+    }
+
+    /// Moves the bytes. What was done until a failure or a stop is returned too.
+    pub fn run<R: Ranks>(mut self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
+        let Case { plan, clock, .. } = *self.case;
+        let bytes_each = self.geometry.transfer_bytes;
+        let mut operations = Operations::new(ranks, clock, job, bytes_each, start, plan.sample_interval_ns);
+        let mut counts = Counts::default();
+        let failure = self.passes(ranks, &mut operations, &mut counts).err();
+        let reached = operations.done();
+        let ran = operations.finish(failure.is_some());
+        let lanes: &[(usize, Operation)] = match self.work.transfer {
+            Transfer::Write => &[(WRITE, Operation::Write)],
+            Transfer::Read => &[(READ, Operation::Read)],
+            Transfer::Mixed(_) => &[(READ, Operation::Read), (WRITE, Operation::Write)],
+        };
+        Did {
+            lanes: lanes.to_vec(),
+            ran,
+            times: counts.times,
+            short_transfers: counts.short_transfers,
+            complete: counts.complete,
+            matched: None,
+            written: self.work.transfer.writes().then_some(reached),
+            failure,
+        }
+    }
+
+    /// All files, and again while there is time to be filled.
+    fn passes<R: Ranks>(
+        &mut self,
+        ranks: &R,
+        operations: &mut Operations<'_, R>,
+        counts: &mut Counts,
+    ) -> Result<(), Box<Failure>> {
+        loop {
+            let mut flow = Flow::On;
+            for nth in 0..self.prefix.files() {
+                flow = self.one_file(ranks, nth, operations, counts)?;
+                if flow == Flow::Enough {
+                    break;
+                }
+            }
+            if flow == Flow::Enough || !operations.again() {
+                break;
+            }
+        }
+        if self.work.fsync == Fsync::AtEnd && self.work.transfer.writes() && !ranks.must_stop() {
+            self.sync_all(counts)?;
+        }
+        counts.complete = !ranks.must_stop();
+        Ok(())
+    }
+
+    fn one_file<R: Ranks>(
+        &mut self,
+        ranks: &R,
+        nth: u64,
+        operations: &mut Operations<'_, R>,
+        counts: &mut Counts,
+    ) -> Result<Flow, Box<Failure>> {
+        let clock = self.case.clock;
+        let (path, base_bytes) = self.path(nth);
+        let before_open_ns = clock.now_ns();
+        let mut file = self.open(&path)?;
+        let after_open_ns = clock.now_ns();
+        counts.times.open += after_open_ns - before_open_ns;
+        operations.begin_now();
+        let transfers = self.prefix.transfers(nth);
+        let kind = self.kind(nth, base_bytes, &path);
+        let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
+        counts.times.transfer += clock.now_ns() - after_open_ns;
+        let flow = flow?;
+        file.still_there().map_err(|error| failure::boxed_on_path("stat", &path, &error))?;
+        // Of several files that are to be synced at the end of the phase, this one may not be the last.
+        let later = self.work.fsync == Fsync::Never || self.work.fsync == Fsync::AtEnd && !self.has_one_file();
+        // A stopped phase has no figure, and its fsync could take minutes.
+        if self.work.transfer.writes() && !later && !ranks.must_stop() {
+            self.sync(&mut *file, &path, counts)?;
+        }
+        self.close(file, &path, counts)?;
+        Ok(flow)
+    }
+
+    /// The transfers of one open file; of an only file again and again, while there is time to be filled.
+    fn move_bytes<R: Ranks>(
+        &mut self,
+        file: &mut dyn OpenFile,
+        kind: Kind,
+        transfers: u64,
+        operations: &mut Operations<'_, R>,
+        counts: &mut Counts,
+    ) -> Result<Flow, Box<Failure>> {
+        let again = self.has_one_file();
+        let scratch: &mut [u8] = self.scratch.as_deref_mut().unwrap_or(&mut []);
+        if self.case.plan.storage.depth == 1 {
+            let mut work = OneByOne::new(file, kind, &mut self.buffers[0], scratch);
+            let mut flow = operations.run(0..transfers, &mut work);
+            while again && flow == Ok(Flow::On) && operations.again() {
+                flow = operations.run(0..transfers, &mut work);
+            }
+            counts.short_transfers += work.short_transfers();
+            flow
+        } else {
+            let mut work = InFlightTransfers::new(file, kind, &mut self.buffers, scratch, &self.case.plan.storage);
+            let mut flow = work.run(transfers, operations, self.case.clock);
+            while again && flow == Ok(Flow::On) && operations.again() {
+                flow = work.run(transfers, operations, self.case.clock);
+            }
+            counts.short_transfers += work.short_transfers();
+            flow
+        }
+    }
+
+    fn has_one_file(&self) -> bool {
+        self.geometry.files_per_rank == 1
+    }
+
+    /// Syncs every file of this rank that has been closed already.
+    fn sync_all(&mut self, counts: &mut Counts) -> Result<(), Box<Failure>> {
+        let clock = self.case.clock;
+        for nth in 0..self.geometry.files_per_rank {
+            let (path, _) = self.path(nth);
+            let before_open_ns = clock.now_ns();
+            let mut file = self.open_for(Access::ReadWrite, None, &path)?;
+            counts.times.open += clock.now_ns() - before_open_ns;
+            self.sync(&mut *file, &path, counts)?;
+            self.close(file, &path, counts)?;
+        }
+        Ok(())
+    }
+
+    fn sync(&self, file: &mut dyn OpenFile, path: &Path, counts: &mut Counts) -> Result<(), Box<Failure>> {
+        let before_ns = self.case.clock.now_ns();
+        file.sync().map_err(|error| failure::boxed_on_path("fsync", path, &error))?;
+        counts.times.fsync += self.case.clock.now_ns() - before_ns;
+        Ok(())
+    }
+
+    fn close(&self, file: Box<dyn OpenFile>, path: &Path, counts: &mut Counts) -> Result<(), Box<Failure>> {
+        let before_ns = self.case.clock.now_ns();
+        file.close().map_err(|error| failure::boxed_on_path("close", path, &error))?;
+        counts.times.close += self.case.clock.now_ns() - before_ns;
+        Ok(())
+    }
+
+    fn open(&mut self, path: &Path) -> Result<Box<dyn OpenFile>, Box<Failure>> {
+        let access = match (self.work.transfer, self.work.verify) {
+            (Transfer::Read, _) => Access::Read,
+            (Transfer::Write, Some(Verify::Writes)) | (Transfer::Mixed(_), _) => Access::ReadWrite,
+            (Transfer::Write, _) => Access::Write,
+        };
+        self.open_for(access, self.work.size, path)
+    }
+
+    fn open_for(
+        &mut self,
+        access: Access,
+        size: Option<SizeAtOpen>,
+        path: &Path,
+    ) -> Result<Box<dyn OpenFile>, Box<Failure>> {
+        let opening = Opening { access, bytes: self.geometry.file_bytes, size, advice: &self.work.advice };
+        self.connection.open(path, opening).map_err(|error| failure::boxed_on_path("open", path, &error))
+    }
+
+    /// Where this rank's `nth` file is: its path, and on a device where it begins.
+    fn path(&self, nth: u64) -> (PathBuf, u64) {
+        self.case.place_of(&self.work.files, &self.geometry, self.geometry.file(self.part, nth))
+    }
+
+    fn kind(&self, nth: u64, base_bytes: u64, path: &Path) -> Kind {
+        let file = self.geometry.file(self.part, nth);
+        let keys = |step: u32| SplitMix64::keyed(&[self.case.plan.seed, u64::from(step), u64::from(self.part), file]);
+        // Keyed by the step, so that a read does not follow the order in which the write filled the cache.
+        let transfers = self.prefix.transfers(nth);
+        let walk = Walk::new(self.work.order, transfers, keys(self.step));
+        let in_order_of = self
+            .prefix
+            .order_of_write(nth)
+            .map(|write| Walk::new(write.order, self.geometry.transfers_per_file, keys(write.step)));
+        Kind {
+            transfer: self.work.transfer,
+            walk,
+            in_order_of,
+            place: self.geometry.place(self.part),
+            base_bytes,
+            content: self.content.clone(),
+            file,
+            part: self.part,
+            verify: self.work.verify,
+            lock: self.work.lock,
+            sync_every: match self.work.fsync {
+                Fsync::EveryWrites(writes) => Some(writes),
+                Fsync::Never | Fsync::AtClose | Fsync::AtEnd => None,
+            },
+            mix: keys(self.step),
+            path: path.to_owned(),
+        }
+    }
+}
+
+/// What adds up over the files of a job.
+#[derive(Default)]
+struct Counts {
+    times: Times,
+    short_transfers: u64,
+    complete: bool,
+}
+
+/// The lane of writes.
+const WRITE: usize = 0;
+/// The lane of reads.
+const READ: usize = 1;
+
+/// The number and the description of a file set.
+fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {
+    let mut numbered = case.plan.files.iter().zip(0..);
+    let found = numbered.find(|((candidate, _), _)| *candidate == name);
+    let ((_, set), number) = found.expect("validated: the file set exists");
+    (number, set)
+}
+
+/// The part of the file set that a member of a job works on.
+fn part(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
+    let own = member % parts;
+    let shifted = |shift: u32| ((u64::from(own) + u64::from(shift)) % u64::from(parts)) as u32;
+    match (work.transfer, work.source) {
+        (Transfer::Write | Transfer::Mixed(_), _) => own,
+        (Transfer::Read, Source::Own) => shifted(reads_shifted_by),
+        (Transfer::Read, Source::Shift(ranks)) => shifted(ranks),
+        (Transfer::Read, Source::Shuffled(seed)) => {
+            Permutation::new(parts.into(), SplitMix64::keyed(&[seed])).map(own.into()) as u32
+        }
+    }
+}

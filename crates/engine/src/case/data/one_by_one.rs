@@ -1,0 +1,131 @@
+//! Transfers one by one: each has ended before the next begins.
+
+use std::io;
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::data::Verify;
+
+use super::transfer::{Kind, name};
+use super::{READ, WRITE};
+use crate::case::operations::{Moved, Operate};
+use crate::storage::OpenFile;
+
+/// The transfers of one rank in one open file.
+pub(super) struct OneByOne<'a> {
+    file: &'a mut dyn OpenFile,
+    kind: Kind,
+    buffer: &'a mut [u8],
+    /// To compare with.
+    scratch: &'a mut [u8],
+    extras: bool,
+    short_transfers: u64,
+    writes: u64,
+}
+
+impl<'a> OneByOne<'a> {
+    /// Transfers of `kind` between `file` and `buffer`.
+    pub fn new(file: &'a mut dyn OpenFile, kind: Kind, buffer: &'a mut [u8], scratch: &'a mut [u8]) -> Self {
+        let extras = kind.has_extras();
+        Self { file, kind, buffer, scratch, extras, short_transfers: 0, writes: 0 }
+    }
+
+    /// Calls that moved less than asked.
+    pub fn short_transfers(&self) -> u64 {
+        self.short_transfers
+    }
+
+    #[inline(always)]
+    fn call(&mut self, lane: usize, from: usize, offset: u64) -> io::Result<usize> {
+        if lane == WRITE {
+            self.file.write_at(&self.buffer[from..], offset)
+        } else {
+            self.file.read_at(&mut self.buffer[from..], offset)
+        }
+    }
+
+    #[inline(always)]
+    fn transfer(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
+        let at = self.kind.base_bytes + offset;
+        let first = self.call(lane, 0, at);
+        if matches!(first, Ok(count) if count == self.buffer.len()) {
+            return Ok(());
+        }
+        self.repeat_the_rest(first, lane, at).map_err(|error| self.kind.failed(name(lane), &error))
+    }
+
+    /// Goes on after a call that moved less than asked, or was interrupted. Counts short calls.
+    #[cold]
+    fn repeat_the_rest(&mut self, first: io::Result<usize>, lane: usize, offset: u64) -> io::Result<()> {
+        let mut moved = 0;
+        let mut answer = first;
+        loop {
+            match answer {
+                Ok(0) => return Err(ends_inside(offset + moved as u64)),
+                Ok(count) => {
+                    moved += count;
+                    if moved == self.buffer.len() {
+                        return Ok(());
+                    }
+                    self.short_transfers += 1;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            answer = self.call(lane, moved, offset + moved as u64);
+        }
+    }
+
+    /// A transfer with all that some jobs ask for besides.
+    #[inline(never)]
+    fn transfer_with_extras(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
+        if lane == WRITE {
+            self.kind.fill(self.buffer, offset);
+        }
+        let lock = self.kind.locked(self.kind.base_bytes + offset, self.buffer.len(), lane == WRITE);
+        if let Some(range) = lock {
+            self.file.lock(range).map_err(|error| self.kind.failed("lock", &error))?;
+        }
+        self.transfer(lane, offset)?;
+        if let Some(range) = lock {
+            self.file.unlock(range).map_err(|error| self.kind.failed("unlock", &error))?;
+        }
+        if lane == WRITE {
+            self.writes += 1;
+            if self.kind.sync_every.is_some_and(|every| self.writes.is_multiple_of(every)) {
+                self.file.sync().map_err(|error| self.kind.failed("fsync", &error))?;
+            }
+        }
+        match self.kind.verify {
+            Some(Verify::Writes) if lane == WRITE => {
+                self.transfer(READ, offset)?;
+                self.kind.compare(self.buffer, self.scratch, offset)
+            }
+            Some(Verify::Reads) if lane == READ => self.kind.compare(self.buffer, self.scratch, offset),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The end of a file inside a transfer.
+#[cold]
+pub(super) fn ends_inside(offset: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends at byte {offset}, inside the transfer"))
+}
+
+impl Operate for OneByOne<'_> {
+    #[inline(always)]
+    fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {
+        let offset = self.kind.offset(index);
+        let lane = self.kind.lane();
+        if self.extras {
+            self.transfer_with_extras(lane, offset)?;
+        } else {
+            self.transfer(lane, offset)?;
+        }
+        Ok(Moved { bytes: self.buffer.len() as u64, lane })
+    }
+
+    fn once_per_sample(&mut self) -> Result<(), Box<Failure>> {
+        self.file.still_there().map_err(|error| self.kind.failed("stat", &error))
+    }
+}

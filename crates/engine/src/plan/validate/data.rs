@@ -1,0 +1,305 @@
+//! File sets, and the jobs that move their bytes.
+
+use std::collections::BTreeMap;
+
+use ioassay_contract::plan::data::{
+    Advice, DataWork, FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
+};
+use ioassay_contract::plan::storage::Storage;
+use ioassay_contract::plan::{Job, Plan};
+
+use super::storage::SECTOR_BYTES;
+use super::{positive, range};
+use crate::plan::Refusal;
+use crate::storage::Capabilities;
+use crate::workload::layout::{Geometry, geometries};
+
+/// The largest file offset that the system calls take.
+const LARGEST_FILE_BYTES: u64 = i64::MAX as u64;
+
+/// Linux moves at most 2 GiB - 4 KiB per call; beyond 1 GiB the buffers are what is measured.
+const LARGEST_TRANSFER_BYTES: u64 = 1 << 30;
+
+/// Which parts of a file set are written in full, so that they can be read.
+pub(super) type Filled = Vec<bool>;
+
+/// Refuses a file set that no file can hold, or that the storage API cannot keep.
+pub(super) fn file_set(
+    key: &str,
+    set: &FileSet,
+    ranks: u32,
+    storage: &Storage,
+    can: &Capabilities,
+) -> Result<(), Refusal> {
+    range(&format!("{key}.ranks"), set.ranks, ranks)?;
+    let parts = set.ranks.map_or(ranks, |range| range.count);
+    let sizes = [
+        ("files_per_rank", set.files_per_rank),
+        ("transfer_bytes", set.transfer_bytes),
+        ("block_bytes", set.block_bytes),
+        ("segments", set.segments),
+    ];
+    for (name, value) in sizes {
+        if value == 0 {
+            return Err(Refusal::new(format!("{key}.{name}"), "0 moves nothing", "take 1 or more"));
+        }
+    }
+    if set.transfer_bytes > LARGEST_TRANSFER_BYTES {
+        let problem = format!("{} bytes in one call", set.transfer_bytes);
+        let valid = format!("take at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
+        return Err(Refusal::new(format!("{key}.transfer_bytes"), problem, valid));
+    }
+    multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer")?;
+    if storage.direct {
+        for (name, value) in [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)] {
+            multiple(&format!("{key}.{name}"), value, SECTOR_BYTES, "a sector, which direct I/O moves as a whole,")?;
+        }
+    }
+    let sharers = sharers(key, set, parts)?;
+    if sharers > 1 && !can.shared_files {
+        let problem = format!("{} cannot share a file among ranks", storage.api);
+        return Err(Refusal::new(format!("{key}.layout"), problem, "take N-N, or another storage API"));
+    }
+    let file = set.block_bytes.checked_mul(set.segments).and_then(|bytes| bytes.checked_mul(sharers));
+    let file = file.and_then(|bytes| bytes.checked_add(set.offset_bytes));
+    let files = (u64::from(parts) / sharers).checked_mul(set.files_per_rank);
+    let all = file.and_then(|file| file.checked_mul(files?));
+    match (file, all) {
+        (Some(file), Some(_)) if file <= LARGEST_FILE_BYTES => {}
+        _ => {
+            let problem = format!(
+                "{} segments of blocks of {} bytes for {parts} ranks in {} files each",
+                set.segments, set.block_bytes, set.files_per_rank
+            );
+            let valid = format!("keep a file at or below {LARGEST_FILE_BYTES} bytes and all together below 2^64");
+            return Err(Refusal::new(format!("{key}.segments"), problem, valid));
+        }
+    }
+    if let Payload::Reducible { zero_percent, duplicate_percent } = set.payload {
+        percent(&format!("{key}.payload.zero_percent"), zero_percent, 0, 100)?;
+        percent(&format!("{key}.payload.duplicate_percent"), duplicate_percent, 0, 100)?;
+    }
+    Ok(())
+}
+
+/// All file sets together must be countable too.
+pub(super) fn all_file_sets(sets: &BTreeMap<String, FileSet>, ranks: u32) -> Result<(), Refusal> {
+    let sum = geometries(sets, ranks).try_fold(0_u64, |sum, (_, set)| sum.checked_add(set.file_bytes * set.files()));
+    if sum.is_some() {
+        return Ok(());
+    }
+    Err(Refusal::new("files", "together they have 2^64 bytes or more", "take fewer or smaller file sets"))
+}
+
+fn sharers(key: &str, set: &FileSet, parts: u32) -> Result<u64, Refusal> {
+    match set.layout {
+        Layout::FilePerRank => Ok(1),
+        Layout::SharedFile => Ok(parts.into()),
+        Layout::Groups(groups) if groups > 0 && parts.is_multiple_of(groups) => Ok((parts / groups).into()),
+        Layout::Groups(groups) => {
+            let problem = format!("{groups} groups of {parts} ranks would not be equal");
+            let divisors: Vec<String> = (1..=parts.min(1 << 12))
+                .filter(|&groups| parts.is_multiple_of(groups))
+                .map(|d| d.to_string())
+                .collect();
+            Err(Refusal::new(format!("{key}.layout"), problem, format!("take one of {}", divisors.join(", "))))
+        }
+    }
+}
+
+fn multiple(key: &str, value: u64, unit: u64, what: &str) -> Result<(), Refusal> {
+    if value.is_multiple_of(unit) {
+        return Ok(());
+    }
+    let below = value - value % unit;
+    let above = below.saturating_add(unit);
+    let problem = format!("{value} is not a multiple of {what} of {unit} bytes");
+    let valid = if below == 0 { format!("take {above}") } else { format!("take {below} or {above}") };
+    Err(Refusal::new(key, problem, valid))
+}
+
+fn percent(key: &str, value: u8, lowest: u8, highest: u8) -> Result<(), Refusal> {
+    if (lowest..=highest).contains(&value) {
+        return Ok(());
+    }
+    Err(Refusal::new(key, format!("{value} %"), format!("take {lowest} to {highest}")))
+}
+
+/// Refuses work on a file set that contradicts itself or reads what is not there.
+pub(super) fn work(
+    key: &str,
+    plan: &Plan,
+    job: &Job,
+    work: &DataWork,
+    can: &Capabilities,
+    filled: &mut BTreeMap<String, Filled>,
+) -> Result<(), Refusal> {
+    let Some(set) = plan.files.get(&work.files) else {
+        let known: Vec<&str> = plan.files.keys().map(String::as_str).collect();
+        let valid = format!("take one of: {}", known.join(", "));
+        return Err(Refusal::new(format!("{key}.files"), format!("there is no file set {:?}", work.files), valid));
+    };
+    let ranks = plan.ranks.total().unwrap_or(0);
+    let geometry = Geometry::of(set, ranks);
+    let members = job.range(ranks).count;
+    order(key, work.order)?;
+    if let Transfer::Mixed(read_percent) = work.transfer {
+        percent(&format!("{key}.transfer.mixed"), read_percent, 1, 99)?;
+    }
+    limits(key, job, set, &geometry)?;
+    options(key, plan, work, can)?;
+    if work.transfer.writes() {
+        writes(key, work, set, can, members, &geometry)?;
+    }
+    verification(key, work, set)?;
+    let filled = filled.entry(work.files.clone()).or_insert_with(|| vec![false; geometry.parts as usize]);
+    if work.transfer.reads() {
+        reads(key, work, can, members, filled)?;
+    }
+    // A limit leaves a beginning that can be read back, but only what has full coverage leaves no holes.
+    if work.transfer == Transfer::Write && work.order.covers() {
+        filled.iter_mut().take(members as usize).for_each(|part| *part = true);
+    }
+    Ok(())
+}
+
+fn order(key: &str, order: Order) -> Result<(), Refusal> {
+    match order {
+        Order::Strided(stride) => positive(&format!("{key}.order.strided"), stride),
+        Order::Zipf(exponent) if !(exponent > 0.0 && exponent <= 10.0) => Err(Refusal::new(
+            format!("{key}.order.zipf"),
+            format!("an exponent of {exponent}"),
+            "take more than 0, up to 10",
+        )),
+        Order::HotSpot { transfers_percent, operations_percent } => {
+            percent(&format!("{key}.order.hot-spot.transfers_percent"), transfers_percent, 1, 99)?;
+            percent(&format!("{key}.order.hot-spot.operations_percent"), operations_percent, 1, 99)
+        }
+        Order::Zipf(_) | Order::Sequential | Order::Backward | Order::Random | Order::RandomWithReplacement => Ok(()),
+    }
+}
+
+fn limits(key: &str, job: &Job, set: &FileSet, geometry: &Geometry) -> Result<(), Refusal> {
+    let key = key.trim_end_matches(".work");
+    if let Some(bytes) = job.limit.bytes_per_rank {
+        multiple(&format!("{key}.limit.bytes_per_rank"), bytes, set.transfer_bytes, "the transfer")?;
+        if bytes > geometry.part_bytes() && job.limit.minimum_ns.is_none() {
+            let problem = format!("{bytes} is more than the {} bytes that each rank has", geometry.part_bytes());
+            let valid = format!("take at most {}, or limit.minimum_ns to begin again", geometry.part_bytes());
+            return Err(Refusal::new(format!("{key}.limit.bytes_per_rank"), problem, valid));
+        }
+    }
+    Ok(())
+}
+
+/// What the storage API must be able to do.
+fn options(key: &str, plan: &Plan, work: &DataWork, can: &Capabilities) -> Result<(), Refusal> {
+    let api = &plan.storage.api;
+    let cannot = |name: &str, what: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), what, valid));
+    let leave = "leave it out, or take another storage API";
+    if work.fsync != Fsync::Never && work.transfer.writes() && !can.sync {
+        return cannot("fsync", format!("{api} cannot force data to stable storage"), "take never");
+    }
+    if let Fsync::EveryWrites(writes) = work.fsync {
+        positive(&format!("{key}.fsync.every-writes"), writes)?;
+        if plan.storage.depth > 1 {
+            let problem =
+                format!("with {} transfers in flight no fsync can come between two of them", plan.storage.depth);
+            return cannot("fsync", problem, "take storage.depth 1, or at-close");
+        }
+    }
+    if work.lock.is_some() && !can.locks {
+        return cannot("lock", format!("{api} cannot lock files"), leave);
+    }
+    if work.lock.is_some() && plan.storage.depth > 1 {
+        return cannot(
+            "lock",
+            "transfers in flight at the same time cannot be locked one by one".to_owned(),
+            "take storage.depth 1",
+        );
+    }
+    if work.size.is_some() && !can.sizes {
+        return cannot("size", format!("{api} cannot give a file its size before it is written"), leave);
+    }
+    if work.size.is_some() && !work.transfer.writes() {
+        return cannot("size", "a job that reads does not change sizes".to_owned(), "leave it out");
+    }
+    for advice in &work.advice {
+        if !can.advice.contains(advice) {
+            let known: Vec<String> = can.advice.iter().map(name_of).collect();
+            let valid = if known.is_empty() { leave.to_owned() } else { format!("take some of: {}", known.join(", ")) };
+            return cannot("advice", format!("{api} cannot say {} to the kernel", name_of(advice)), &valid);
+        }
+    }
+    Ok(())
+}
+
+fn name_of(advice: &Advice) -> String {
+    serde_json::to_value(advice).ok().and_then(|name| name.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+fn writes(
+    key: &str,
+    work: &DataWork,
+    set: &FileSet,
+    can: &Capabilities,
+    members: u32,
+    geometry: &Geometry,
+) -> Result<(), Refusal> {
+    let refuse =
+        |name: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
+    if members > geometry.parts {
+        let problem = format!("{members} ranks would write {} parts, some of them twice", geometry.parts);
+        return refuse("files", problem, format!("give the job at most {} ranks", geometry.parts));
+    }
+    if work.source != Source::Own {
+        return refuse("source", "each rank writes its own part".to_owned(), "leave it out".to_owned());
+    }
+    if work.size == Some(SizeAtOpen::Empty) && set.layout != Layout::FilePerRank {
+        let problem = "ranks open a shared file at different times, and the last one would empty it again".to_owned();
+        return refuse("size", problem, "take full or preallocated, or N-N".to_owned());
+    }
+    if !can.rewrites && (work.order != Order::Sequential || work.transfer != Transfer::Write) {
+        let problem = "the storage API writes a file once, from its beginning to its end".to_owned();
+        return refuse("order", problem, "write in sequential order".to_owned());
+    }
+    if !can.rewrites && set.offset_bytes > 0 {
+        let problem = "the storage API leaves no holes in a file".to_owned();
+        return refuse("files", problem, "take a file set with offset_bytes 0".to_owned());
+    }
+    Ok(())
+}
+
+fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal> {
+    let refuse = |problem: &str, valid: &str| Err(Refusal::new(format!("{key}.verify"), problem, valid));
+    match work.verify {
+        Some(Verify::Reads) if !work.transfer.reads() => {
+            refuse("the job reads nothing", "take writes, or leave it out")
+        }
+        Some(Verify::Writes) if !work.transfer.writes() => {
+            refuse("the job writes nothing", "take reads, or leave it out")
+        }
+        Some(_) if set.payload == Payload::Zero => {
+            refuse("zeros look like a hole, so nothing would be verified", "take another payload")
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn reads(key: &str, work: &DataWork, can: &Capabilities, members: u32, filled: &Filled) -> Result<(), Refusal> {
+    // An API that keeps nothing reads nothing back either.
+    if !can.files {
+        return Ok(());
+    }
+    let all = filled.iter().all(|&part| part);
+    let own = work.source == Source::Own && filled.iter().take(members as usize).all(|&part| part);
+    if all || own {
+        return Ok(());
+    }
+    let problem = "reads what no phase before it has written in full";
+    Err(Refusal::new(
+        key,
+        problem,
+        "put a write phase before it whose order meets each transfer once, by as many ranks",
+    ))
+}

@@ -1,0 +1,204 @@
+//! Every reason to refuse a plan before any I/O: what cannot run anywhere, and what its storage API cannot do.
+
+mod data;
+mod job;
+mod metadata;
+mod storage;
+
+use std::collections::{BTreeMap, HashSet};
+
+use ioassay_contract::plan::storage::Target;
+use ioassay_contract::plan::{Phase, Plan, RankRange, Step, Work};
+
+use self::data::Filled;
+use super::Refusal;
+use crate::ranks::MOST_JOBS;
+use crate::storage::Capabilities;
+
+/// More ranks than this on one engine is a typing error.
+const MOST_RANKS: u32 = 1 << 20;
+
+/// Longer than this nothing waits.
+const A_DAY_NS: u64 = 86_400_000_000_000;
+
+/// Refuses a plan that cannot run anywhere.
+pub fn validate(plan: &Plan) -> Result<(), Refusal> {
+    identifier("run", &plan.run)?;
+    identifier("case", &plan.case)?;
+    let ranks = ranks(plan)?;
+    target(&plan.target)?;
+    let can = storage::api(plan)?;
+    for (name, set) in &plan.files {
+        identifier(&format!("files.{name}"), name)?;
+        data::file_set(&format!("files.{name}"), set, ranks, &plan.storage, &can)?;
+    }
+    data::all_file_sets(&plan.files, ranks)?;
+    for (name, tree) in &plan.trees {
+        identifier(&format!("trees.{name}"), name)?;
+        metadata::tree(&format!("trees.{name}"), tree, ranks, &can)?;
+    }
+    steps(plan, ranks, &can)?;
+    if !(1_000_000..=3_600_000_000_000).contains(&plan.sample_interval_ns) {
+        let problem = format!("a sample of {} ns", plan.sample_interval_ns);
+        return Err(Refusal::new("sample_interval_ns", problem, "take 1000000 (1 ms) to 3600000000000 (1 h)"));
+    }
+    Ok(())
+}
+
+/// Identifiers become file names: nothing that a path or a shell would take for more than letters.
+fn identifier(key: &str, value: &str) -> Result<(), Refusal> {
+    let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let fits = !value.is_empty() && value.len() <= 128 && !value.starts_with('.') && value.chars().all(letters);
+    if fits {
+        return Ok(());
+    }
+    let valid = "use 1 to 128 letters, digits, '.', '_' or '-', not beginning with '.'";
+    Err(Refusal::new(key, format!("{value:?} is no identifier"), valid))
+}
+
+/// A count that must not be 0.
+fn positive(key: &str, value: u64) -> Result<(), Refusal> {
+    if value == 0 { Err(Refusal::new(key, "0 does nothing", "take 1 or more")) } else { Ok(()) }
+}
+
+fn ranks(plan: &Plan) -> Result<u32, Refusal> {
+    let counts = [("ranks.clients", plan.ranks.clients), ("ranks.per_client", plan.ranks.per_client)];
+    for (key, count) in counts {
+        if count == 0 {
+            return Err(Refusal::new(key, "0 does no I/O", "take 1 or more"));
+        }
+    }
+    match plan.ranks.total() {
+        Some(total) if total <= MOST_RANKS => Ok(total),
+        _ => {
+            let problem = format!("{} clients with {} ranks each", plan.ranks.clients, plan.ranks.per_client);
+            Err(Refusal::new("ranks", problem, format!("take at most {MOST_RANKS} ranks in all")))
+        }
+    }
+}
+
+/// Some of `ranks` ranks, at least one.
+fn range(key: &str, range: Option<RankRange>, ranks: u32) -> Result<(), Refusal> {
+    let Some(range) = range else { return Ok(()) };
+    positive(&format!("{key}.count"), range.count.into())?;
+    if range.end().is_some_and(|end| end <= ranks) {
+        return Ok(());
+    }
+    let problem = format!("{} ranks from rank {} on", range.count, range.first);
+    Err(Refusal::new(key, problem, format!("there are ranks 0 to {}", ranks - 1)))
+}
+
+fn target(target: &Target) -> Result<(), Refusal> {
+    let absolute = |key: &str, path: &std::path::Path, valid: &str| {
+        if path.is_absolute() {
+            return Ok(());
+        }
+        Err(Refusal::new(key, format!("{} is relative", path.display()), valid))
+    };
+    match target {
+        Target::Directory(path) => {
+            absolute("target.directory", path, "give the absolute path of an existing directory")
+        }
+        Target::Device(device) => {
+            absolute("target.device.path", &device.path, "give the absolute path of a block device")?;
+            if device.path == device.destroy_data {
+                return Ok(());
+            }
+            let problem = format!("{} is not {}", device.destroy_data.display(), device.path.display());
+            let valid = "name the device a second time if all that is on it may be destroyed";
+            Err(Refusal::new("target.device.destroy_data", problem, valid))
+        }
+        Target::Url(url) if url.contains("://") => Ok(()),
+        Target::Url(url) => {
+            Err(Refusal::new("target.url", format!("{url:?} has no scheme"), "write for example s3://bucket/prefix"))
+        }
+    }
+}
+
+fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
+    let mut names = HashSet::new();
+    let mut state = State::default();
+    for (index, step) in plan.steps.iter().enumerate() {
+        let key = format!("steps[{index}]");
+        match step {
+            Step::Phase(phase) => {
+                identifier(&format!("{key}.name"), &phase.name)?;
+                if !names.insert(&phase.name) {
+                    let problem = format!("two phases are called {:?}", phase.name);
+                    return Err(Refusal::new(format!("{key}.name"), problem, "give each phase a name of its own"));
+                }
+                jobs(&key, plan, phase, index, ranks, can, &mut state)?;
+            }
+            Step::ColdCache { attempts } => {
+                let distinct: HashSet<_> = attempts.iter().collect();
+                if attempts.is_empty() || distinct.len() != attempts.len() {
+                    let valid = "name one or more of drop-caches, fadvise, read-other-rank, each once";
+                    return Err(Refusal::new(format!("{key}.attempts"), format!("{attempts:?}"), valid));
+                }
+            }
+            Step::Pause { duration_ns } if *duration_ns > A_DAY_NS => {
+                let problem = format!("a pause of {duration_ns} ns");
+                let valid = format!("take at most {A_DAY_NS} (a day)");
+                return Err(Refusal::new(format!("{key}.duration_ns"), problem, valid));
+            }
+            Step::Pause { .. } => {}
+        }
+    }
+    if names.is_empty() {
+        return Err(Refusal::new("steps", "there is no phase, so nothing is measured", "add a phase"));
+    }
+    Ok(())
+}
+
+/// What the steps so far have left on the target.
+#[derive(Debug, Default)]
+struct State {
+    /// Which parts of each file set are written in full.
+    filled: BTreeMap<String, Filled>,
+    /// What there is of each tree.
+    trees: BTreeMap<String, metadata::Grown>,
+}
+
+fn jobs(
+    key: &str,
+    plan: &Plan,
+    phase: &Phase,
+    step: usize,
+    ranks: u32,
+    can: &Capabilities,
+    state: &mut State,
+) -> Result<(), Refusal> {
+    let count = phase.jobs.len();
+    if count == 0 || count > MOST_JOBS {
+        let problem = format!("{count} jobs in a phase");
+        return Err(Refusal::new(format!("{key}.jobs"), problem, format!("take 1 to {MOST_JOBS}")));
+    }
+    let mut names = HashSet::new();
+    let mut busy: Vec<RankRange> = Vec::new();
+    for (index, job) in phase.jobs.iter().enumerate() {
+        let key = format!("{key}.jobs[{index}]");
+        identifier(&format!("{key}.name"), &job.name)?;
+        if !names.insert(&job.name) {
+            let problem = format!("two jobs of the phase are called {:?}", job.name);
+            return Err(Refusal::new(format!("{key}.name"), problem, "give each job a name of its own"));
+        }
+        range(&format!("{key}.ranks"), job.ranks, ranks)?;
+        let own = job.range(ranks);
+        if let Some(other) =
+            busy.iter().find(|other| own.first < other.first + other.count && other.first < own.first + own.count)
+        {
+            let problem =
+                format!("ranks {} to {} have another job in this phase", other.first, other.first + other.count - 1);
+            return Err(Refusal::new(format!("{key}.ranks"), problem, "give each job of a phase ranks of its own"));
+        }
+        busy.push(own);
+        job::pace(&key, job)?;
+        let key = format!("{key}.work");
+        match &job.work {
+            Work::Data(work) => data::work(&key, plan, job, work, can, &mut state.filled)?,
+            Work::Metadata(work) => metadata::work(&key, plan, job, work, can, &mut state.trees)?,
+            Work::Find(work) => metadata::find(&key, plan, job, work, step, can)?,
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,121 @@
+//! Directory entries by system calls.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+
+use super::{Entry, Names};
+use crate::storage::NameCapabilities;
+
+/// What they can do.
+pub(in crate::storage) const CAPABILITIES: NameCapabilities =
+    NameCapabilities { directories: true, at: true, mknod: true, rename: true };
+
+/// Permissions of what is created: as of the workspace, for its owner only.
+const FILE_MODE: libc::mode_t = 0o600;
+const DIRECTORY_MODE: libc::mode_t = 0o700;
+
+/// Without state: the kernel has it all.
+#[derive(Debug, Default)]
+pub(in crate::storage) struct PosixNames;
+
+fn directory(entry: Entry<'_>) -> RawFd {
+    entry.directory.map_or(libc::AT_FDCWD, |directory| directory.as_raw_fd())
+}
+
+/// The answer of a system call that returns 0 or -1.
+fn answer(returned: libc::c_int) -> io::Result<()> {
+    if returned == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+fn open(entry: Entry<'_>, flags: libc::c_int) -> io::Result<OwnedFd> {
+    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    // SAFETY: the name ends with a zero byte and lives through the call.
+    match unsafe { libc::openat(directory(entry), entry.name.as_ptr(), flags, FILE_MODE) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the kernel has just given us this descriptor.
+        file => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
+    }
+}
+
+fn write_all(file: &OwnedFd, content: &[u8]) -> io::Result<()> {
+    let mut written = 0;
+    while written < content.len() {
+        match nix::sys::uio::pwrite(file, &content[written..], written as libc::off_t) {
+            Ok(count) => written += count,
+            Err(nix::errno::Errno::EINTR) => {}
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    Ok(())
+}
+
+fn write_and_close(file: OwnedFd, content: &[u8], sync: bool) -> io::Result<()> {
+    write_all(&file, content)?;
+    if sync {
+        nix::unistd::fsync(&file)?;
+    }
+    Ok(nix::unistd::close(file)?)
+}
+
+impl Names for PosixNames {
+    fn open_directory(&mut self, path: &CStr) -> io::Result<OwnedFd> {
+        open(Entry { directory: None, name: path }, libc::O_DIRECTORY | libc::O_RDONLY)
+    }
+
+    fn create_directory(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        // SAFETY: the name ends with a zero byte and lives through the call; so in all calls below.
+        answer(unsafe { libc::mkdirat(directory(entry), entry.name.as_ptr(), DIRECTORY_MODE) })
+    }
+
+    fn remove_directory(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        // SAFETY: as above.
+        answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), libc::AT_REMOVEDIR) })
+    }
+
+    fn create(&mut self, entry: Entry<'_>, content: &[u8], sync: bool) -> io::Result<()> {
+        let file = open(entry, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
+        write_and_close(file, content, sync)
+    }
+
+    fn make_node(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        // SAFETY: as above.
+        answer(unsafe { libc::mknodat(directory(entry), entry.name.as_ptr(), libc::S_IFREG | FILE_MODE, 0) })
+    }
+
+    fn stat(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
+        // SAFETY: as above, and the kernel fills `found`, which nobody reads.
+        answer(unsafe {
+            libc::fstatat(directory(entry), entry.name.as_ptr(), found.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW)
+        })
+    }
+
+    fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
+        let file = open(entry, libc::O_RDONLY)?;
+        let mut read = 0;
+        while read < content.len() {
+            match nix::sys::uio::pread(&file, &mut content[read..], read as libc::off_t) {
+                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("ends at byte {read}"))),
+                Ok(count) => read += count,
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Ok(nix::unistd::close(file)?)
+    }
+
+    fn write(&mut self, entry: Entry<'_>, content: &[u8], sync: bool) -> io::Result<()> {
+        write_and_close(open(entry, libc::O_WRONLY)?, content, sync)
+    }
+
+    fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()> {
+        // SAFETY: as above, for both names.
+        answer(unsafe { libc::renameat(directory(from), from.name.as_ptr(), directory(to), to.name.as_ptr()) })
+    }
+
+    fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
+        // SAFETY: as above.
+        answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), 0) })
+    }
+}
