@@ -26,17 +26,25 @@ struct Lab {
     progress: PathBuf,
 }
 
+fn phase(name: &str, transfer: &str, order: &str, fsync: &str) -> Value {
+    let work = json!({"kind": "data", "files": "data", "transfer": transfer, "order": order, "fsync": fsync});
+    json!({"step": "phase", "name": name, "jobs": [{"name": name, "work": work}]})
+}
+
 /// A plan that ends in a moment.
 fn short_plan(target: &Path) -> Value {
     json!({
-        "version": 1, "run": "r1", "case": "c1",
+        "version": 2, "run": "r1", "case": "c1",
         "target": {"directory": target}, "storage": {"api": "posix"},
         "ranks": {"clients": 2, "per_client": 1},
-        "data": {"layout": "N-N", "transfer_bytes": 4096, "block_bytes": 65536, "segments": 2},
+        "files": {"data": {
+            "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 2,
+            "payload": {"kind": "repeated"},
+        }},
         "steps": [
-            {"step": "phase", "name": "write", "operation": "write", "order": "sequential", "fsync": "at-end"},
+            phase("write", "write", "sequential", "at-end"),
             {"step": "cold-cache", "attempts": ["fadvise", "read-other-rank"]},
-            {"step": "phase", "name": "read", "operation": "read", "order": "random", "fsync": "never"},
+            phase("read", "read", "random", "never"),
         ],
         "seed": 1, "sample_interval_ns": 1_000_000_000,
     })
@@ -45,10 +53,10 @@ fn short_plan(target: &Path) -> Value {
 /// A plan whose second phase would take minutes: a byte per call.
 fn endless_plan(target: &Path) -> Value {
     let mut plan = short_plan(target);
-    plan["data"]["transfer_bytes"] = json!(1);
-    plan["data"]["block_bytes"] = json!(1 << 16);
+    plan["files"]["data"]["transfer_bytes"] = json!(1);
+    plan["files"]["data"]["block_bytes"] = json!(1 << 16);
     plan["steps"] = json!([
-        {"step": "phase", "name": "first", "operation": "write", "order": "sequential", "fsync": "at-end"},
+        phase("first", "write", "sequential", "at-end"),
         {"step": "pause", "duration_ns": 86_400_000_000_000_u64},
     ]);
     plan
@@ -199,7 +207,7 @@ fn a_signal_in_the_middle_of_a_phase_stops_it_and_keeps_what_was_measured_until_
     let lab = Lab::new(|target| {
         let mut plan = endless_plan(target);
         // 2 × 2 Gi operations: hours.
-        plan["data"]["segments"] = json!(1 << 15);
+        plan["files"]["data"]["segments"] = json!(1 << 15);
         plan
     });
     let mut engine = lab.start();
@@ -278,7 +286,7 @@ fn a_leftover_workspace_is_refused_and_not_touched() {
 fn a_directory_that_vanishes_during_a_phase_ends_it() {
     let lab = Lab::new(|target| {
         let mut plan = endless_plan(target);
-        plan["data"]["segments"] = json!(1 << 15);
+        plan["files"]["data"]["segments"] = json!(1 << 15);
         plan["sample_interval_ns"] = json!(10_000_000);
         plan
     });
@@ -319,7 +327,7 @@ fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded
     let lab = Lab::new(|target| {
         let mut plan = short_plan(target);
         plan["ranks"]["clients"] = json!(64);
-        plan["data"]["layout"] = json!("N-1");
+        plan["files"]["data"]["layout"] = json!("N-1");
         plan
     });
     assert_eq!(lab.start().wait().unwrap().code(), Some(0));

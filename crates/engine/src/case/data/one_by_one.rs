@@ -126,6 +126,6 @@ impl Operate for OneByOne<'_> {
     }
 
     fn once_per_sample(&mut self) -> Result<(), Box<Failure>> {
-        self.file.still_there().map_err(|error| self.kind.failed("stat", &error))
+        self.file.still_there().map_err(|error| self.kind.failed(self.kind.main_name(), &error))
     }
 }
