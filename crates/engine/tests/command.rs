@@ -338,3 +338,24 @@ fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded
         assert_eq!(phase.start_spread_ns, starts().max().unwrap() - starts().min().unwrap());
     }
 }
+
+/// The limit is the goal of the design: a rank's memory does not grow with files, transfers or operations.
+#[test]
+fn a_rank_needs_little_memory_however_many_files_and_transfers_there_are() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["storage"]["api"] = json!("null");
+        plan["files"]["data"]["files_per_rank"] = json!(100_000);
+        plan["files"]["data"]["transfer_bytes"] = json!(1);
+        plan["files"]["data"]["block_bytes"] = json!(10);
+        plan["steps"] = json!([phase("write", "write", "random", "never"), phase("read", "read", "random", "never")]);
+        plan
+    });
+    assert!(lab.start().wait().unwrap().success());
+    for phase in lab.phases() {
+        assert_eq!(phase.operations, 2 * 2 * 10 * 100_000);
+        for rank in phase.ranks {
+            assert!(rank.usage.peak_memory_bytes < 16 << 20, "{} bytes", rank.usage.peak_memory_bytes);
+        }
+    }
+}
