@@ -3,6 +3,7 @@
 //! 1. What an operation costs with the `null` storage API: the loop, the clock, the histogram and the sample.
 //! 2. 4 KiB random reads and writes in memory (tmpfs) against a bare loop of system calls on the same files, at the
 //!    same offsets, by the same processes, in alternating pairs: the share of the rate that remains.
+//! 3. Create, stat, read and remove of files the same way, by full paths and by names in an open directory.
 //!
 //! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
 //! comparison favours the bare loop: its offsets are computed beforehand and it opens its file before the clock starts.
@@ -14,6 +15,9 @@ use std::path::Path;
 use ioassay_contract::VERSION;
 use ioassay_contract::events::{Event, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
+use ioassay_contract::plan::metadata::{
+    CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+};
 use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
@@ -36,6 +40,9 @@ const PAIRS: usize = 15;
 /// Ranks of these measurements.
 const RANKS: u32 = 2;
 
+/// Files of each rank in the measurement of directory entries.
+const ITEMS: u64 = 40_000;
+
 /// What each rank moves: 131,072 transfers of 4 KiB.
 const RANK_BYTES: u64 = 512 << 20;
 
@@ -46,7 +53,13 @@ fn main() -> Result<()> {
     print_machine();
     null()?;
     random_transfers(Transfer::Read)?;
-    random_transfers(Transfer::Write)
+    random_transfers(Transfer::Write)?;
+    for paths in [Paths::Full, Paths::At] {
+        for bytes in [0, 4096] {
+            entries(paths, bytes)?;
+        }
+    }
+    Ok(())
 }
 
 fn print_machine() {
@@ -97,9 +110,12 @@ fn work(transfer: Transfer, order: Order) -> DataWork {
 }
 
 fn phase(work: &DataWork) -> Step {
-    let work = Work::Data(work.clone());
+    step("phase", Work::Data(work.clone()))
+}
+
+fn step(name: &str, work: Work) -> Step {
     let job = Job { name: "job".into(), ranks: None, work, limit: Limit::default(), rate: None, think: None };
-    Step::Phase(Phase { name: "phase".into(), jobs: vec![job] })
+    Step::Phase(Phase { name: name.into(), jobs: vec![job] })
 }
 
 /// Runs `body` on forked ranks with a workspace for `plan` under its target; returns the phases that were reported.
@@ -160,7 +176,7 @@ fn random_transfers(transfer: Transfer) -> Result<()> {
     let phases = with_ranks(&writing, |case, rank, events| {
         case::run(case, rank, events)?;
         let ours = Case { plan: &ours, ..*case };
-        let bare = bare::Loop::new(&writing, &random, case, rank.rank());
+        let bare = bare::data::Loop::new(&writing, &random, case, rank.rank());
         for pair in 0..=PAIRS {
             // Which one goes first alternates, so that a drift of the machine favours neither.
             if pair % 2 == 0 {
@@ -176,12 +192,74 @@ fn random_transfers(transfer: Transfer) -> Result<()> {
     // The first phase fills the files, and the first pair warms up.
     let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
     let ours: Vec<f64> = phases.iter().skip(2).map(rate).collect();
-    let bare: Vec<f64> = bare::results(&bare_results)?.into_iter().skip(1).collect();
+    let bare: Vec<f64> = bare::results(&bare_results, "transfer")?.into_iter().skip(1).collect();
     let mut ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
     println!("| | operations/s, each of {PAIRS} pairs |\n|---|---|");
     println!("| ioassay | {} |\n| bare loop | {} |", list(&ours, 0), list(&bare, 0));
     println!("| ratio | {} |\n", list(&ratios, 3));
     println!("Median of the ratios: **{:.3}**\n", median(&mut ratios));
+    Ok(())
+}
+
+fn entries(paths: Paths, bytes: u64) -> Result<()> {
+    println!(
+        "## Files of {bytes} bytes on tmpfs, {RANKS} ranks, {paths:?} paths, against a bare loop with full paths\n"
+    );
+    let target = tempfile::tempdir_in("/dev/shm")?;
+    let tree = Tree {
+        ranks: None,
+        sharing: Sharing::Unique,
+        depth: 0,
+        branch: 1,
+        items_per_directory: ITEMS,
+        leaves_only: false,
+        items: Items::Files,
+    };
+    let operations = [
+        ("create-tree", MetadataOperation::CreateTree),
+        ("create", MetadataOperation::Create { with: CreateWith::Open, write_bytes: bytes, fsync: false }),
+        ("stat", MetadataOperation::Stat),
+        ("read", MetadataOperation::Read { bytes }),
+        ("remove", MetadataOperation::Remove),
+        ("remove-tree", MetadataOperation::RemoveTree),
+    ];
+    let order = EntryOrder::Sequential;
+    let work = |operation| Work::Metadata(MetadataWork { tree: "t".into(), operation, order, shift: 0, paths });
+    let mut plan = plan("posix", 1, target.path(), RANKS, 4096, &[]);
+    plan.files.clear();
+    plan.trees.insert("t".into(), tree);
+    plan.steps = operations.into_iter().map(|(name, operation)| step(name, work(operation))).collect();
+    let bare_results = target.path().join("bare");
+    let phases = with_ranks(&plan, |case, rank, events| {
+        let base = target.path().join(case.workspace.path().file_name().expect("a name")).join("bench.c1.t");
+        let bare = bare::entries::Loop::new(&base, rank.rank(), ITEMS, bytes as usize);
+        for pair in 0..=PAIRS {
+            if pair % 2 == 0 {
+                case::run(case, rank, events)?;
+                bare.run(case, rank, &bare_results)?;
+            } else {
+                bare.run(case, rank, &bare_results)?;
+                case::run(case, rank, events)?;
+            }
+        }
+        if rank.rank() == 0 {
+            std::fs::remove_dir(&base).expect("an empty directory");
+        }
+        Ok(())
+    })?;
+    println!(
+        "| operation | ioassay, operations/s | bare loop | ratios | median of the ratios |\n|---|---|---|---|---|"
+    );
+    for name in bare::entries::OPERATIONS {
+        let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
+        let mut ours: Vec<f64> = phases.iter().filter(|phase| phase.name == name).skip(1).map(rate).collect();
+        let mut bare: Vec<f64> = bare::results(&bare_results, name)?.into_iter().skip(1).collect();
+        let mut ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
+        let all = list(&ratios, 3);
+        let [ours, bare, ratio] = [&mut ours, &mut bare, &mut ratios].map(|values| median(values));
+        println!("| {name} | {ours:.0} | {bare:.0} | {all} | **{ratio:.3}** |");
+    }
+    println!();
     Ok(())
 }
 

@@ -1,19 +1,20 @@
-//! The bare loops: system calls at offsets computed beforehand, and nothing else.
+//! pread and pwrite at offsets computed beforehand.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::data::{DataWork, Transfer};
 use ioassay_engine::case::Case;
+use ioassay_engine::ranks::Stopped;
 use ioassay_engine::ranks::local::LocalRank;
-use ioassay_engine::ranks::{Ranks, Stopped};
 use ioassay_engine::workload::buffer::Buffer;
 use ioassay_engine::workload::layout::{Geometry, file_name};
 use ioassay_engine::workload::random::SplitMix64;
 use ioassay_engine::workload::walk::Walk;
+
+use super::timed;
 
 /// The offsets that the engine moves in this phase, and the file.
 pub struct Loop {
@@ -45,35 +46,22 @@ impl Loop {
     pub fn run(&self, case: &Case<'_>, rank: &LocalRank<'_>, results: &Path) -> Result<(), Stopped> {
         let mut buffer = Buffer::random(self.transfer_bytes, SplitMix64::keyed(&[0]));
         let descriptor = self.file.as_raw_fd();
-        rank.begin_step(0)?;
-        let start = rank.start_together()?;
-        if self.write {
-            for &offset in &self.offsets {
-                // SAFETY: the buffer is valid for reading its whole length.
-                let moved = unsafe { libc::pwrite(descriptor, buffer.as_ptr().cast(), buffer.len(), offset as i64) };
-                assert_eq!(moved, buffer.len() as isize);
+        timed(case, rank, ("transfer", results), self.offsets.len(), || {
+            if self.write {
+                for &offset in &self.offsets {
+                    // SAFETY: the buffer is valid for reading its whole length.
+                    let moved =
+                        unsafe { libc::pwrite(descriptor, buffer.as_ptr().cast(), buffer.len(), offset as i64) };
+                    assert_eq!(moved, buffer.len() as isize);
+                }
+            } else {
+                for &offset in &self.offsets {
+                    // SAFETY: the buffer is valid for writing its whole length.
+                    let moved =
+                        unsafe { libc::pread(descriptor, buffer.as_mut_ptr().cast(), buffer.len(), offset as i64) };
+                    assert_eq!(moved, buffer.len() as isize);
+                }
             }
-        } else {
-            for &offset in &self.offsets {
-                // SAFETY: the buffer is valid for writing its whole length.
-                let moved = unsafe { libc::pread(descriptor, buffer.as_mut_ptr().cast(), buffer.len(), offset as i64) };
-                assert_eq!(moved, buffer.len() as isize);
-            }
-        }
-        let took_ns = case.clock.now_ns() - start.opened_ns;
-        if let Some(all) = rank.gather(&took_ns.to_le_bytes())? {
-            let slowest = all.iter().map(|ns| u64::from_le_bytes(ns[..].try_into().expect("8 bytes"))).max();
-            let operations = self.offsets.len() as f64 * f64::from(rank.size());
-            let rate = operations / slowest.expect("there are ranks") as f64 * 1e9;
-            let mut file = OpenOptions::new().append(true).create(true).open(results).expect("results");
-            writeln!(file, "{rate}").expect("results");
-        }
-        Ok(())
+        })
     }
-}
-
-/// The rates that were appended to `results`.
-pub fn results(results: &Path) -> io::Result<Vec<f64>> {
-    let text = std::fs::read_to_string(results)?;
-    text.lines().map(|line| line.parse().map_err(io::Error::other)).collect()
 }
