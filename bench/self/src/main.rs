@@ -231,7 +231,8 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
     plan.steps = operations.into_iter().map(|(name, operation)| step(name, work(operation))).collect();
     let bare_results = target.path().join("bare");
     let phases = with_ranks(&plan, |case, rank, events| {
-        let base = target.path().join(case.workspace.path().file_name().expect("a name")).join("bench.c1.t");
+        // Beside the workspace, with paths as long as in it.
+        let base = target.path().join(format!("bare-{}-{}", plan.run, rank.rank()));
         let bare = bare::entries::Loop::new(&base, rank.rank(), ITEMS, bytes as usize);
         for pair in 0..=PAIRS {
             if pair % 2 == 0 {
@@ -242,9 +243,7 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
                 case::run(case, rank, events)?;
             }
         }
-        if rank.rank() == 0 {
-            std::fs::remove_dir(&base).expect("an empty directory");
-        }
+        std::fs::remove_dir(&base).expect("an empty directory");
         Ok(())
     })?;
     println!(

@@ -8,6 +8,7 @@ pub mod names;
 mod null;
 mod posix;
 mod skeleton;
+mod uring;
 
 use std::io;
 use std::path::Path;
@@ -19,7 +20,7 @@ use self::names::Names;
 use crate::workload::buffer::Buffer;
 
 /// Every storage API.
-static REGISTRY: [&dyn StorageApi; 3] = [&posix::Posix, &null::Null, &skeleton::Skeleton];
+static REGISTRY: [&dyn StorageApi; 4] = [&posix::Posix, &uring::Uring, &null::Null, &skeleton::Skeleton];
 
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
