@@ -47,6 +47,9 @@ pub struct Started {
     pub workspace: String,
     /// Every node that takes part.
     pub nodes: Vec<Environment>,
+    /// What offsets and lengths of direct I/O must be multiples of on the target, where the plan asks for direct I/O
+    /// and the kernel tells.
+    pub direct_alignment_bytes: Option<u64>,
 }
 
 /// What a case would need, and what the target has.
