@@ -359,3 +359,39 @@ fn a_rank_needs_little_memory_however_many_files_and_transfers_there_are() {
         }
     }
 }
+
+/// Makes the kernel refuse io_uring to this process and its children, as the filters of containers do.
+fn forbid_io_uring() -> std::io::Result<()> {
+    let instruction = |code: u32, jt, k| libc::sock_filter { code: code as u16, jt, jf: 0, k };
+    // Load the number of the system call; if it is io_uring_setup skip one instruction; allow; refuse with EPERM.
+    let filter = [
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the filter lives through both calls, which change nothing but what this process may do.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
+    };
+    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn where_the_kernel_forbids_io_uring_the_engine_says_so_and_leaves_nothing_behind() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["storage"] = json!({"api": "uring", "depth": 4});
+        plan
+    });
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+    engine.arg("run").arg(&lab.plan).arg("--events").arg(&lab.events).stderr(Stdio::null());
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut engine, forbid_io_uring) };
+    assert_eq!(engine.status().unwrap().code(), Some(1));
+    let failure = lab.failure().unwrap();
+    assert!(failure.contains("uring: the kernel forbids io_uring"), "{failure}");
+    assert_eq!(fs::read_dir(&lab.target).unwrap().count(), 0);
+}

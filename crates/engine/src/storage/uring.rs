@@ -106,7 +106,11 @@ impl Ring {
     fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
         // SAFETY: what the entry points to (a buffer of the rank, a file) lives until the transfer has ended: the loop
         // ends what it begins, and dropping the ring waits for the rest.
-        unsafe { self.ring.submission().push(&entry) }.map_err(io::Error::other)?;
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            // Only where a kernel thread takes the entries it may lag behind: the queue is as long as the depth.
+            self.ring.submit()?;
+            self.ring.submitter().squeue_wait()?;
+        }
         self.in_flight += 1;
         Ok(())
     }
