@@ -16,8 +16,10 @@ use crate::failure;
 use crate::measure::doubts::{self, Facts};
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::measure::{clock, usage};
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
 use crate::workload::layout::Geometry;
+use crate::workload::tree::Shape;
 
 /// What one rank did in its job.
 pub(super) struct Did {
@@ -33,7 +35,7 @@ pub(super) struct Did {
     pub complete: bool,
     /// Entries that matched.
     pub matched: Option<u64>,
-    /// Transfers that were written, of a job that writes.
+    /// Transfers that were written, of a job that writes; entries that were worked on, of one on a tree.
     pub written: Option<u64>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
@@ -72,7 +74,7 @@ impl Prepared<'_> {
     fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
         match self {
             Self::Data(work) => work.run(ranks, job, start),
-            Self::Metadata(work) => work.run(ranks, job, start),
+            Self::Metadata(work) => work.run(ranks, job.0, start),
             Self::Find(work) => work.run(ranks, job, start),
         }
     }
@@ -99,7 +101,7 @@ impl<R: Ranks> Rank<'_, R> {
                 let did = prepared.run(self.ranks, (index, job), start);
                 let end_ns = clock.now_ns();
                 if did.failure.is_none() && did.complete {
-                    self.ranks.cross_finish_line(index, job.range(self.ranks.size()), end_ns);
+                    self.ranks.cross_finish_line(index, self.case.plan.workers(job), end_ns);
                 }
                 Some((index, did, end_ns))
             }
@@ -125,10 +127,10 @@ impl<R: Ranks> Rank<'_, R> {
         self.go_on()
     }
 
-    /// The job of this rank, its number in the phase, and the rank's place in it.
+    /// The job in which this rank has something to do, the job's number in the phase, and the rank's place in it.
     fn own_job<'p>(&self, phase: &'p Phase) -> Option<(usize, &'p Job, u32)> {
         phase.jobs.iter().enumerate().find_map(|(index, job)| {
-            let member = job.range(self.ranks.size()).member(self.ranks.rank())?;
+            let member = self.case.plan.workers(job).member(self.ranks.rank())?;
             Some((index, job, member))
         })
     }
@@ -142,8 +144,10 @@ impl<R: Ranks> Rank<'_, R> {
                 let (case, shift) = (self.case, self.reads_shifted_by);
                 Prepared::Data(DataJob::prepare(case, step, work, member, shift, &self.written)?)
             }
-            Work::Metadata(work) => Prepared::Metadata(MetadataJob::prepare(self.case, step, work, member)?),
-            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, &self.started_unix_ns)?),
+            Work::Metadata(work) => {
+                Prepared::Metadata(MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?)
+            }
+            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.started_unix_ns)?),
         })
     }
 
@@ -237,19 +241,26 @@ impl<R: Ranks> Rank<'_, R> {
         }
     }
 
-    /// Every rank learns how much of each file set is written now, where a limit may have left some of it out.
+    /// Every rank learns how much of each file set is written now, and how much of each tree is there, where a limit
+    /// may have left some of it out.
     fn note_writes(&mut self, step: u32, phase: &Phase, letters: &[Letter]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
-            let Work::Data(work) = &job.work else { continue };
-            if !work.transfer.writes() || job.limit.is_none() {
-                continue;
+            let limited = !job.limit.is_none();
+            let done = || letters.iter().filter(|letter| letter.job == index).filter_map(|letter| letter.written);
+            match &job.work {
+                Work::Data(work) if work.transfer.writes() && limited => {
+                    let transfers: Vec<u64> = self.broadcast(&done().collect::<Vec<_>>())?;
+                    let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
+                    let order = OrderOfWrite { order: work.order, step };
+                    self.written.note(&work.files, &geometry, order, transfers);
+                }
+                Work::Metadata(work) => {
+                    let done = limited.then(|| self.broadcast(&done().collect::<Vec<u64>>())).transpose()?;
+                    let shape = Shape::of(&self.case.plan.trees[&work.tree], self.ranks.size());
+                    self.grown.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
+                }
+                Work::Data(_) | Work::Find(_) => {}
             }
-            let own: Vec<u64> =
-                letters.iter().filter(|letter| letter.job == index).filter_map(|letter| letter.written).collect();
-            let transfers: Vec<u64> = self.broadcast(&own)?;
-            let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
-            let order = OrderOfWrite { order: work.order, step };
-            self.written.note(&work.files, &geometry, order, transfers);
         }
         Ok(())
     }
