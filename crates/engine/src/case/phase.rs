@@ -67,7 +67,7 @@ struct Letter {
 /// A job, ready to start.
 enum Prepared<'a> {
     Data(DataJob<'a>),
-    Metadata(MetadataJob<'a>),
+    Metadata(Box<MetadataJob<'a>>),
     Find(FindJob<'a>),
 }
 
@@ -146,7 +146,8 @@ impl<R: Ranks> Rank<'_, R> {
                 Prepared::Data(DataJob::prepare(case, step, work, member, shift, &self.written)?)
             }
             Work::Metadata(work) => {
-                Prepared::Metadata(MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?)
+                let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?;
+                Prepared::Metadata(Box::new(prepared))
             }
             Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.started_unix_ns)?),
         })

@@ -196,25 +196,69 @@ fn push_directory(text: &mut Vec<u8>, shape: &Shape, prefix: &[u8], directory: u
     text.push(b'/');
 }
 
+/// The digits of 00 to 99: two at a time take half of the divisions.
+static PAIRS: [[u8; 2]; 100] = {
+    let mut pairs = [[0; 2]; 100];
+    let mut number = 0;
+    while number < 100 {
+        pairs[number] = [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8];
+        number += 1;
+    }
+    pairs
+};
+
 fn push_decimal(text: &mut Vec<u8>, mut number: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
-    loop {
+    while number >= 10 {
+        at -= 2;
+        digits[at..at + 2].copy_from_slice(&PAIRS[(number % 100) as usize]);
+        number /= 100;
+    }
+    if number > 0 || at == digits.len() {
         at -= 1;
-        digits[at] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            break;
-        }
+        digits[at] = b'0' + number as u8;
     }
     text.extend_from_slice(&digits[at..]);
+}
+
+/// The paths of directories take at most this much memory; in trees with more they are put together when needed.
+const MOST_BUILT_BYTES: u64 = 2 << 20;
+
+/// The paths of all directories of a tree from below its container on, each with a slash at its end.
+#[derive(Debug, Clone)]
+struct DirectoryPaths {
+    text: Vec<u8>,
+    ends: Vec<u32>,
+}
+
+impl DirectoryPaths {
+    /// `None` if they do not fit.
+    fn build(shape: &Shape, prefix: &[u8]) -> Option<Self> {
+        let most = shape.directories.saturating_mul(shape.longest_path_bytes() as u64);
+        if most > MOST_BUILT_BYTES {
+            return None;
+        }
+        let mut built = Self { text: Vec::new(), ends: Vec::new() };
+        for directory in 0..shape.directories {
+            push_directory(&mut built.text, shape, prefix, directory);
+            built.ends.push(built.text.len() as u32);
+        }
+        Some(built)
+    }
+
+    fn of(&self, directory: u64) -> &[u8] {
+        let directory = directory as usize;
+        let begin = if directory == 0 { 0 } else { self.ends[directory - 1] };
+        &self.text[begin as usize..self.ends[directory] as usize]
+    }
 }
 
 /// The path of one entry after the other, in one piece of memory.
 ///
 /// Paths of millions of entries do not fit into the memory that a rank may take. What can be built before the clock
-/// starts is built then: all but the number. From one entry to the next mostly its last digit changes, which takes a
-/// nanosecond; even a path in another directory takes less than a system call spends on reading it.
+/// starts is built then: the paths of directories, and what names begin with. From one entry to the next mostly the last
+/// digit changes, which takes a nanosecond; a path in another directory is copied, which takes some ten.
 #[derive(Debug, Clone)]
 pub struct EntryPath {
     shape: Shape,
@@ -224,6 +268,8 @@ pub struct EntryPath {
     container: Option<usize>,
     /// What the names of directories on the way begin with.
     directories: Vec<u8>,
+    /// Their paths, where items are named by them and they fit.
+    built: Option<DirectoryPaths>,
     /// What the entry's own name begins with.
     prefix: Vec<u8>,
     suffix: &'static [u8],
@@ -267,9 +313,20 @@ impl EntryPath {
         }
         let container = container.map(|_| text.len());
         let directories = shape.directory_prefix(tree).into_bytes();
-        let prefix = prefix.into_bytes();
-        let mut path =
-            Self { shape, text, container, directories, prefix, suffix, directory: None, number: 0, digits: 0..0 };
+        let wants_paths = container.is_some() && matches!(entries, Entries::Items { .. });
+        let built = if wants_paths { DirectoryPaths::build(&shape, &directories) } else { None };
+        let mut path = Self {
+            shape,
+            text,
+            container,
+            directories,
+            built,
+            prefix: prefix.into_bytes(),
+            suffix,
+            directory: None,
+            number: 0,
+            digits: 0..0,
+        };
         path.move_to(None, 0);
         path
     }
@@ -323,7 +380,10 @@ impl EntryPath {
     fn move_to(&mut self, directory: Option<u64>, number: u64) {
         self.text.truncate(self.container.unwrap_or(0));
         if let (Some(directory), Some(_)) = (directory, self.container) {
-            push_directory(&mut self.text, &self.shape, &self.directories, directory);
+            match &self.built {
+                Some(built) => self.text.extend_from_slice(built.of(directory)),
+                None => push_directory(&mut self.text, &self.shape, &self.directories, directory),
+            }
         }
         self.text.extend_from_slice(&self.prefix);
         self.digits.start = self.text.len();
@@ -406,7 +466,7 @@ mod tests {
                 let mut path = EntryPath::new(shape, container, entries);
                 for &number in jumps.iter().chain(&[8, 9, 10, 98, 99, 100, 101]) {
                     path.set(Some(shape.directory_of(number)), number);
-                    let mut afresh = EntryPath::new(shape, container, entries);
+                    let mut afresh = EntryPath { built: None, ..EntryPath::new(shape, container, entries) };
                     afresh.move_to(Some(shape.directory_of(number)), number);
                     prop_assert_eq!(path.as_c_str(), afresh.as_c_str());
                 }

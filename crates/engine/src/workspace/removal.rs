@@ -155,8 +155,8 @@ fn remove_item(directory: &OwnedFd, name: &CStr, shape: Shape) -> io::Result<boo
 /// What keeps a directory from being removed, as a sentence.
 fn strangers(directory: OwnedFd) -> String {
     let first = Dir::from_fd(directory).ok().and_then(|mut directory| {
-        let names = directory.iter().filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_owned()));
-        names.filter(|name| !matches!(name.to_bytes(), b"." | b"..")).next()
+        let mut names = directory.iter().filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_owned()));
+        names.find(|name| !matches!(name.to_bytes(), b"." | b".."))
     });
     let first = first.map(|name| format!(", such as {}", name.to_string_lossy())).unwrap_or_default();
     format!("has something in it that ioassay did not create{first}")

@@ -89,7 +89,7 @@ impl<'a> FindJob<'a> {
         if self.begins {
             walk.wait_with(Vec::new());
         }
-        let failure = walk.to_the_end(&mut operations).err();
+        let failure = walk.until_none_is_left(&mut operations).err();
         let matched = walk.visits.matched;
         Did {
             lanes: vec![(LANE, Operation::Find)],
@@ -119,7 +119,7 @@ struct Walk<'a, R> {
 
 impl<R: Ranks> Walk<'_, R> {
     /// Reads directories, its own and what others share, until none is left.
-    fn to_the_end(&mut self, operations: &mut Operations<'_, R>) -> Result<(), Box<Failure>> {
+    fn until_none_is_left(&mut self, operations: &mut Operations<'_, R>) -> Result<(), Box<Failure>> {
         let mut taken = Vec::new();
         loop {
             if self.read_waiting(0, operations)? == Flow::Enough {

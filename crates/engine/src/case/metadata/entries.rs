@@ -138,7 +138,7 @@ impl<'a> Works<'a> {
         open: Option<OpenDirectories>,
         buffer: &'a mut [u8],
     ) -> Self {
-        let container = open.is_none().then(|| target.container.as_bytes());
+        let container = open.is_none().then_some(target.container.as_bytes());
         let path = |entries| EntryPath::new(target.shape, container, entries);
         let renamed = match (operation, entries) {
             (MetadataOperation::Rename, Entries::Items { part, renamed }) => {
