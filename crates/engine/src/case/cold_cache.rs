@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ioassay_contract::events::{CacheAttempt, ColdCache, Event};
 use ioassay_contract::plan::CacheMethod;
+use ioassay_contract::plan::storage::Target;
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
@@ -100,7 +101,9 @@ impl<R: Ranks> Rank<'_, R> {
     fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = PathBuf> {
         let (rank, ranks) = (self.ranks.rank(), self.ranks.size());
         let sets = self.case.plan.files.iter().filter(move |(name, _)| only.is_none_or(|only| only == *name));
-        sets.filter(|_| self.keeps_files()).flat_map(move |(name, set)| {
+        // What lies behind a URL is in no cache of this node.
+        let local = !matches!(self.case.plan.target, Target::Url(_));
+        sets.filter(move |_| local && self.keeps_files()).flat_map(move |(name, set)| {
             let geometry = Geometry::of(set, ranks);
             let part = set.ranks.map_or(Some(rank), |range| range.member(rank));
             let part = part.filter(|&part| geometry.looks_after(part));

@@ -30,7 +30,7 @@ use crate::output::{self, EventLog};
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
 use crate::workload::layout::{Geometry, file_name};
-use crate::workspace::Workspace;
+use crate::workspace::area::Area;
 
 /// What every rank knows before the first step.
 pub struct Case<'a> {
@@ -39,7 +39,7 @@ pub struct Case<'a> {
     /// The storage API that the plan names.
     pub storage: &'a dyn StorageApi,
     /// Where the files go.
-    pub workspace: &'a Workspace,
+    pub workspace: &'a Area,
     /// The node's clock.
     pub clock: &'a Clock,
     /// Every node.
