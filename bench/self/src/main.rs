@@ -27,7 +27,7 @@ use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::local::LocalRank;
 use ioassay_engine::ranks::{Ranks, Stopped};
-use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workspace::area::Area;
 use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
 
@@ -63,7 +63,7 @@ fn main() -> Result<()> {
 }
 
 fn print_machine() {
-    let node = environment::of_this_node(Path::new("/"), &Clock::calibrated());
+    let node = environment::of_this_node(Some(Path::new("/")), &Clock::calibrated());
     let cpu = node.cpu_model.as_deref().unwrap_or("unknown processor");
     println!("{cpu}, {} processors, {}, clock {}\n", node.processors, node.kernel, node.clock.source);
 }
@@ -128,9 +128,9 @@ fn with_ranks(
     let mut events = EventLog::open(&log)?;
     let clock = Clock::calibrated();
     let Target::Directory(target) = &plan.target else { return Err("not a directory".into()) };
-    let nodes = [environment::of_this_node(target, &clock)];
+    let nodes = [environment::of_this_node(Some(target), &clock)];
     let storage = storage::by_name(&plan.storage.api).ok_or("unknown storage API")?;
-    let workspace = Workspace::create(target, &plan.run, &Contents::of(plan)).map_err(|f| f.message)?;
+    let workspace = Area::create(plan, &Contents::of(plan)).map_err(|f| f.message)?;
     let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
     supervise::block_signals()?;
     let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;

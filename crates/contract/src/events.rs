@@ -63,8 +63,8 @@ pub struct Checked {
     pub written_bytes: u64,
     /// Files that the case creates.
     pub files: u64,
-    /// Bytes that are free on the target.
-    pub free_bytes: u64,
+    /// Bytes that are free on the target; `None` where it does not tell, as object stores do not.
+    pub free_bytes: Option<u64>,
     /// Inodes that are free on the target; `None` where the file system does not count them.
     pub free_inodes: Option<u64>,
     /// The node as the check saw it.

@@ -20,8 +20,9 @@ use crate::plan::{self, Refusal, Sizes};
 use crate::ranks::local::Watched;
 use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
+use crate::workspace::Room;
+use crate::workspace::area::Area;
 use crate::workspace::contents::Contents;
-use crate::workspace::{self, Room, Workspace};
 use crate::{failure, storage};
 
 /// The command did what it was asked.
@@ -84,7 +85,6 @@ struct Conclusion {
 
 fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<Conclusion, Ended> {
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
-    let target = directory_of(plan);
     let storage = storage_of(plan);
     let contents = if storage.capabilities().files { Contents::of(plan) } else { Contents::default() };
     check_room(plan, storage).map_err(could_not)?;
@@ -93,9 +93,10 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         Err((path, error)) => return Err(could_not(failure::on_path("open", path, &error))),
     };
     let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(target, &clock)];
-    let workspace = Workspace::create(target, &plan.run, &contents).map_err(could_not)?;
-    let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.list())).flatten();
+    let nodes = [environment::of_this_node(path_of(plan), &clock)];
+    // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
+    let workspace = Area::create(plan, &contents).map_err(could_not)?;
+    let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
@@ -107,7 +108,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         run: plan.run.clone(),
         case: plan.case.clone(),
         unix_ns: clock::unix_ns(),
-        workspace: workspace.path().display().to_string(),
+        workspace: workspace.name(),
         nodes: nodes.to_vec(),
         direct_alignment_bytes,
     };
@@ -138,11 +139,11 @@ const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u,
 
 /// Removes the workspace. After a signal or a failure only for as long as the user may be kept waiting: a file
 /// system that takes longer, or hangs, is left to `clean`.
-fn remove(workspace: Workspace, hurried: bool) -> Removed {
+fn remove(workspace: Area, hurried: bool) -> Removed {
     if !hurried {
         return workspace.remove();
     }
-    let path = workspace.path().display().to_string();
+    let path = workspace.name();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(workspace.remove()));
     receiver.recv_timeout(REMOVAL).unwrap_or_else(|_| {
@@ -213,18 +214,16 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
         files: plan.entries(),
         free_bytes: room.free_bytes,
         free_inodes: room.free_inodes,
-        node: environment::of_this_node(directory_of(plan), clock),
+        node: environment::of_this_node(path_of(plan), clock),
     })
 }
 
-/// Removes the workspace at `path`, which an interrupted run left. One that is gone needs no removal; one whose
-/// target is gone may be on a file system that is not mounted now.
-pub fn clean(path: &Path, events: &Path) -> Ended {
-    let gone = !path.exists() && path.parent().is_some_and(Path::is_dir);
-    let (event, ended) = match Workspace::open(path) {
-        Err(_) if gone => (Event::Removed(Removed::default()), Ended::default()),
+/// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
+pub fn clean(name: &Path, events: &Path) -> Ended {
+    let (event, ended) = match Area::open(name) {
+        Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
-        Ok(workspace) => {
+        Ok(Some(workspace)) => {
             let removed = workspace.remove();
             let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
             let remedy = "look at it and remove it by hand, then clean again";
@@ -238,11 +237,12 @@ pub fn clean(path: &Path, events: &Path) -> Ended {
     }
 }
 
-/// The directory that is the target.
-fn directory_of(plan: &Plan) -> &Path {
+/// The target, where it is a path of this node.
+fn path_of(plan: &Plan) -> Option<&Path> {
     match &plan.target {
-        Target::Directory(directory) => directory,
-        Target::Device(_) | Target::Url(_) => todo!("targets of other kinds"),
+        Target::Directory(directory) => Some(directory),
+        Target::Device(device) => Some(&device.path),
+        Target::Url(_) => None,
     }
 }
 
@@ -254,7 +254,7 @@ fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
 fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
     check_memory(plan)?;
     let (bytes, files) = if storage.capabilities().files { (plan.stored_bytes(), plan.entries()) } else { (0, 0) };
-    workspace::check(directory_of(plan), &plan.run, bytes, files)
+    Area::check(plan, bytes, files)
 }
 
 /// Buffers beyond half of the memory would make the node swap, and then everything measures that.

@@ -9,6 +9,29 @@ use std::path::Path;
 use ioassay_contract::events::Failure;
 use nix::errno::Errno;
 
+/// What an error says that no system call reported, and what to try next; it travels in an [`io::Error`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct Explained {
+    /// What happened.
+    pub what: String,
+    /// What to try next.
+    pub remedy: String,
+}
+
+impl Explained {
+    /// As an I/O error.
+    pub fn into_io(self) -> io::Error {
+        io::Error::other(self)
+    }
+}
+
+/// What to try next after `error`.
+fn remedy_of(error: &io::Error) -> String {
+    let explained = error.get_ref().and_then(|inner| inner.downcast_ref::<Explained>());
+    explained.map_or_else(|| remedy(error.raw_os_error()).to_owned(), |explained| explained.remedy.clone())
+}
+
 /// A failed operation on a path. `error` tells errno; rank and phase are added by those who know them.
 pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
     let errno = error.raw_os_error();
@@ -22,7 +45,7 @@ pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
         path: Some(path.display().to_string()),
         errno,
         message: format!("{operation} {}: {what}", path.display()),
-        remedy: remedy(errno).to_owned(),
+        remedy: remedy_of(error),
         errno_name: name,
         ..Failure::default()
     }
@@ -36,12 +59,8 @@ pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Fai
 
 /// A storage API that cannot begin.
 pub fn about_api(name: &str, error: &io::Error) -> Box<Failure> {
-    let remedy = match error.raw_os_error() {
-        Some(errno) => remedy(Some(errno)),
-        // It said itself what is missing.
-        None => "see to that, or take another storage API",
-    };
-    Box::new(Failure { errno: error.raw_os_error(), ..plain("connect", format!("{name}: {error}"), remedy) })
+    let failure = plain("connect", format!("{name}: {error}"), &remedy_of(error));
+    Box::new(Failure { errno: error.raw_os_error(), ..failure })
 }
 
 /// A failure that no system call reported.

@@ -41,7 +41,7 @@ enum Command {
     },
     /// Remove what an interrupted run left: by its list, never by a pattern.
     Clean {
-        /// The directory `ioassay-RUN` under the target.
+        /// The directory `ioassay-RUN` under the target, or its URL, as the event `started` names it.
         workspace: PathBuf,
         /// Append events to this file (schemas/event.json).
         #[arg(long)]

@@ -1,23 +1,22 @@
 //! Metadata phases and walks on real files: ranks are threads here, everything else is real.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Event, PhaseRecord, RankRecord, Removed};
 use ioassay_contract::plan::metadata::{Items, Sharing};
+use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Operation, Plan};
-use ioassay_engine::case::{self, Case};
-use ioassay_engine::environment;
-use ioassay_engine::measure::clock::Clock;
-use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::{Sizes, parse};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::{self, StorageApi};
 use ioassay_engine::workload::tree::{Entries, EntryPath, Shape};
-use ioassay_engine::workspace::Workspace;
-use ioassay_engine::workspace::contents::Contents;
+use ioassay_engine::workspace::area::Area;
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use support::{phases, run_and_keep};
 
 /// A plan for one tree, `t`, on `target`.
 fn plan_text(target: &Path, ranks: u32, tree: &Value, steps: &[Value]) -> Value {
@@ -74,13 +73,12 @@ fn find(name: &str, conditions: Value) -> Value {
 struct Ran {
     events: Vec<Event>,
     place: MeetingPlace,
-    workspace: Workspace,
+    workspace: Area,
 }
 
 impl Ran {
     fn phases(&self) -> Vec<&PhaseRecord> {
-        let record = |event| if let Event::Phase(record) = event { Some(&**record) } else { None };
-        self.events.iter().filter_map(record).collect()
+        phases(&self.events)
     }
 
     fn phase(&self, name: &str) -> &PhaseRecord {
@@ -112,20 +110,8 @@ fn run(plan: &Plan, target: &Path) -> Ran {
 }
 
 fn run_on(plan: &Plan, target: &Path, storage: &dyn StorageApi) -> Ran {
-    let log = tempfile::NamedTempFile::new().unwrap();
-    let workspace = Workspace::create(target, &plan.run, &Contents::of(plan)).unwrap();
-    let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(target, &clock)];
-    let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
-    std::thread::scope(|scope| {
-        for rank in 0..plan.rank_count() {
-            let (case, place, log) = (&case, &place, log.path());
-            scope.spawn(move || case::run(case, &place.rank(rank), &mut EventLog::open(log).unwrap()));
-        }
-    });
-    let text = std::fs::read_to_string(log.path()).unwrap();
-    let events = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(plan.target, Target::Directory(target.to_owned()));
+    let (events, place, workspace) = run_and_keep(plan, storage);
     Ran { events, place, workspace }
 }
 

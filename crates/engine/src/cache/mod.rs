@@ -7,15 +7,21 @@ pub mod residency;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 /// Drops this node's clean page cache, dentries and inodes: those of everybody on the node. Needs root.
-/// What is dirty in the file system of `directory` is written out first, because dirty pages are never dropped.
-pub fn drop_caches(directory: &Path) -> io::Result<()> {
-    let directory = File::open(directory)?;
-    nix::unistd::syncfs(&directory)?;
+/// What is dirty on the device `target`, or in the file system that it is a directory of, is written out first, because
+/// dirty pages are never dropped.
+pub fn drop_caches(target: &Path) -> io::Result<()> {
+    let target = File::open(target)?;
+    if target.metadata()?.file_type().is_block_device() {
+        target.sync_all()?;
+    } else {
+        nix::unistd::syncfs(&target)?;
+    }
     OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches")?.write_all(b"3\n")
 }
 

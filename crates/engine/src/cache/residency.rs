@@ -6,6 +6,7 @@
 use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
@@ -37,21 +38,28 @@ impl Instrument {
     }
 }
 
-/// Bytes of the file at `path` that are in the page cache, and what measured it.
-pub fn resident_bytes(path: &Path) -> io::Result<(u64, Instrument)> {
+/// How many of the `bytes` bytes from `begin` on of the file or device at `path` are in the page cache, and what
+/// measured it. `begin` is a multiple of the page size.
+pub fn resident_bytes(path: &Path, begin: u64, bytes: u64) -> io::Result<(u64, Instrument)> {
     let file = File::open(path)?;
-    let size = file.metadata()?.len();
+    let about = file.metadata()?;
+    let end = begin.saturating_add(bytes);
+    // A device has no size of its own.
+    let end = if about.file_type().is_block_device() { end } else { end.min(about.len()) };
+    if end <= begin {
+        return Ok((0, Instrument::Cachestat));
+    }
+    let bytes = end - begin;
     // A page counts in full, but no file is more resident than it is long.
-    match cachestat_pages(&file) {
-        Ok(pages) => Ok(((pages * page_bytes()).min(size), Instrument::Cachestat)),
-        Err(_) => Ok(((mincore_pages(&file, size)? * page_bytes()).min(size), Instrument::Mincore)),
+    match cachestat_pages(&file, begin, bytes) {
+        Ok(pages) => Ok(((pages * page_bytes()).min(bytes), Instrument::Cachestat)),
+        Err(_) => Ok(((mincore_pages(&file, begin, end)? * page_bytes()).min(bytes), Instrument::Mincore)),
     }
 }
 
 #[repr(C)]
 struct CachestatRange {
     offset: u64,
-    /// 0 means: to the end of the file.
     length: u64,
 }
 
@@ -65,8 +73,8 @@ struct Cachestat {
     recently_evicted: u64,
 }
 
-fn cachestat_pages(file: &File) -> io::Result<u64> {
-    let range = CachestatRange { offset: 0, length: 0 };
+fn cachestat_pages(file: &File, offset: u64, length: u64) -> io::Result<u64> {
+    let range = CachestatRange { offset, length };
     let mut found = Cachestat::default();
     // SAFETY: both structures have the kernel's layout and live through the call.
     match unsafe { libc::syscall(SYS_CACHESTAT, descriptor(file), &range, &mut found, 0) } {
@@ -75,10 +83,10 @@ fn cachestat_pages(file: &File) -> io::Result<u64> {
     }
 }
 
-fn mincore_pages(file: &File, size: u64) -> io::Result<u64> {
+fn mincore_pages(file: &File, begin: u64, end: u64) -> io::Result<u64> {
     let mut resident = 0;
-    let mut offset = 0;
-    while let Some(length) = NonZeroUsize::new((size - offset).min(WINDOW_BYTES) as usize) {
+    let mut offset = begin;
+    while let Some(length) = NonZeroUsize::new((end - offset).min(WINDOW_BYTES) as usize) {
         resident += mincore_window(file, offset, length)?;
         offset += length.get() as u64;
     }
@@ -110,11 +118,11 @@ mod tests {
         std::fs::write(&path, vec![1; 300_001]).unwrap();
         let file = File::open(&path).unwrap();
         let pages = 300_001_u64.div_ceil(page_bytes());
-        assert_eq!(mincore_pages(&file, 300_001).unwrap(), pages);
-        let (bytes, instrument) = resident_bytes(&path).unwrap();
+        assert_eq!(mincore_pages(&file, 0, 300_001).unwrap(), pages);
+        let (bytes, instrument) = resident_bytes(&path, 0, u64::MAX).unwrap();
         assert_eq!(bytes, 300_001);
         if instrument == Instrument::Cachestat {
-            assert_eq!(cachestat_pages(&file).unwrap(), pages);
+            assert_eq!(cachestat_pages(&file, 0, 300_001).unwrap(), pages);
         }
     }
 
@@ -125,7 +133,7 @@ mod tests {
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         super::super::forget(&path).unwrap();
-        let (bytes, _) = resident_bytes(&path).unwrap();
+        let (bytes, _) = resident_bytes(&path, 0, u64::MAX).unwrap();
         let file_system = nix::sys::statfs::statfs(&path).unwrap().filesystem_type();
         if file_system == nix::sys::statfs::TMPFS_MAGIC {
             assert_eq!(bytes, 1 << 20, "tmpfs keeps its pages");

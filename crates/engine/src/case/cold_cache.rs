@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use ioassay_contract::events::{CacheAttempt, ColdCache, Event};
 use ioassay_contract::plan::CacheMethod;
+use ioassay_contract::plan::storage::Target;
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
@@ -56,7 +57,7 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// Each rank does it for the files that it looks after.
     fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
-        let refused = self.own_files(None).find_map(|path| Outcome::of(cache::forget(&path)).refused);
+        let refused = self.own_files(None).find_map(|own| Outcome::of(cache::forget(&own.path)).refused);
         let refused = self.gather(&Outcome { refused })?.and_then(|all| all.into_iter().find_map(|own| own.refused));
         let outcome: Outcome = self.broadcast(&Outcome { refused })?;
         Ok(CacheAttempt { method: CacheMethod::Fadvise, done: outcome.refused.is_none(), detail: outcome.detail() })
@@ -78,8 +79,8 @@ impl<R: Ranks> Rank<'_, R> {
     /// How much of one file set, or of all, is in the page cache: every rank looks at its files, all learn the sum.
     pub(super) fn resident(&self, set: Option<&str>) -> Result<Resident, Stopped> {
         let mut own = Resident { bytes: Some(0), measured_with: "none".to_owned() };
-        for path in self.own_files(set) {
-            match residency::resident_bytes(&path) {
+        for Extent { path, begin_bytes, bytes } in self.own_files(set) {
+            match residency::resident_bytes(&path, begin_bytes, bytes) {
                 Ok((bytes, with)) => {
                     own.bytes = own.bytes.map(|sum| sum + bytes);
                     with.name().clone_into(&mut own.measured_with);
@@ -97,16 +98,21 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// The files that this rank looks after between phases: those of its part, where it is the first to share them.
-    fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = PathBuf> {
+    fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = Extent> {
         let (rank, ranks) = (self.ranks.rank(), self.ranks.size());
         let sets = self.case.plan.files.iter().filter(move |(name, _)| only.is_none_or(|only| only == *name));
-        sets.filter(|_| self.keeps_files()).flat_map(move |(name, set)| {
+        // What lies behind a URL is in no cache of this node.
+        let local = !matches!(self.case.plan.target, Target::Url(_));
+        sets.filter(move |_| local && self.keeps_files()).flat_map(move |(name, set)| {
             let geometry = Geometry::of(set, ranks);
             let part = set.ranks.map_or(Some(rank), |range| range.member(rank));
             let part = part.filter(|&part| geometry.looks_after(part));
             part.into_iter().flat_map(move |part| {
-                (0..geometry.files_per_rank)
-                    .map(move |nth| self.case.place_of(name, &geometry, geometry.file(part, nth)).0)
+                (0..geometry.files_per_rank).map(move |nth| {
+                    let file = geometry.file(part, nth);
+                    let (path, begin_bytes) = self.case.workspace.place_of(&self.case.plan.case, name, &geometry, file);
+                    Extent { path, begin_bytes, bytes: geometry.file_bytes }
+                })
             })
         })
     }
@@ -114,6 +120,15 @@ impl<R: Ranks> Rank<'_, R> {
     fn keeps_files(&self) -> bool {
         self.case.storage.capabilities().files
     }
+}
+
+/// Where one file of the case is.
+struct Extent {
+    path: PathBuf,
+    /// Where it begins, on a device.
+    begin_bytes: u64,
+    /// Its planned size.
+    bytes: u64,
 }
 
 /// Whether something that the system may refuse was done.

@@ -13,7 +13,6 @@ mod pacing;
 mod phase;
 mod written;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use ioassay_contract::environment::Environment;
@@ -29,8 +28,7 @@ use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
-use crate::workload::layout::{Geometry, file_name};
-use crate::workspace::Workspace;
+use crate::workspace::area::Area;
 
 /// What every rank knows before the first step.
 pub struct Case<'a> {
@@ -39,18 +37,11 @@ pub struct Case<'a> {
     /// The storage API that the plan names.
     pub storage: &'a dyn StorageApi,
     /// Where the files go.
-    pub workspace: &'a Workspace,
+    pub workspace: &'a Area,
     /// The node's clock.
     pub clock: &'a Clock,
     /// Every node.
     pub nodes: &'a [Environment],
-}
-
-impl Case<'_> {
-    /// Where file number `file` of a file set is: its path and, on a device, its first byte.
-    fn place_of(&self, set: &str, geometry: &Geometry, file: u64) -> (PathBuf, u64) {
-        (self.workspace.file(&file_name(&self.plan.case, set, geometry, file)), 0)
-    }
 }
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.

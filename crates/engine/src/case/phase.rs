@@ -233,7 +233,7 @@ impl<R: Ranks> Rank<'_, R> {
             record.doubts = doubts::about(Facts {
                 plan: self.case.plan,
                 job,
-                capabilities: self.case.storage.capabilities(),
+                capabilities: self.case.storage.capabilities_for(&self.case.plan.target),
                 nodes: self.case.nodes,
                 record: &record,
                 median_ns,

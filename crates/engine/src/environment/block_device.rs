@@ -1,8 +1,8 @@
-//! The block device under a directory and its queue settings.
+//! The block device that is the target, or lies under it, and its queue settings.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use ioassay_contract::environment::BlockDevice;
@@ -27,9 +27,11 @@ const QUEUE: [&str; 13] = [
 /// Bytes of a sector in /sys, whatever the device's own.
 const SECTOR_BYTES: u64 = 512;
 
-/// The device of the file system under `directory`; `None` for network and memory file systems.
-pub fn under(directory: &Path) -> Option<BlockDevice> {
-    let device = fs::metadata(directory).ok()?.dev();
+/// The device at `target`, or that of the file system that it is a directory of; `None` for network and memory file
+/// systems.
+pub fn under(target: &Path) -> Option<BlockDevice> {
+    let about = fs::metadata(target).ok()?;
+    let device = if about.file_type().is_block_device() { about.rdev() } else { about.dev() };
     let (major, minor) = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
     let mut entry = fs::canonicalize(format!("/sys/dev/block/{major}:{minor}")).ok()?;
     if entry.join("partition").exists() {

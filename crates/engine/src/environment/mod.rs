@@ -14,9 +14,11 @@ use procfs::{Current, FromRead};
 
 use crate::measure::clock::Clock;
 
-/// This node, with the storage under `target`.
-pub fn of_this_node(target: &Path, clock: &Clock) -> Environment {
-    let mount = mount_of(target);
+/// This node, with the storage under `target`, a directory or a block device, where that is a path of this node.
+pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
+    // What lies on a device itself is on no file system.
+    let directory = target.filter(|target| target.is_dir());
+    let mount = directory.and_then(mount_of);
     Environment {
         host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         cpu_model: cpu_model(),
@@ -25,7 +27,7 @@ pub fn of_this_node(target: &Path, clock: &Clock) -> Environment {
         kernel: kernel(),
         operating_system: operating_system(),
         clock: ClockRecord { source: clock.name().to_owned(), resolution_ns: clock.resolution_ns() },
-        block_device: block_device::under(target),
+        block_device: target.and_then(block_device::under),
         mount,
     }
 }
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn this_node_has_processors_memory_a_kernel_and_a_mount_under_the_target() {
-        let node = of_this_node(Path::new("/proc/self"), &Clock::calibrated());
+        let node = of_this_node(Some(Path::new("/proc/self")), &Clock::calibrated());
         assert!(node.processors > 0 && node.memory_bytes > 0);
         assert!(node.kernel.starts_with("Linux "));
         assert_eq!(node.mount.unwrap().file_system, "proc");

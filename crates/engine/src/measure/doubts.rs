@@ -188,7 +188,8 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
         },
         Work::Data(_) | Work::Find(_) => return None,
     };
-    if synced || facts.plan.storage.direct || !facts.capabilities.files {
+    let kept = synced || facts.capabilities.synced_by_close;
+    if kept || facts.plan.storage.direct || !facts.capabilities.files {
         return None;
     }
     let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());

@@ -7,6 +7,7 @@
 mod mmap;
 pub mod names;
 mod null;
+pub mod object;
 mod posix;
 mod skeleton;
 mod uring;
@@ -21,7 +22,8 @@ use self::names::Names;
 use crate::workload::buffer::Buffer;
 
 /// Every storage API.
-static REGISTRY: [&dyn StorageApi; 5] = [&posix::Posix, &uring::Uring, &mmap::Mmap, &null::Null, &skeleton::Skeleton];
+static REGISTRY: [&dyn StorageApi; 6] =
+    [&posix::Posix, &uring::Uring, &mmap::Mmap, &object::Object, &null::Null, &skeleton::Skeleton];
 
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +41,12 @@ pub struct Capabilities {
     /// Takes writes at any offset in any order, again and again. Otherwise a file is written once, from its
     /// beginning to its end.
     pub rewrites: bool,
+    /// Writes a whole file at once: one transfer is all of it.
+    pub whole_files: bool,
     /// Returns from sync when what was written would survive a crash.
     pub sync: bool,
+    /// A file that was written to its end and closed without an error would survive a crash, also without sync.
+    pub synced_by_close: bool,
     /// Most transfers that one rank can have in flight.
     pub depth: u32,
     /// Moves several pieces of memory with one call.
@@ -68,7 +74,9 @@ impl Capabilities {
         schemes: &[],
         shared_files: false,
         rewrites: false,
+        whole_files: false,
         sync: false,
+        synced_by_close: false,
         depth: 1,
         vectors: false,
         direct: false,
@@ -135,6 +143,15 @@ pub struct Setup<'a> {
     pub buffers: &'a [Buffer],
 }
 
+/// Why a target cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    /// What is wrong with it, without secrets that may stand in it.
+    pub problem: String,
+    /// What would be valid.
+    pub valid: String,
+}
+
 /// A way to do I/O. Without state of its own: every rank uses the same one.
 pub trait StorageApi: Sync {
     /// The name that plans use.
@@ -142,6 +159,20 @@ pub trait StorageApi: Sync {
 
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
+
+    /// What it can do on `target`, where that makes a difference.
+    fn capabilities_for(&self, target: &Target) -> Capabilities {
+        match target {
+            // A device has neither names nor sizes to give, whatever the API can do elsewhere.
+            Target::Device(_) => Capabilities { names: None, sizes: false, ..self.capabilities() },
+            Target::Directory(_) | Target::Url(_) => self.capabilities(),
+        }
+    }
+
+    /// What makes `target` unfit, of the kinds of targets that it takes. Nothing is asked of the target itself.
+    fn unfit(&self, _target: &Target) -> Option<Unfit> {
+        None
+    }
 
     /// One rank's connection, made before the clock of a phase starts and dropped after it has stopped.
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>>;

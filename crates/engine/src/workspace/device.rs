@@ -15,6 +15,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::FileSet;
 use ioassay_units::Bytes;
 
+use super::Room;
 use crate::failure;
 use crate::workload::layout::{Geometry, geometries};
 
@@ -31,7 +32,7 @@ pub struct Device {
 }
 
 /// Bytes of a device.
-pub fn size_bytes(path: &Path) -> io::Result<u64> {
+fn size_bytes(path: &Path) -> io::Result<u64> {
     let device = File::open(path)?;
     let mut bytes = 0_u64;
     // SAFETY: BLKGETSIZE64 stores 8 bytes, which `bytes` has.
@@ -45,7 +46,7 @@ pub fn size_bytes(path: &Path) -> io::Result<u64> {
 const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
 
 /// The real path of a block device, and its size. An error if it is something else.
-pub fn look_at(path: &Path) -> Result<(PathBuf, u64), Failure> {
+fn look_at(path: &Path) -> Result<(PathBuf, u64), Failure> {
     let unusable = |error: &io::Error| Failure {
         remedy: "name an existing block device that this user may write to".to_owned(),
         ..failure::on_path("open target", path, error)
@@ -59,11 +60,6 @@ pub fn look_at(path: &Path) -> Result<(PathBuf, u64), Failure> {
     Ok((real, bytes))
 }
 
-/// Bytes that the file sets take on a device.
-pub fn needed_bytes(files: &BTreeMap<String, FileSet>, ranks: u32) -> u64 {
-    geometries(files, ranks).fold(0, |sum, (_, geometry)| sum.saturating_add(extent_bytes(&geometry)))
-}
-
 fn slot_bytes(geometry: &Geometry) -> u64 {
     geometry.file_bytes.next_multiple_of(ALIGNMENT)
 }
@@ -73,13 +69,14 @@ fn extent_bytes(geometry: &Geometry) -> u64 {
 }
 
 /// An error if the file sets do not fit on the device.
-pub fn check(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Result<u64, Failure> {
+pub fn check(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Result<Room, Failure> {
     let (real, bytes) = look_at(path)?;
-    let needed = needed_bytes(files, ranks);
+    let needed = geometries(files, ranks).fold(0, |sum: u64, (_, set)| sum.saturating_add(extent_bytes(&set)));
     if needed <= bytes {
-        return Ok(bytes);
+        return Ok(Room { free_bytes: Some(bytes), free_inodes: None });
     }
-    let message = format!("{} has {}, but a case needs {}", real.display(), Bytes(bytes).about(), Bytes(needed).about());
+    let message =
+        format!("{} has {}, but a case needs {}", real.display(), Bytes(bytes).about(), Bytes(needed).about());
     Err(failure::about_path("check space", &real, message, "choose another device, or measure with a smaller total"))
 }
 

@@ -7,7 +7,10 @@
 //!
 //! Not here: what is written into the files.
 
+pub mod area;
 pub mod contents;
+mod device;
+mod prefix;
 mod removal;
 
 use std::ffi::{CString, OsStr};
@@ -46,8 +49,8 @@ pub fn path(target: &Path, run: &str) -> PathBuf {
 /// Room on a file system.
 #[derive(Debug, Clone, Copy)]
 pub struct Room {
-    /// Bytes that this user may still write.
-    pub free_bytes: u64,
+    /// Bytes that this user may still write; `None` where the storage does not tell.
+    pub free_bytes: Option<u64>,
     /// Files that may still be created; `None` where the file system does not count.
     pub free_inodes: Option<u64>,
 }
@@ -57,7 +60,7 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
     let found = nix::sys::statvfs::statvfs(target)
         .map_err(|errno| failure::on_path("statvfs", target, &io::Error::from(errno)))?;
     Ok(Room {
-        free_bytes: found.blocks_available().saturating_mul(found.fragment_size()),
+        free_bytes: Some(found.blocks_available().saturating_mul(found.fragment_size())),
         free_inodes: (found.files() > 0).then(|| found.files_available()),
     })
 }
@@ -78,8 +81,8 @@ pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, F
         .map_err(|errno| failure::on_path("write into", target, &io::Error::from(errno)))?;
     refuse_existing(&path(target, run))?;
     let room = room(target)?;
-    if bytes > room.free_bytes {
-        let [free, needed, short] = [room.free_bytes, bytes, bytes - room.free_bytes].map(|bytes| Bytes(bytes).about());
+    if let Some(free) = room.free_bytes.filter(|&free| bytes > free) {
+        let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
         let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
         return Err(failure::about_path("check space", target, message, FREE_SPACE));
     }
@@ -139,11 +142,6 @@ impl Workspace {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
-    }
-
-    /// Its list: a file that is there from the beginning.
-    pub fn list(&self) -> PathBuf {
-        self.file(LIST)
     }
 
     /// The path of one of its files.

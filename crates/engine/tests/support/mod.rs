@@ -16,7 +16,7 @@ use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::{Sizes, validate};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::StorageApi;
-use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workspace::area::Area;
 use ioassay_engine::workspace::contents::Contents;
 
 /// Ten transfers of 100 bytes for each rank, in a file of its own.
@@ -100,12 +100,19 @@ pub fn run_in(target: &Path, plan: &Plan, storage: &dyn StorageApi) -> (Vec<Even
     let mut plan = plan.clone();
     plan.target = Target::Directory(target.to_owned());
     validate(&plan).unwrap();
+    let (events, place, workspace) = run_and_keep(&plan, storage);
+    assert_eq!(workspace.remove().left, []);
+    (events, place)
+}
+
+/// Runs the case on its own target and leaves what it wrote.
+pub fn run_and_keep(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace, Area) {
     let log = tempfile::NamedTempFile::new().unwrap();
-    let workspace = Workspace::create(target, &plan.run, &Contents::of(&plan)).unwrap();
+    let workspace = Area::create(plan, &Contents::of(plan)).unwrap();
     let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(target, &clock)];
+    let nodes = [environment::of_this_node(workspace.path().parent(), &clock)];
     let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case = Case { plan: &plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
     std::thread::scope(|scope| {
         for rank in 0..plan.rank_count() {
             let (case, place, log) = (&case, &place, log.path());
@@ -113,8 +120,7 @@ pub fn run_in(target: &Path, plan: &Plan, storage: &dyn StorageApi) -> (Vec<Even
         }
     });
     let text = std::fs::read_to_string(log.path()).unwrap();
-    assert_eq!(workspace.remove().left, []);
-    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place)
+    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place, workspace)
 }
 
 /// The records of all phases.

@@ -250,7 +250,8 @@ impl<'a> DataJob<'a> {
 
     /// Where this rank's `nth` file is: its path, and on a device where it begins.
     fn path(&self, nth: u64) -> (PathBuf, u64) {
-        self.case.place_of(&self.work.files, &self.geometry, self.geometry.file(self.part, nth))
+        let file = self.geometry.file(self.part, nth);
+        self.case.workspace.place_of(&self.case.plan.case, &self.work.files, &self.geometry, file)
     }
 
     fn kind(&self, nth: u64, base_bytes: u64, path: &Path) -> Kind {

@@ -53,6 +53,11 @@ pub(super) fn file_set(
     if storage.direct {
         aligned(key, set, SECTOR_BYTES)?;
     }
+    if can.whole_files && (set.block_bytes != set.transfer_bytes || set.segments != 1) {
+        let problem = format!("{} writes a file of this target in one transfer", storage.api);
+        let valid = format!("take block_bytes {} and 1 segment, and more files", set.transfer_bytes);
+        return Err(Refusal::new(format!("{key}.block_bytes"), problem, valid));
+    }
     let sharers = sharers(key, set, parts)?;
     if sharers > 1 && !can.shared_files {
         let problem = format!("{} cannot share a file among ranks", storage.api);
@@ -208,6 +213,10 @@ fn options(key: &str, plan: &Plan, work: &DataWork, can: &Capabilities) -> Resul
     }
     if let Fsync::EveryWrites(writes) = work.fsync {
         positive(&format!("{key}.fsync.every-writes"), writes)?;
+        if !can.rewrites {
+            let problem = format!("{api} keeps a file when it is written to its end, and not before");
+            return cannot("fsync", problem, "take at-close");
+        }
         if plan.storage.depth > 1 {
             let problem =
                 format!("with {} transfers in flight no fsync can come between two of them", plan.storage.depth);
@@ -268,6 +277,10 @@ fn writes(
     if !can.rewrites && (work.order != Order::Sequential || work.transfer != Transfer::Write) {
         let problem = "the storage API writes a file once, from its beginning to its end".to_owned();
         return refuse("order", problem, "write in sequential order".to_owned());
+    }
+    if !can.rewrites && work.verify == Some(Verify::Writes) && geometry.transfers_per_file > 1 {
+        let problem = "a file of this storage API can be read when it is written to its end, and not before".to_owned();
+        return refuse("verify", problem, "take verify reads in a phase that reads".to_owned());
     }
     if !can.rewrites && set.offset_bytes > 0 {
         let problem = "the storage API leaves no holes in a file".to_owned();

@@ -8,7 +8,7 @@ mod storage;
 use std::collections::{BTreeMap, HashSet};
 
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Phase, Plan, RankRange, Step, Work};
+use ioassay_contract::plan::{CacheMethod, Phase, Plan, RankRange, Step, Work};
 
 use self::data::Filled;
 use super::Refusal;
@@ -115,7 +115,9 @@ fn target(target: &Target) -> Result<(), Refusal> {
         }
         Target::Url(url) if url.contains("://") => Ok(()),
         Target::Url(url) => {
-            Err(Refusal::new("target.url", format!("{url:?} has no scheme"), "write for example s3://bucket/prefix"))
+            // Not repeated here: it may hold a secret.
+            let problem = format!("{} letters without a scheme", url.len());
+            Err(Refusal::new("target.url", problem, "write for example s3://bucket/prefix"))
         }
     }
 }
@@ -139,6 +141,13 @@ fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
                 if attempts.is_empty() || distinct.len() != attempts.len() {
                     let valid = "name one or more of drop-caches, fadvise, read-other-rank, each once";
                     return Err(Refusal::new(format!("{key}.attempts"), format!("{attempts:?}"), valid));
+                }
+                if matches!(plan.target, Target::Url(_))
+                    && attempts.iter().any(|way| *way != CacheMethod::ReadOtherRank)
+                {
+                    let problem = "this node keeps no cache of what lies behind a URL";
+                    let valid = "take read-other-rank alone, or leave the step out";
+                    return Err(Refusal::new(format!("{key}.attempts"), problem, valid));
                 }
             }
             Step::Pause { duration_ns } if *duration_ns > A_DAY_NS => {

@@ -23,8 +23,11 @@ pub(super) fn api(plan: &Plan) -> Result<Capabilities, Refusal> {
         let valid = format!("take one of: {}", storage::all_names().join(", "));
         return Err(Refusal::new("storage.api", format!("{:?} is unknown", asked.api), valid));
     };
-    let can = api.capabilities();
+    let can = api.capabilities_for(&plan.target);
     target(&asked.api, &plan.target, &can)?;
+    if let Some(unfit) = api.unfit(&plan.target) {
+        return Err(Refusal::new("target.url", unfit.problem, unfit.valid));
+    }
     positive("storage.depth", asked.depth.into())?;
     positive("storage.vectors", asked.vectors.into())?;
     let deepest = can.depth.min(DEEPEST);

@@ -1,0 +1,102 @@
+//! A blocking client of an object store: an operator, and the one thread that runs its requests.
+//!
+//! The runtime is this thread's own and runs only while somebody waits. When a client is dropped nothing of it is
+//! left: no thread, no connection. So a process may use one, drop it, and fork.
+//! Not here: what is asked for.
+
+use std::fmt::Display;
+use std::future::Future;
+use std::io;
+use std::time::Duration;
+
+use opendal::{HttpTransporter, OperationContext, Operator};
+use opendal_http_transport_reqwest::ReqwestTransport;
+use tokio::runtime::Runtime;
+
+use super::error;
+use super::location::Location;
+use crate::failure::Explained;
+
+/// A host that does not answer at all is given up after this long.
+const CONNECT: Duration = Duration::from_secs(3);
+
+/// A connection whose peer acknowledges nothing for this long is dead.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// The small requests of a workspace take no longer than this.
+const HOUSEKEEPING: Duration = Duration::from_secs(10);
+
+/// How long a request may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as the server is there: what is measured must not be cut short.
+    AsLongAsItTakes,
+    /// A few seconds: somebody waits for the answer.
+    Seconds,
+}
+
+/// A client of an object store.
+pub struct Client {
+    location: Location,
+    // Before the runtime, so that connections are closed while there is one.
+    operator: Operator,
+    runtime: Runtime,
+}
+
+impl Client {
+    /// A client for `location`. Nothing is sent yet.
+    pub fn new(location: Location, patience: Patience) -> io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let operator = location.protocol().operator(&location).map_err(Explained::into_io)?;
+        let transport = HttpTransporter::new(ReqwestTransport::new(http(patience).map_err(cannot_begin)?));
+        let operator = operator.with_context(OperationContext::new().with_http_transport(transport));
+        Ok(Self { location, operator, runtime })
+    }
+
+    /// Where it works.
+    pub fn location(&self) -> &Location {
+        &self.location
+    }
+
+    /// What makes requests; they run in [`Client::wait`] and [`Client::run`].
+    pub fn operator(&self) -> &Operator {
+        &self.operator
+    }
+
+    /// Waits for a request.
+    pub fn wait<T>(&self, request: impl Future<Output = opendal::Result<T>>) -> io::Result<T> {
+        self.run(request).map_err(|error| self.explain(&error))
+    }
+
+    /// Runs whatever needs the runtime.
+    pub fn run<T>(&self, work: impl Future<Output = T>) -> T {
+        self.runtime.block_on(work)
+    }
+
+    /// A failed request, as the user reads it.
+    #[cold]
+    pub fn explain(&self, error: &opendal::Error) -> io::Error {
+        error::explained(error, self.location.protocol())
+    }
+}
+
+/// HTTP without anything that would repeat a request or lead it elsewhere: no retries and no proxy.
+fn http(patience: Patience) -> reqwest::Result<reqwest::Client> {
+    // The first one in a process decides; it is always the same.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut http = reqwest::Client::builder()
+        .retry(reqwest::retry::never())
+        .no_proxy()
+        .connect_timeout(CONNECT)
+        .tcp_keepalive(SILENCE / 3)
+        .tcp_user_timeout(SILENCE);
+    if patience == Patience::Seconds {
+        http = http.timeout(HOUSEKEEPING);
+    }
+    http.build()
+}
+
+fn cannot_begin(error: impl Display) -> io::Error {
+    let remedy = "see that the certificates of this system can be read (ca-certificates)".to_owned();
+    Explained { what: format!("HTTP cannot be prepared: {error}"), remedy }.into_io()
+}

@@ -1,0 +1,83 @@
+//! What went wrong with a request, in the words of whoever must put it right.
+//!
+//! OpenDAL's own text has the whole request in it, with tokens that stand in URLs, and the response with its headers:
+//! of that only status and message are told.
+
+use std::error::Error as _;
+use std::io;
+
+use opendal::{Error, ErrorKind};
+
+use super::protocol::Protocol;
+use crate::failure::Explained;
+
+/// More than this of what a server says is a page of HTML.
+const LONGEST_MESSAGE: usize = 300;
+
+/// `error` as an I/O error that knows its remedy.
+pub(super) fn explained(error: &Error, protocol: &Protocol) -> io::Error {
+    let status = status(error);
+    let cause = cause(error);
+    let what = match (status, &cause) {
+        (Some(status), _) => format!("HTTP {status}{}", said(error)),
+        (None, Some(cause)) => format!("{}: {cause}", error.message()),
+        (None, None) => format!("{:?}{}", error.kind(), said(error)),
+    };
+    let kind = match error.kind() {
+        ErrorKind::NotFound => io::ErrorKind::NotFound,
+        ErrorKind::PermissionDenied => io::ErrorKind::PermissionDenied,
+        ErrorKind::AlreadyExists | ErrorKind::ConditionNotMatch => io::ErrorKind::AlreadyExists,
+        _ => io::ErrorKind::Other,
+    };
+    let what = protocol.without_secrets(&what);
+    io::Error::new(kind, Explained { what, remedy: remedy(error, status, cause.is_some(), protocol) })
+}
+
+/// The status of the response, which OpenDAL has only in its text.
+fn status(error: &Error) -> Option<u16> {
+    let text = error.to_string();
+    let (_, after) = text.split_once("response: Parts { status: ")?;
+    after.get(..3)?.parse().ok()
+}
+
+/// What the operating system or the library below says, where there was no response.
+fn cause(error: &Error) -> Option<String> {
+    let mut cause = error.source()?;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    Some(cause.to_string())
+}
+
+fn said(error: &Error) -> String {
+    let message = error.message().trim();
+    if message.is_empty() {
+        return String::new();
+    }
+    let end = message.char_indices().nth(LONGEST_MESSAGE).map_or(message.len(), |(end, _)| end);
+    format!(": {}", &message[..end])
+}
+
+fn remedy(error: &Error, status: Option<u16>, below: bool, protocol: &Protocol) -> String {
+    let credentials = protocol.credentials.join(", ");
+    match (status, error.kind()) {
+        (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) if credentials.is_empty() => {
+            "run as a user who may do that there".to_owned()
+        }
+        (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) => {
+            format!("check the credentials in the environment ({credentials}) and what they may do there")
+        }
+        (Some(404), _) | (_, ErrorKind::NotFound | ErrorKind::ConfigInvalid) => {
+            "see that the bucket, container or directory of the target exists, and keep others away from it".to_owned()
+        }
+        (Some(429 | 503), _) | (_, ErrorKind::RateLimited) => {
+            "the server cannot keep up or limits its clients: use fewer ranks or a rate; no request is repeated, \
+             because that would hide it"
+                .to_owned()
+        }
+        (None, _) if below => {
+            "see that the endpoint is right, that its server runs, and that this node reaches it".to_owned()
+        }
+        _ => "read the server's log, then run again".to_owned(),
+    }
+}

@@ -1,0 +1,221 @@
+//! The protocols: which schemes name them, what each can do, and how an operator for one is made.
+//!
+//! Credentials come from the environment and from nowhere else: no file of the user, no metadata service.
+//! Not here: requests.
+
+use std::env;
+
+use opendal::{Operator, services};
+
+use super::location::Location;
+use crate::failure::Explained;
+use crate::storage::NameCapabilities;
+
+/// Every scheme that a target may have.
+pub(super) const SCHEMES: &[&str] =
+    &["s3", "swift", "webhdfs", "swebhdfs", "webdav+http", "webdav+https", "fs", "http", "https"];
+
+/// Objects that are named, and nothing else.
+pub(super) const OBJECT_NAMES: NameCapabilities =
+    NameCapabilities { directories: false, at: false, mknod: false, rename: false };
+
+/// Files in directories, behind a protocol.
+const FILE_NAMES: NameCapabilities = NameCapabilities { directories: true, at: false, mknod: false, rename: true };
+
+/// A protocol.
+pub struct Protocol {
+    /// Its schemes; the second one, where there is one, is the first with TLS.
+    schemes: &'static [&'static str],
+    /// Keys that the query of a URL may have.
+    pub options: &'static [&'static str],
+    /// What finishing an object promises: that it is on stable storage.
+    pub durable: bool,
+    /// How an object of several transfers is written.
+    pub writes: Writes,
+    /// Directory entries.
+    pub names: Option<NameCapabilities>,
+    /// Objects lie in directories, which come with the first of them and stay after the last.
+    pub directories: bool,
+    /// What was just written may be missing in a listing.
+    pub listing_lags: bool,
+    /// Variables with credentials.
+    pub credentials: &'static [&'static str],
+    operator: fn(&Location) -> Result<Operator, Explained>,
+}
+
+/// How an object of several transfers is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Writes {
+    /// In parts, put together at the end.
+    Parts,
+    /// One transfer is appended after the other.
+    Appends,
+    /// Not at all: one request writes an object.
+    Whole,
+}
+
+static S3: Protocol = Protocol {
+    schemes: &["s3"],
+    options: &["endpoint", "region", "addressing", "anonymous"],
+    durable: true,
+    writes: Writes::Parts,
+    names: Some(OBJECT_NAMES),
+    directories: false,
+    listing_lags: false,
+    credentials: &["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"],
+    operator: s3,
+};
+
+static SWIFT: Protocol = Protocol {
+    schemes: &["swift"],
+    options: &["endpoint"],
+    durable: true,
+    writes: Writes::Parts,
+    names: Some(OBJECT_NAMES),
+    directories: false,
+    listing_lags: true,
+    credentials: &["OS_AUTH_TOKEN"],
+    operator: swift,
+};
+
+static WEBHDFS: Protocol = Protocol {
+    schemes: &["webhdfs", "swebhdfs"],
+    options: &["user"],
+    // A file that is closed is in the memory of the data nodes; HDFS syncs to disk only where it is told to.
+    durable: false,
+    writes: Writes::Appends,
+    names: Some(FILE_NAMES),
+    directories: true,
+    listing_lags: false,
+    credentials: &["HADOOP_DELEGATION_TOKEN"],
+    operator: webhdfs,
+};
+
+static WEBDAV: Protocol = Protocol {
+    schemes: &["webdav+http", "webdav+https"],
+    options: &[],
+    durable: false,
+    writes: Writes::Whole,
+    // DELETE of a collection takes all that is in it, and metadata work removes what should be empty.
+    names: None,
+    directories: true,
+    listing_lags: false,
+    credentials: &["WEBDAV_USERNAME", "WEBDAV_PASSWORD", "WEBDAV_TOKEN"],
+    operator: webdav,
+};
+
+static FS: Protocol = Protocol {
+    schemes: &["fs"],
+    options: &[],
+    durable: true,
+    writes: Writes::Parts,
+    names: Some(FILE_NAMES),
+    directories: true,
+    listing_lags: false,
+    credentials: &[],
+    operator: fs,
+};
+
+/// The protocol of a scheme that can be written to.
+pub(super) fn of(scheme: &str) -> Option<&'static Protocol> {
+    [&S3, &SWIFT, &WEBHDFS, &WEBDAV, &FS].into_iter().find(|protocol| protocol.schemes.contains(&scheme))
+}
+
+impl Protocol {
+    /// An operator for the root of `location`: keys are whole paths, so that nothing above them is ever created.
+    pub(super) fn operator(&self, location: &Location) -> Result<Operator, Explained> {
+        (self.operator)(location)
+    }
+
+    /// `text` without anything that is secret in this process's environment.
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        let secrets = self.credentials.iter().filter_map(|name| variable(name)).filter(|value| value.len() > 3);
+        secrets.fold(text.to_owned(), |text, secret| text.replace(&secret, "***"))
+    }
+}
+
+/// What an environment variable says, if anything.
+fn variable(name: &str) -> Option<String> {
+    env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn required(name: &str, otherwise: &str) -> Result<String, Explained> {
+    variable(name).ok_or_else(|| Explained {
+        what: format!("{name} is not set"),
+        remedy: format!("set it in the environment of ioassay{otherwise}"),
+    })
+}
+
+fn made(operator: opendal::Result<Operator>) -> Result<Operator, Explained> {
+    operator.map_err(|error| Explained {
+        what: error.message().to_owned(),
+        remedy: "look at the URL of the target".to_owned(),
+    })
+}
+
+fn s3(location: &Location) -> Result<Operator, Explained> {
+    let region = location.option("region").map(str::to_owned);
+    let region = region.or_else(|| variable("AWS_REGION")).or_else(|| variable("AWS_DEFAULT_REGION"));
+    let mut s3 = services::S3::default()
+        .bucket(location.authority())
+        .region(&region.unwrap_or_else(|| "us-east-1".to_owned()))
+        .disable_config_load();
+    if let Some(endpoint) = location.option("endpoint") {
+        s3 = s3.endpoint(endpoint);
+    }
+    if location.option("addressing") == Some("virtual-host") {
+        s3 = s3.enable_virtual_host_style();
+    }
+    if location.option("anonymous") == Some("true") {
+        return made(Operator::new(s3.skip_signature()));
+    }
+    let otherwise = ", or write anonymous=true into the query of the target's URL";
+    s3 = s3
+        .access_key_id(&required("AWS_ACCESS_KEY_ID", otherwise)?)
+        .secret_access_key(&required("AWS_SECRET_ACCESS_KEY", "")?);
+    if let Some(token) = variable("AWS_SESSION_TOKEN") {
+        s3 = s3.session_token(&token);
+    }
+    made(Operator::new(s3))
+}
+
+fn swift(location: &Location) -> Result<Operator, Explained> {
+    let endpoint = match location.option("endpoint") {
+        Some(endpoint) => endpoint.to_owned(),
+        None => required("OS_STORAGE_URL", ", or write endpoint=… into the query of the target's URL")?,
+    };
+    let swift = services::Swift::default().endpoint(&endpoint).container(location.authority());
+    made(Operator::new(swift.token(&required("OS_AUTH_TOKEN", "")?)))
+}
+
+fn webhdfs(location: &Location) -> Result<Operator, Explained> {
+    let mut webhdfs = services::Webhdfs::default().endpoint(&over_http(location));
+    if let Some(user) = location.option("user") {
+        webhdfs = webhdfs.user_name(user);
+    }
+    if let Some(token) = variable("HADOOP_DELEGATION_TOKEN") {
+        webhdfs = webhdfs.delegation(&token);
+    }
+    made(Operator::new(webhdfs))
+}
+
+fn webdav(location: &Location) -> Result<Operator, Explained> {
+    let mut webdav = services::Webdav::default().endpoint(&over_http(location));
+    if let (Some(user), Some(password)) = (variable("WEBDAV_USERNAME"), variable("WEBDAV_PASSWORD")) {
+        webdav = webdav.username(&user).password(&password);
+    }
+    if let Some(token) = variable("WEBDAV_TOKEN") {
+        webdav = webdav.token(&token);
+    }
+    made(Operator::new(webdav))
+}
+
+fn fs(_: &Location) -> Result<Operator, Explained> {
+    made(Operator::new(services::Fs::default().root("/")))
+}
+
+/// Where a protocol with two schemes is spoken.
+fn over_http(location: &Location) -> String {
+    let tls = location.protocol().schemes.get(1) == Some(&location.scheme());
+    format!("{}://{}", if tls { "https" } else { "http" }, location.authority())
+}

@@ -1,0 +1,110 @@
+//! The workspace of a run, wherever its target is.
+//!
+//! One kind per kind of target: a directory of a mounted file system and a prefix behind a URL, with the same rules
+//! ([`super`]), and a block device, which holds nothing of anybody's any more.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ioassay_contract::events::{Failure, Removed};
+use ioassay_contract::plan::Plan;
+use ioassay_contract::plan::storage::Target;
+
+use super::contents::Contents;
+use super::device::{self, Device};
+use super::prefix::Prefix;
+use super::{LIST, Room, Workspace};
+use crate::plan::Sizes;
+use crate::workload::layout::{Geometry, file_name};
+
+/// A workspace that exists.
+#[derive(Debug, Clone)]
+pub enum Area {
+    /// A directory of a mounted file system.
+    Directory(Workspace),
+    /// A prefix behind a URL.
+    Prefix(Prefix),
+    /// A block device.
+    Device(Arc<Device>),
+}
+
+impl Area {
+    /// An error if the plan's target cannot be used, if the run has a workspace there already, or if `bytes` in `files`
+    /// files would not fit. Nothing is written.
+    pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
+        match &plan.target {
+            Target::Directory(directory) => super::check(directory, &plan.run, bytes, files),
+            Target::Url(url) => Prefix::check(url, &plan.run),
+            Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
+        }
+    }
+
+    /// Creates the workspace of the plan's run for `contents`.
+    pub fn create(plan: &Plan, contents: &Contents) -> Result<Self, Failure> {
+        match &plan.target {
+            Target::Directory(directory) => Workspace::create(directory, &plan.run, contents).map(Self::Directory),
+            Target::Url(url) => Prefix::create(url, &plan.run, contents).map(Self::Prefix),
+            Target::Device(device) => {
+                let device = Device::claim(&device.path, &plan.files, plan.rank_count())?;
+                Ok(Self::Device(Arc::new(device)))
+            }
+        }
+    }
+
+    /// Opens a workspace that an earlier process left, by its [`Area::name`]. `None` if it is gone. One whose target
+    /// is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
+    pub fn open(name: &Path) -> Result<Option<Self>, Failure> {
+        if let Some(url) = name.to_str().filter(|name| name.contains("://")) {
+            return Ok(Prefix::open(url)?.map(Self::Prefix));
+        }
+        let gone = !name.exists() && name.parent().is_some_and(Path::is_dir);
+        if gone { Ok(None) } else { Workspace::open(name).map(Self::Directory).map(Some) }
+    }
+
+    /// What paths in it begin with.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Directory(directory) => directory.path(),
+            Self::Prefix(prefix) => prefix.path(),
+            Self::Device(device) => device.path(),
+        }
+    }
+
+    /// Where file number `file` of a file set of `case` is: its path and, on a device, its first byte.
+    pub fn place_of(&self, case: &str, set: &str, geometry: &Geometry, file: u64) -> (PathBuf, u64) {
+        match self {
+            Self::Device(device) => (device.path().to_owned(), device.begin_bytes(set, geometry, file)),
+            Self::Directory(_) | Self::Prefix(_) => (self.file(&file_name(case, set, geometry, file)), 0),
+        }
+    }
+
+    /// Something that is there from the beginning, to learn from it what the target is like.
+    pub fn sample(&self) -> PathBuf {
+        match self {
+            Self::Device(device) => device.path().to_owned(),
+            Self::Directory(_) | Self::Prefix(_) => self.file(LIST),
+        }
+    }
+
+    /// What it is called where somebody may open it again.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Directory(_) | Self::Device(_) => self.path().display().to_string(),
+            Self::Prefix(prefix) => prefix.url(),
+        }
+    }
+
+    /// The path of one of its files.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path().join(name)
+    }
+
+    /// Removes what is on its list, and itself. What could not be removed is named.
+    pub fn remove(&self) -> Removed {
+        match self {
+            Self::Directory(directory) => directory.remove(),
+            Self::Prefix(prefix) => prefix.remove(),
+            Self::Device(_) => Removed::default(),
+        }
+    }
+}

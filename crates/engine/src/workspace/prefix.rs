@@ -1,0 +1,365 @@
+//! The workspace behind a URL: a prefix of its own, with a list object in it that is written before any other.
+//!
+//! The rules are those of a directory. Objects are deleted by the names that follow from the list, and by no other:
+//! a listing only tells which of them are there, and what else is, which stays and is named. No request deletes more
+//! than it names.
+//!
+//! Each step has a client of its own and drops it: ranks are forked by this process, and a fork copies no thread.
+
+use std::collections::BTreeSet;
+use std::ffi::CStr;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_contract::plan::metadata::Items;
+use opendal::{EntryMode, ErrorKind, Operator};
+
+use super::contents::{Contents, Planted};
+use super::{LIST, Mark, Room, name_of_ours};
+use crate::failure;
+use crate::storage::object::client::{Client, Patience};
+use crate::storage::object::location::Location;
+use crate::workload::tree::{Entries, EntryPath};
+
+/// Objects that one request deletes, where the protocol can delete several.
+const BATCH: usize = 1000;
+
+/// Deletes under way at a time, where each is a request.
+const AT_A_TIME: usize = 16;
+
+/// More strangers than this are not named one by one.
+const MOST_NAMED: usize = 100;
+
+/// The prefix of a run that exists.
+#[derive(Clone)]
+pub struct Prefix {
+    /// Its target.
+    location: Location,
+    name: String,
+    path: PathBuf,
+}
+
+impl fmt::Debug for Prefix {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Prefix({})", self.url())
+    }
+}
+
+/// What lies below a prefix, by name.
+#[derive(Debug, Default)]
+struct There {
+    objects: BTreeSet<String>,
+    /// Directories, each with a slash at its end.
+    directories: BTreeSet<String>,
+}
+
+impl Prefix {
+    fn new(url: &str, run: &str) -> Result<Self, Failure> {
+        let location = location(url)?;
+        let name = format!("ioassay-{run}");
+        let path = location.base().join(&name);
+        Ok(Self { location, name, path })
+    }
+
+    /// An error if the target cannot be listed or if something has the name of the workspace of `run`. Nothing is
+    /// written. How much room there is no protocol tells.
+    pub fn check(url: &str, run: &str) -> Result<Room, Failure> {
+        let prefix = Self::new(url, run)?;
+        prefix.refuse_existing(&prefix.client()?)?;
+        Ok(Room { free_bytes: None, free_inodes: None })
+    }
+
+    /// Creates the prefix of `run` for `contents`.
+    pub fn create(url: &str, run: &str, contents: &Contents) -> Result<Self, Failure> {
+        let prefix = Self::new(url, run)?;
+        let client = prefix.client()?;
+        prefix.refuse_existing(&client)?;
+        let mark = Mark { ioassay_workspace: 2, run: run.to_owned() };
+        let [mark, contents] = [serde_json::to_string(&mark), serde_json::to_string(contents)]
+            .map(|line| line.expect("our own types are JSON"));
+        let list = prefix.key(LIST);
+        if let Err(error) = client.wait(client.operator().write(&list, format!("{mark}\n{contents}\n"))) {
+            let failure = failure::on_path("write", &prefix.path.join(LIST), &error);
+            // It may be there in spite of the error; only the list can be.
+            let _ = client.wait(client.operator().delete(&list));
+            let _ = prefix.remove_itself(&client);
+            return Err(failure);
+        }
+        Ok(prefix)
+    }
+
+    /// Opens what an earlier process left at `url`; `None` if nothing is there. Refuses what has no list that says
+    /// it is the workspace of that name.
+    pub fn open(url: &str) -> Result<Option<Self>, Failure> {
+        let refused = || {
+            let message = format!("{url} is not a workspace of ioassay: nothing below it is touched");
+            let remedy = "name the URL `…/ioassay-RUN?…` that the run left under its target";
+            failure::about_path("open workspace", Path::new(url), message, remedy)
+        };
+        let (location, name) = location(url)?.split_last().ok_or_else(refused)?;
+        let path = location.base().join(&name);
+        let prefix = Self { location, name, path };
+        let client = prefix.client()?;
+        match prefix.read_list(&client) {
+            Ok((mark, _)) if prefix.name == format!("ioassay-{}", mark.run) => Ok(Some(prefix)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !prefix.exists(&client)? => Ok(None),
+            _ => Err(refused()),
+        }
+    }
+
+    /// What paths below it begin with.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its URL, as [`Prefix::open`] takes it.
+    pub fn url(&self) -> String {
+        self.location.url_of(&self.path)
+    }
+
+    fn client(&self) -> Result<Client, Failure> {
+        Client::new(self.location.clone(), Patience::Seconds)
+            .map_err(|error| failure::on_path("connect to", &self.location.base(), &error))
+    }
+
+    /// The key of what is called `name` below the prefix; of the prefix itself with no name.
+    fn key(&self, name: &str) -> String {
+        self.location.below(&format!("{}/{name}", self.name))
+    }
+
+    fn refuse_existing(&self, client: &Client) -> Result<(), Failure> {
+        if self.location.protocol().directories {
+            self.look_at_target(client)?;
+        }
+        if !self.exists(client)? {
+            return Ok(());
+        }
+        let message = format!("{} exists already: it is not this run's own", self.path.display());
+        let remedy =
+            "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
+        Err(failure::about_path("create workspace", &self.path, message, remedy))
+    }
+
+    /// An error if the target is no directory that exists: nothing above the workspace is created.
+    fn look_at_target(&self, client: &Client) -> Result<(), Failure> {
+        let base = self.location.base();
+        let unusable = |error: &io::Error| failure::on_path("open target", &base, error);
+        let key = format!("{}/", self.location.prefix());
+        match client.wait(client.operator().stat(&key)) {
+            Ok(about) if about.is_dir() => Ok(()),
+            Ok(_) => Err(unusable(&io::Error::from_raw_os_error(libc::ENOTDIR))),
+            Err(error) => Err(unusable(&error)),
+        }
+    }
+
+    /// True if anything has the name of the prefix, or lies below it.
+    fn exists(&self, client: &Client) -> Result<bool, Failure> {
+        let operator = client.operator();
+        let own = self.key("");
+        let found = if self.location.protocol().directories {
+            client.run(async {
+                match operator.stat(own.trim_end_matches('/')).await {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    // Whatever is there: also a directory that should be no directory.
+                    other => return other.map(|_| true),
+                }
+                match operator.stat(&own).await {
+                    Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+                    other => other.map(|_| true),
+                }
+            })
+        } else {
+            client.run(async {
+                let mut first = operator.lister_with(&own).recursive(true).limit(1).await?;
+                Ok(first.try_next().await?.is_some())
+            })
+        };
+        found.map_err(|error| failure::on_path("look for", &self.path, &client.explain(&error)))
+    }
+
+    fn read_list(&self, client: &Client) -> io::Result<(Mark, Contents)> {
+        let list = client.wait(client.operator().read(&self.key(LIST)))?.to_bytes();
+        let text = std::str::from_utf8(&list).map_err(io::Error::other)?;
+        let (mark, contents) = text.split_once('\n').ok_or(io::ErrorKind::InvalidData)?;
+        Ok((serde_json::from_str(mark)?, serde_json::from_str(contents)?))
+    }
+
+    /// Removes the objects of the list, the directories that came with them, and the list.
+    pub fn remove(&self) -> Removed {
+        let mut removed = Removed::default();
+        if let Err(failure) = self.remove_into(&mut removed) {
+            removed.left.push(Left { path: self.url(), because: failure.message });
+        }
+        removed
+    }
+
+    fn remove_into(&self, removed: &mut Removed) -> Result<(), Failure> {
+        let client = self.client()?;
+        let list_path = self.path.join(LIST);
+        let (_, contents) = match self.read_list(&client) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.exists(&client)? => return Ok(()),
+            read => read.map_err(|error| failure::on_path("read", &list_path, &error))?,
+        };
+        let mut there = self.there(&client)?;
+        there.objects.remove(LIST);
+        let lags = self.location.protocol().listing_lags;
+        let mut batch = Vec::with_capacity(BATCH);
+        for name in objects(&contents) {
+            let listed = there.objects.remove(&name);
+            removed.files += u64::from(listed);
+            if listed || lags {
+                batch.push(name);
+            }
+            if batch.len() == BATCH {
+                self.delete(&client, &mut batch, removed);
+            }
+        }
+        self.delete(&client, &mut batch, removed);
+        for name in directories(&contents).filter(|name| there.directories.contains(name)).collect::<Vec<_>>() {
+            match client.wait(client.operator().delete(&self.key(&name))) {
+                Ok(()) => drop(there.directories.remove(&name)),
+                Err(error) => self.left(removed, &name, &error.to_string()),
+            }
+        }
+        for name in there.objects.iter().chain(&there.directories) {
+            self.left(removed, name, "is not on the list of files that ioassay created");
+        }
+        if !removed.left.is_empty() {
+            return Ok(());
+        }
+        // The list goes last: without it nobody could remove the rest.
+        let deleted = client.wait(client.operator().delete(&self.key(LIST)));
+        deleted.map_err(|error| failure::on_path("delete", &list_path, &error))?;
+        self.remove_itself(&client)
+    }
+
+    /// Removes the directory, where the protocol has directories.
+    fn remove_itself(&self, client: &Client) -> Result<(), Failure> {
+        if !self.location.protocol().directories {
+            return Ok(());
+        }
+        // Over WebDAV a directory takes along what is in it, so it must have nothing.
+        let there = self.there(client)?;
+        if let Some(other) = there.objects.iter().chain(&there.directories).next() {
+            let message = format!("{} appeared while the workspace was removed", self.path.join(other).display());
+            return Err(failure::about_path("delete", &self.path, message, "look at it, and remove it by hand"));
+        }
+        let deleted = client.wait(client.operator().delete(&self.key("")));
+        deleted.map_err(|error| failure::on_path("delete", &self.path, &error))
+    }
+
+    /// What lies below the prefix.
+    fn there(&self, client: &Client) -> Result<There, Failure> {
+        let own = self.key("");
+        let listed: opendal::Result<There> = client.run(async {
+            let mut there = There::default();
+            let mut entries = client.operator().lister_with(&own).recursive(true).await?;
+            while let Some(entry) = entries.try_next().await? {
+                let Some(name) = entry.path().strip_prefix(&own).filter(|name| !name.is_empty()) else { continue };
+                let into = match entry.metadata().mode() {
+                    EntryMode::DIR => &mut there.directories,
+                    _ => &mut there.objects,
+                };
+                into.insert(name.to_owned());
+            }
+            Ok(there)
+        });
+        match listed {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(There::default()),
+            listed => listed.map_err(|error| failure::on_path("list", &self.path, &client.explain(&error))),
+        }
+    }
+
+    /// Deletes what is called so below the prefix.
+    fn delete(&self, client: &Client, names: &mut Vec<String>, removed: &mut Removed) {
+        let operator = client.operator();
+        if operator.info().capability().delete_max_size.is_some_and(|size| size > 1) {
+            let deleted = client.wait(operator.delete_iter(names.iter().map(|name| self.key(name))));
+            if let (Err(error), Some(first)) = (deleted, names.first()) {
+                let because = format!("could not be deleted with {} others: {error}", names.len() - 1);
+                self.left(removed, first, &because);
+            }
+        } else {
+            let failed: Vec<_> = client.run(self.delete_each(operator, names).collect());
+            for (name, error) in failed {
+                self.left(removed, &name, &client.explain(&error).to_string());
+            }
+        }
+        names.clear();
+    }
+
+    /// Deletes one by one, several at a time; those that failed.
+    fn delete_each<'a>(
+        &'a self,
+        operator: &'a Operator,
+        names: &'a [String],
+    ) -> impl stream::Stream<Item = (String, opendal::Error)> + 'a {
+        let delete = move |name: &'a String| async move {
+            operator.delete(&self.key(name)).await.err().map(|error| (name.clone(), error))
+        };
+        stream::iter(names).map(delete).buffer_unordered(AT_A_TIME).filter_map(std::future::ready)
+    }
+
+    fn left(&self, removed: &mut Removed, name: &str, because: &str) {
+        if removed.left.len() < MOST_NAMED {
+            let path = self.path.join(name).display().to_string();
+            removed.left.push(Left { path, because: because.to_owned() });
+        }
+    }
+}
+
+fn location(url: &str) -> Result<Location, Failure> {
+    Location::parse(url).map_err(|unfit| failure::plain("open target", unfit.problem, &unfit.valid))
+}
+
+/// Names of all objects that may be there. A list that names anything else was not written by us.
+fn objects(contents: &Contents) -> impl Iterator<Item = String> {
+    let files = contents.file_names().filter(|name| name_of_ours(name).is_ok());
+    files.chain(trees(contents).filter(|tree| tree.shape.items == Items::Files).flat_map(items))
+}
+
+/// Names of all directories that may be there, each before the one that it is in, with a slash at the end.
+fn directories(contents: &Contents) -> impl Iterator<Item = String> {
+    trees(contents).flat_map(|tree| {
+        let shape = tree.shape;
+        let container = tree.container.clone();
+        let bytes = container.clone().into_bytes();
+        let directories = (0..shape.trees).flat_map(move |number| {
+            let mut path = EntryPath::new(shape, Some(&bytes), Entries::Directories { tree: number });
+            // A directory has a smaller number than those in it.
+            (0..shape.directories).rev().map(move |directory| {
+                path.set(shape.parent(directory), directory);
+                text(path.as_c_str())
+            })
+        });
+        let own = (shape.items == Items::Directories).then(|| items(tree));
+        own.into_iter().flatten().chain(directories).chain([container]).map(|name| name + "/")
+    })
+}
+
+fn trees(contents: &Contents) -> impl Iterator<Item = Planted> {
+    contents.trees().filter(|tree| name_of_ours(&tree.container).is_ok())
+}
+
+/// Names of all items of a tree.
+fn items(tree: Planted) -> impl Iterator<Item = String> {
+    let shape = tree.shape;
+    let names: &[bool] = if tree.renamed { &[false, true] } else { &[false] };
+    let each = names.iter().flat_map(move |&renamed| (0..shape.parts).map(move |part| (renamed, part)));
+    each.flat_map(move |(renamed, part)| {
+        let mut path = EntryPath::new(shape, Some(tree.container.as_bytes()), Entries::Items { part, renamed });
+        (0..shape.directories)
+            .flat_map(move |directory| shape.items_in(directory).map(move |item| (directory, item)))
+            .map(move |(directory, item)| {
+                path.set(Some(directory), item);
+                text(path.as_c_str())
+            })
+    })
+}
+
+fn text(path: &CStr) -> String {
+    path.to_string_lossy().into_owned()
+}
