@@ -79,8 +79,11 @@ struct Ran {
 
 impl Ran {
     fn phases(&self) -> Vec<&PhaseRecord> {
-        let record = |event| if let Event::Phase(record) = event { Some(&**record) } else { None };
-        self.events.iter().filter_map(record).collect()
+        let records = self.events.iter().filter_map(|event| match event {
+            Event::Phase(record) => Some(&**record),
+            _ => None,
+        });
+        records.collect()
     }
 
     fn phase(&self, name: &str) -> &PhaseRecord {
