@@ -158,7 +158,7 @@ fn no_failure(ran: &Ran) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn every_planned_entry_is_created_looked_at_and_removed_once_and_all_sums_agree(

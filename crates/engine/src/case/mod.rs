@@ -53,7 +53,7 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
         reads_shifted_by: 0,
         written: Written::default(),
         grown: Grown::default(),
-        started_unix_ns: Vec::new(),
+        stamps: Vec::new(),
     };
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
@@ -78,8 +78,8 @@ struct Rank<'a, R> {
     written: Written,
     /// What there is of each tree.
     grown: Grown,
-    /// When each timed step began.
-    started_unix_ns: Vec<(u32, u64)>,
+    /// With which time files were stamped just before each timed step began.
+    stamps: Vec<(u32, u64)>,
 }
 
 impl<R: Ranks> Rank<'_, R> {

@@ -93,9 +93,9 @@ impl<R: Ranks> Rank<'_, R> {
             None
         });
 
+        self.stamps.push((step, clock::file_stamp_unix_ns()));
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
-        self.started_unix_ns.push((step, started_unix_ns));
         let before = usage::so_far();
         let did = match (own, prepared) {
             (Some((index, job, _)), Some(prepared)) => {
@@ -149,7 +149,7 @@ impl<R: Ranks> Rank<'_, R> {
                 let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?;
                 Prepared::Metadata(Box::new(prepared))
             }
-            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.started_unix_ns)?),
+            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.stamps)?),
         })
     }
 

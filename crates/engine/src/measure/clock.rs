@@ -121,6 +121,12 @@ pub fn monotonic_ns() -> u64 {
     nanoseconds(libc::CLOCK_MONOTONIC)
 }
 
+/// The time with which the kernel stamps a file that changes now, in nanoseconds since 1970. It lags behind
+/// [`unix_ns`] by a tick, or by more where the machine is busy.
+pub fn file_stamp_unix_ns() -> u64 {
+    nanoseconds(libc::CLOCK_REALTIME_COARSE)
+}
+
 /// Wall-clock time in nanoseconds since 1970: only to say when something happened, never to measure.
 pub fn unix_ns() -> u64 {
     nanoseconds(libc::CLOCK_REALTIME)

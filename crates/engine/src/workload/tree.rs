@@ -225,7 +225,7 @@ fn push_decimal(text: &mut Vec<u8>, mut number: u64) {
 /// The paths of directories take at most this much memory; in trees with more they are put together when needed.
 const MOST_BUILT_BYTES: u64 = 2 << 20;
 
-/// The paths of all directories of a tree from below its container on, each with a slash at its end.
+/// The paths of a part's items from below the container on, up to their number: one for each directory of the tree.
 #[derive(Debug, Clone)]
 struct DirectoryPaths {
     text: Vec<u8>,
@@ -234,14 +234,15 @@ struct DirectoryPaths {
 
 impl DirectoryPaths {
     /// `None` if they do not fit.
-    fn build(shape: &Shape, prefix: &[u8]) -> Option<Self> {
+    fn build(shape: &Shape, directories: &[u8], prefix: &[u8]) -> Option<Self> {
         let most = shape.directories.saturating_mul(shape.longest_path_bytes() as u64);
         if most > MOST_BUILT_BYTES {
             return None;
         }
         let mut built = Self { text: Vec::new(), ends: Vec::new() };
         for directory in 0..shape.directories {
-            push_directory(&mut built.text, shape, prefix, directory);
+            push_directory(&mut built.text, shape, directories, directory);
+            built.text.extend_from_slice(prefix);
             built.ends.push(built.text.len() as u32);
         }
         Some(built)
@@ -268,7 +269,7 @@ pub struct EntryPath {
     container: Option<usize>,
     /// What the names of directories on the way begin with.
     directories: Vec<u8>,
-    /// Their paths, where items are named by them and they fit.
+    /// All that comes before the numbers of items, where it fits.
     built: Option<DirectoryPaths>,
     /// What the entry's own name begins with.
     prefix: Vec<u8>,
@@ -314,7 +315,7 @@ impl EntryPath {
         let container = container.map(|_| text.len());
         let directories = shape.directory_prefix(tree).into_bytes();
         let wants_paths = container.is_some() && matches!(entries, Entries::Items { .. });
-        let built = if wants_paths { DirectoryPaths::build(&shape, &directories) } else { None };
+        let built = if wants_paths { DirectoryPaths::build(&shape, &directories, prefix.as_bytes()) } else { None };
         let mut path = Self {
             shape,
             text,
@@ -372,20 +373,24 @@ impl EntryPath {
         self.text.truncate(self.digits.start);
         push_decimal(&mut self.text, number);
         self.digits.end = self.text.len();
-        self.text.extend_from_slice(self.suffix);
+        if !self.suffix.is_empty() {
+            self.text.extend_from_slice(self.suffix);
+        }
         self.text.push(0);
         self.number = number;
     }
 
     fn move_to(&mut self, directory: Option<u64>, number: u64) {
         self.text.truncate(self.container.unwrap_or(0));
-        if let (Some(directory), Some(_)) = (directory, self.container) {
-            match &self.built {
-                Some(built) => self.text.extend_from_slice(built.of(directory)),
-                None => push_directory(&mut self.text, &self.shape, &self.directories, directory),
+        match (directory, &self.built) {
+            (Some(directory), Some(built)) => self.text.extend_from_slice(built.of(directory)),
+            (directory, _) => {
+                if let Some(directory) = directory.filter(|_| self.container.is_some()) {
+                    push_directory(&mut self.text, &self.shape, &self.directories, directory);
+                }
+                self.text.extend_from_slice(&self.prefix);
             }
         }
-        self.text.extend_from_slice(&self.prefix);
         self.digits.start = self.text.len();
         self.directory = directory;
         self.renumber(number);

@@ -21,7 +21,8 @@ pub(super) struct Conditions {
     name: Option<CString>,
     /// Sizes are of files: what a directory has is the file system's own affair.
     size_bytes: Option<RangeInclusive<u64>>,
-    newer_than_unix_ns: Option<u64>,
+    /// The oldest time of the last change.
+    changed_from_unix_ns: Option<u64>,
 }
 
 /// What is found out about an entry.
@@ -34,8 +35,9 @@ pub(super) struct Verdict {
 }
 
 impl Conditions {
-    /// Those of `work`; `step_unix_ns` is when the step began after which an entry must have changed.
-    pub fn of(work: &FindWork, step_unix_ns: Option<u64>) -> Self {
+    /// Those of `work`; `step_stamp_unix_ns` is the time with which files were stamped when the step began after
+    /// which an entry must have changed.
+    pub fn of(work: &FindWork, step_stamp_unix_ns: Option<u64>) -> Self {
         let sized = work.size_bytes.or(work.at_least_bytes).or(work.at_most_bytes).is_some();
         let least = work.size_bytes.or(work.at_least_bytes).unwrap_or(0);
         let most = work.size_bytes.or(work.at_most_bytes).unwrap_or(u64::MAX);
@@ -49,9 +51,9 @@ impl Conditions {
             kind,
             name: work.name.as_deref().map(|name| CString::new(name).expect("validated: no zero bytes")),
             size_bytes: sized.then_some(least..=most),
-            // The kernel stamps files with the time of its last tick: what changed at the very beginning of the step
-            // bears a time up to a tick before it.
-            newer_than_unix_ns: step_unix_ns.map(|ns| ns.saturating_sub(tick_ns())).or(work.newer_than_unix_ns),
+            // What changed at the very beginning of the step bears the same time as what changed just before it: a tick
+            // of the clock that stamps files is some milliseconds. It must not be missed, so that counts as newer.
+            changed_from_unix_ns: step_stamp_unix_ns.or(work.newer_than_unix_ns.map(|ns| ns.saturating_add(1))),
         }
     }
 
@@ -99,7 +101,7 @@ impl Conditions {
 
     fn wanted_attributes(&self) -> u32 {
         let size = if self.size_bytes.is_some() { libc::STATX_SIZE } else { 0 };
-        let time = if self.newer_than_unix_ns.is_some() { libc::STATX_MTIME } else { 0 };
+        let time = if self.changed_from_unix_ns.is_some() { libc::STATX_MTIME } else { 0 };
         size | time
     }
 
@@ -109,7 +111,7 @@ impl Conditions {
             seconds.saturating_mul(1_000_000_000).saturating_add(found.stx_mtime.tv_nsec.into())
         };
         self.size_bytes.as_ref().is_none_or(|sizes| sizes.contains(&found.stx_size))
-            && self.newer_than_unix_ns.is_none_or(|since_ns| changed_ns() > since_ns)
+            && self.changed_from_unix_ns.is_none_or(|from_ns| changed_ns() >= from_ns)
     }
 }
 
@@ -129,12 +131,6 @@ fn attributes(directory: BorrowedFd<'_>, name: &CStr, wanted: u32) -> io::Result
         0 => Ok(unsafe { found.assume_init() }),
         _ => Err(io::Error::last_os_error()),
     }
-}
-
-/// Length of a tick of the clock that stamps files.
-fn tick_ns() -> u64 {
-    let tick = nix::time::clock_getres(nix::time::ClockId::CLOCK_REALTIME_COARSE);
-    tick.map_or(10_000_000, |tick| tick.tv_nsec().unsigned_abs())
 }
 
 #[cfg(test)]
@@ -200,7 +196,7 @@ mod tests {
     #[test]
     fn what_changed_as_the_step_began_is_newer_than_the_step() {
         let directory = tempfile::tempdir().unwrap();
-        let began_ns = crate::measure::clock::unix_ns();
+        let began_ns = crate::measure::clock::file_stamp_unix_ns();
         std::fs::write(directory.path().join("file"), "").unwrap();
         let open = File::open(directory.path()).unwrap();
         let meets = |conditions: Conditions| {

@@ -57,17 +57,17 @@ struct Root {
 }
 
 impl<'a> FindJob<'a> {
-    /// Opens the root. `started_unix_ns` tells when each step began.
+    /// Opens the root. `stamps` tells with which time files were stamped as each step began.
     pub fn prepare(
         case: &'a Case<'a>,
         work: &'a FindWork,
         member: u32,
-        started_unix_ns: &[(u32, u64)],
+        stamps: &[(u32, u64)],
     ) -> Result<Self, Box<Failure>> {
         let path = work.root.clone().unwrap_or_else(|| case.workspace.path().to_owned());
         let opened = listing::open_root(&path).and_then(|directory| Ok((listing::device(&directory)?, directory)));
         let (device, directory) = opened.map_err(|error| failure::boxed_on_path("open directory", &path, &error))?;
-        let since = work.newer_than_step.and_then(|step| started_unix_ns.iter().find(|(began, _)| *began == step));
+        let since = work.newer_than_step.and_then(|step| stamps.iter().find(|(began, _)| *began == step));
         let conditions = Conditions::of(work, since.map(|&(_, unix_ns)| unix_ns));
         Ok(Self { case, conditions, root: Root { path, directory, device }, begins: member == 0 })
     }
