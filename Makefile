@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: help build demo test test-rust test-python lint generate bench clean
+.PHONY: help build demo servers test test-rust test-python lint generate bench clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,8 +28,12 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 
 test: build test-rust test-python ## Run all tests.
 
-test-rust:
-	cargo test --release --locked --workspace --quiet
+servers: ## Fetch the servers that tests start (needs Go, a JDK and Maven; once).
+	@tests/servers/s3.sh > /dev/null
+	@tests/servers/webhdfs.sh > /dev/null
+
+test-rust: servers
+	IOASSAY_SERVERS=required cargo test --release --locked --workspace --quiet
 
 test-python: build
 	$(BIN)/pytest --quiet

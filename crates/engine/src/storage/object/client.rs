@@ -76,7 +76,7 @@ impl Client {
     /// A failed request, as the user reads it.
     #[cold]
     pub fn explain(&self, error: &opendal::Error) -> io::Error {
-        error::explained(error, self.location.protocol())
+        error::explained(error, &self.location)
     }
 }
 

@@ -8,6 +8,7 @@ use std::io;
 
 use opendal::{Error, ErrorKind};
 
+use super::location::Location;
 use super::protocol::Protocol;
 use crate::failure::Explained;
 
@@ -15,12 +16,13 @@ use crate::failure::Explained;
 const LONGEST_MESSAGE: usize = 300;
 
 /// `error` as an I/O error that knows its remedy.
-pub(super) fn explained(error: &Error, protocol: &Protocol) -> io::Error {
+pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
+    let protocol = location.protocol();
     let status = status(error);
     let cause = cause(error);
     let what = match (status, &cause) {
         (Some(status), _) => format!("HTTP {status}{}", said(error)),
-        (None, Some(cause)) => format!("{}: {cause}", error.message()),
+        (None, Some(cause)) => format!("{}{}: {cause}", error.message(), to(location)),
         (None, None) => format!("{:?}{}", error.kind(), said(error)),
     };
     let kind = match error.kind() {
@@ -31,6 +33,11 @@ pub(super) fn explained(error: &Error, protocol: &Protocol) -> io::Error {
     };
     let what = protocol.without_secrets(&what);
     io::Error::new(kind, Explained { what, remedy: remedy(error, status, cause.is_some(), protocol) })
+}
+
+/// Where requests go, if it does not stand in the URL anyway.
+fn to(location: &Location) -> String {
+    location.option("endpoint").map(|endpoint| format!(" to {endpoint}")).unwrap_or_default()
 }
 
 /// The status of the response, which OpenDAL has only in its text.

@@ -1,0 +1,562 @@
+//! The storage API `object` against real servers, which the tests start on loopback and stop again.
+//!
+//! S3 is versitygw, WebHDFS is Hadoop's own (`tests/servers`). A server that cannot be had makes its tests fail where
+//! `IOASSAY_SERVERS=required` says so, as `make test` does, and be skipped aloud elsewhere.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+/// A bound for hanging, not for speed.
+const HANGS: Duration = Duration::from_secs(120);
+
+/// A process that ends with its test.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < HANGS, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// How a server of `tests/servers` is started. `None`, said aloud, where it cannot be had.
+fn server(name: &str) -> Option<Command> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(format!("{name}.sh"));
+    let made = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
+    if !made.status.success() {
+        let required = std::env::var("IOASSAY_SERVERS").is_ok_and(|value| value == "required");
+        assert!(!required, "the server {name} cannot be had");
+        eprintln!("SKIPPED: the server {name} cannot be had, so its protocol is not tested");
+        return None;
+    }
+    let line = String::from_utf8(made.stdout).unwrap();
+    let mut words = line.split_whitespace();
+    let mut command = Command::new(words.next().unwrap());
+    command.args(words);
+    Some(command)
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+const SECRET: &str = "not-to-be-shown";
+
+/// An S3 server with an empty bucket.
+struct S3 {
+    _server: Running,
+    directory: tempfile::TempDir,
+    port: u16,
+}
+
+impl S3 {
+    fn start() -> Option<Self> {
+        let mut command = server("s3")?;
+        let directory = tempfile::tempdir().unwrap();
+        fs::create_dir(directory.path().join("bucket")).unwrap();
+        let port = free_port();
+        command.args(["--port", &format!("127.0.0.1:{port}"), "posix"]).arg(directory.path());
+        command.env("ROOT_ACCESS_KEY", "tester").env("ROOT_SECRET_KEY", SECRET);
+        let server = Running(command.stdout(Stdio::null()).spawn().unwrap());
+        wait_until("the S3 server answers", || TcpStream::connect(("127.0.0.1", port)).is_ok());
+        Some(Self { _server: server, directory, port })
+    }
+
+    fn url(&self) -> String {
+        format!("s3://bucket/some/where?endpoint=http://127.0.0.1:{}&region=us-east-1", self.port)
+    }
+
+    /// Keys of all objects; the server keeps them as files.
+    fn objects(&self) -> BTreeSet<String> {
+        files(&self.directory.path().join("bucket"))
+    }
+}
+
+/// Files below `directory`, without those that the server has for itself.
+fn files(directory: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(next) = open.pop() {
+        for entry in fs::read_dir(next).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if path.is_dir() && entry.file_name() != ".sgwtmp" {
+                open.push(path);
+            } else if path.is_file() {
+                found.insert(path.strip_prefix(directory).unwrap().display().to_string());
+            }
+        }
+    }
+    found
+}
+
+/// HDFS with an existing directory `/target`.
+struct Hdfs {
+    _server: Running,
+    _directory: tempfile::TempDir,
+    port: u16,
+}
+
+impl Hdfs {
+    fn start() -> Option<Self> {
+        let mut command = server("webhdfs")?;
+        let directory = tempfile::tempdir().unwrap();
+        // It ends when its standard input does, so also when this test is killed.
+        command.arg(directory.path().join("hdfs")).current_dir(directory.path()).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut server = Running(command.spawn().unwrap());
+        let said = BufReader::new(server.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let port = said.filter_map(|line| line.strip_prefix("webhdfs ").map(|port| port.parse().unwrap())).next();
+        let hdfs = Self { _server: server, _directory: directory, port: port.expect("HDFS starts") };
+        hdfs.request("PUT", "/target", "MKDIRS");
+        Some(hdfs)
+    }
+
+    fn url(&self) -> String {
+        format!("webhdfs://127.0.0.1:{}/target?user=tester", self.port)
+    }
+
+    fn request(&self, method: &str, path: &str, operation: &str) -> String {
+        use std::io::{Read, Write};
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let request =
+            format!("{method} /webhdfs/v1{path}?op={operation}&user.name=tester HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+/// A place for plan and events, and an engine on them.
+struct Lab {
+    root: tempfile::TempDir,
+    secret: &'static str,
+}
+
+impl Lab {
+    fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap(), secret: SECRET }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    fn engine(&self, arguments: &[&str]) -> Command {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
+        engine.env("AWS_ACCESS_KEY_ID", "tester").env("AWS_SECRET_ACCESS_KEY", self.secret);
+        engine
+    }
+
+    fn write(&self, plan: &Value) -> String {
+        fs::write(self.path("plan.json"), plan.to_string()).unwrap();
+        self.path("plan.json").display().to_string()
+    }
+
+    /// Runs `plan` to its end.
+    fn run(&self, plan: &Value) -> Ran {
+        self.ran(&["run", &self.write(plan)])
+    }
+
+    fn ran(&self, arguments: &[&str]) -> Ran {
+        let _ = fs::remove_file(self.path("events.jsonl"));
+        let ended = self.engine(arguments).output().unwrap();
+        let events = self.events();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
+        assert!(!said.contains(SECRET) && !stored.contains(SECRET), "a secret got out");
+        Ran { code: ended.status.code().unwrap(), said, events }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// What an engine did.
+struct Ran {
+    code: i32,
+    said: String,
+    events: Vec<Event>,
+}
+
+impl Ran {
+    fn phases(&self) -> Vec<&PhaseRecord> {
+        let phases =
+            self.events.iter().filter_map(|event| if let Event::Phase(phase) = event { Some(phase) } else { None });
+        phases.map(|phase| &**phase).collect()
+    }
+
+    fn removed(&self) -> &Removed {
+        let mut removed = self
+            .events
+            .iter()
+            .filter_map(|event| if let Event::Removed(removed) = event { Some(removed) } else { None });
+        removed.next().expect("something was removed")
+    }
+
+    fn failure(&self) -> &Failure {
+        let mut errors =
+            self.events.iter().filter_map(|event| if let Event::Error(failure) = event { Some(failure) } else { None });
+        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.said))
+    }
+
+    /// Complete, and nothing is left.
+    fn complete(&self) {
+        assert_eq!(self.code, 0, "{}", self.said);
+        assert!(self.phases().iter().all(|phase| phase.complete));
+        assert_eq!(self.removed().left, vec![]);
+    }
+}
+
+fn set(transfer_bytes: u64, block_bytes: u64, files_per_rank: u64) -> Value {
+    json!({
+        "layout": "N-N", "files_per_rank": files_per_rank, "transfer_bytes": transfer_bytes,
+        "block_bytes": block_bytes, "segments": 1, "payload": {"kind": "unique"},
+    })
+}
+
+fn phase(name: &str, work: Value) -> Value {
+    json!({"step": "phase", "name": name, "jobs": [{"name": "job", "work": work}]})
+}
+
+fn write(files: &str, fsync: &str) -> Value {
+    let work = json!({"kind": "data", "files": files, "transfer": "write", "order": "sequential", "fsync": fsync});
+    phase(&format!("write-{files}"), work)
+}
+
+fn read(files: &str) -> Value {
+    let work = json!({
+        "kind": "data", "files": files, "transfer": "read", "order": "random", "fsync": "never", "verify": "reads",
+    });
+    phase(&format!("read-{files}"), work)
+}
+
+/// Two ranks write objects of several transfers and of one, and read all of it back in random order, compared.
+fn plan(url: &str, depth: u32, fsync: &str) -> Value {
+    json!({
+        "version": 2, "run": "r1", "case": "c1", "target": {"url": url},
+        "storage": {"api": "object", "depth": depth}, "ranks": {"clients": 2, "per_client": 1},
+        "files": {"large": set(1 << 20, 7 << 20, 2), "small": set(4096, 4096, 20)},
+        "steps": [write("large", fsync), write("small", fsync), read("large"), read("small")],
+        "seed": 1, "sample_interval_ns": 1_000_000_000,
+    })
+}
+
+#[test]
+fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
+    let Some(s3) = S3::start() else { return };
+    for depth in [1, 16] {
+        let ran = Lab::new().run(&plan(&s3.url(), depth, "at-close"));
+        ran.complete();
+        let bytes: Vec<u64> = ran.phases().iter().map(|p| p.ranks.iter().map(|rank| rank.bytes).sum()).collect();
+        assert_eq!(bytes, [28 << 20, 160 << 10, 28 << 20, 160 << 10]);
+        assert_eq!(ran.removed().files, 44);
+        assert_eq!(s3.objects(), BTreeSet::new());
+    }
+}
+
+#[test]
+fn what_is_written_over_webhdfs_is_read_back_and_nothing_is_left() {
+    let Some(hdfs) = Hdfs::start() else { return };
+    for depth in [1, 4] {
+        Lab::new().run(&plan(&hdfs.url(), depth, "never")).complete();
+        let listing = hdfs.request("GET", "/target", "LISTSTATUS");
+        assert!(listing.contains(r#""FileStatus":[]"#) || listing.contains("\"FileStatus\":[\n\n]"), "{listing}");
+    }
+    // HDFS does not sync what is closed, so nobody may ask for it.
+    let ran = Lab::new().run(&plan(&hdfs.url(), 1, "at-close"));
+    assert_eq!(ran.code, 2);
+    assert!(ran.failure().message.contains("cannot force data to stable storage"), "{}", ran.said);
+    // And a directory that is not there is not created.
+    let ran = Lab::new().run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
+    assert_eq!(ran.code, 3);
+    assert!(hdfs.request("GET", "/", "LISTSTATUS").contains("target"));
+    assert!(!hdfs.request("GET", "/", "LISTSTATUS").contains("elsewhere"));
+}
+
+#[test]
+fn what_is_written_to_local_files_is_read_back_and_nothing_is_left() {
+    let target = tempfile::tempdir().unwrap();
+    for depth in [1, 4] {
+        Lab::new().run(&plan(&format!("fs://{}", target.path().display()), depth, "at-close")).complete();
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+}
+
+fn entries(name: &str, operation: Value) -> Value {
+    phase(
+        name,
+        json!({"kind": "metadata", "tree": "t", "operation": operation, "order": "sequential", "paths": "full"}),
+    )
+}
+
+/// A tree of small objects is created, looked at and read; `rest` is what happens then.
+fn tree_plan(url: &str, rest: &[Value]) -> Value {
+    let mut plan = plan(url, 1, "never");
+    plan["files"] = json!({});
+    plan["trees"] = json!({"t": {
+        "sharing": "shared", "depth": 1, "branch": 2, "items_per_directory": 3, "leaves_only": true, "items": "files",
+    }});
+    let mut steps = vec![
+        entries("tree", json!({"kind": "create-tree"})),
+        entries("create", json!({"kind": "create", "with": "open", "write_bytes": 4096, "fsync": false})),
+        entries("stat", json!({"kind": "stat"})),
+        entries("read", json!({"kind": "read", "bytes": 4096})),
+    ];
+    steps.extend_from_slice(rest);
+    plan["steps"] = Value::from(steps);
+    plan
+}
+
+#[test]
+fn trees_of_objects_are_made_and_removed_by_name() {
+    let local = tempfile::tempdir().unwrap();
+    let mut urls = vec![format!("fs://{}", local.path().display())];
+    let s3 = S3::start();
+    urls.extend(s3.iter().map(S3::url));
+    for url in urls {
+        // Once the items are removed by the case, and once by the end of the run.
+        let mut plan = tree_plan(&url, &[entries("remove", json!({"kind": "remove"}))]);
+        for files in [0, 12] {
+            if url.starts_with("s3") {
+                plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "tree");
+            }
+            let ran = Lab::new().run(&plan);
+            ran.complete();
+            assert_eq!(ran.removed().files, files, "{url}");
+            plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "remove");
+        }
+    }
+    assert_eq!(fs::read_dir(local.path()).unwrap().count(), 0);
+    assert!(s3.is_none_or(|s3| s3.objects().is_empty()));
+}
+
+/// A plan that writes and then waits for a day.
+fn waiting(url: &str) -> Value {
+    let mut plan = plan(url, 1, "never");
+    plan["steps"] = json!([write("small", "never"), {"step": "pause", "duration_ns": 86_400_000_000_000_u64}]);
+    plan["files"] = json!({"small": set(4096, 4096, 20)});
+    plan
+}
+
+/// Starts a plan that waits, and returns when its first phase has ended.
+fn start_waiting(lab: &Lab, plan: &Value) -> Running {
+    let engine = Running(lab.engine(&["run", &lab.write(plan)]).spawn().unwrap());
+    wait_until("the first phase has ended", || lab.events().iter().any(|event| matches!(event, Event::Phase(_))));
+    engine
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing() {
+    let Some(s3) = S3::start() else { return };
+    let lab = Lab::new();
+    let mut engine = start_waiting(&lab, &waiting(&s3.url()));
+    assert_eq!(s3.objects().len(), 41);
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
+    let begin = Instant::now();
+    assert_eq!(engine.0.wait().unwrap().code(), Some(3));
+    assert!(begin.elapsed() < Duration::from_secs(5));
+    let outcome = lab.events().into_iter().find_map(|event| match event {
+        Event::Finished(finished) => Some(finished.outcome),
+        _ => None,
+    });
+    assert_eq!(outcome, Some(Outcome::Interrupted));
+    assert_eq!(s3.objects(), BTreeSet::new());
+}
+
+#[test]
+fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
+    let Some(s3) = S3::start() else { return };
+    let lab = Lab::new();
+    let mut engine = start_waiting(&lab, &waiting(&s3.url()));
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGKILL).unwrap();
+    engine.0.wait().unwrap();
+    let Some(Event::Started(started)) = lab.events().into_iter().next() else { panic!("not started") };
+    // A second run of that name must not touch the first one's objects.
+    let refused = Lab::new().run(&waiting(&s3.url()));
+    assert_eq!(refused.code, 3);
+    assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
+    assert_eq!(s3.objects().len(), 41);
+
+    let stranger = s3.directory.path().join("bucket/some/where/ioassay-r1/thesis.dat");
+    fs::write(&stranger, "years").unwrap();
+    let cleaned = lab.ran(&["clean", &started.workspace]);
+    assert_eq!(cleaned.code, 3);
+    assert_eq!(cleaned.removed().files, 40);
+    assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
+    assert_eq!(fs::read_to_string(&stranger).unwrap(), "years");
+
+    fs::remove_file(&stranger).unwrap();
+    for _ in 0..2 {
+        // The second time nothing is there any more, which is what was asked for.
+        assert_eq!(lab.ran(&["clean", &started.workspace]).code, 0);
+        assert_eq!(s3.objects(), BTreeSet::new());
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_not_cleaned() {
+    let Some(s3) = S3::start() else { return };
+    let place = s3.directory.path().join("bucket/some/where/ioassay-r9");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("thesis.dat"), "years").unwrap();
+    let url = s3.url().replace("?", "/ioassay-r9?");
+    let cleaned = Lab::new().ran(&["clean", &url]);
+    assert_eq!(cleaned.code, 2);
+    assert!(cleaned.said.contains("is not a workspace"), "{}", cleaned.said);
+    // A list of another run does not help.
+    let list = r#"{"ioassay_workspace":2,"run":"r8"}"#.to_owned()
+        + "\n{\"case\":\"c\",\"ranks\":1,\"files\":{},\"trees\":{}}\n";
+    fs::write(place.join(".ioassay-workspace"), list).unwrap();
+    assert_eq!(Lab::new().ran(&["clean", &url]).code, 2);
+    assert_eq!(fs::read_to_string(place.join("thesis.dat")).unwrap(), "years");
+}
+
+#[test]
+fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_left() {
+    let target = tempfile::tempdir().unwrap();
+    let s3 = S3::start();
+    let mut places = vec![(format!("fs://{}", target.path().display()), target.path().to_owned())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.directory.path().join("bucket/some/where"))));
+    for (url, place) in places {
+        for (damage, expected) in
+            [(cut as fn(&Path), "ends at byte"), (change, "verify"), (remove, "c1.large.00000000")]
+        {
+            let lab = Lab::new();
+            let mut plan = plan(&url, 1, "never");
+            plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});
+            plan["steps"] =
+                json!([write("large", "never"), {"step": "pause", "duration_ns": 1_500_000_000}, read("large")]);
+            let mut engine = start_waiting(&lab, &plan);
+            damage(&place.join("ioassay-r1/c1.large.00000000"));
+            assert_eq!(engine.0.wait().unwrap().code(), Some(1), "{url}: {expected}");
+            let failure = lab.events().into_iter().find_map(|event| match event {
+                Event::Error(failure) => Some(failure),
+                _ => None,
+            });
+            let failure = failure.expect("it failed");
+            assert!(failure.message.contains(expected), "{url}: {failure:?}");
+            assert_eq!(files(&place), BTreeSet::new(), "{url}: {expected}");
+        }
+    }
+}
+
+fn cut(object: &Path) {
+    fs::OpenOptions::new().write(true).open(object).unwrap().set_len((2 << 20) + 17).unwrap();
+}
+
+fn change(object: &Path) {
+    use std::os::unix::fs::FileExt;
+    fs::OpenOptions::new().write(true).open(object).unwrap().write_all_at(b"not what was written", 1 << 20).unwrap();
+}
+
+fn remove(object: &Path) {
+    fs::remove_file(object).unwrap();
+}
+
+#[test]
+fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_secret() {
+    let Some(s3) = S3::start() else { return };
+    let lab = Lab { secret: "wrong", ..Lab::new() };
+    let ran = lab.run(&plan(&s3.url(), 1, "at-close"));
+    assert_eq!(ran.code, 3);
+    assert!(ran.failure().message.contains("HTTP 403") && !ran.said.contains("wrong"), "{}", ran.said);
+    assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
+    let ran = Lab { secret: "", ..Lab::new() }.run(&plan(&s3.url(), 1, "at-close"));
+    assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
+    let ran = Lab::new().run(&plan(&s3.url().replace("bucket", "nobucket"), 1, "at-close"));
+    assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.said);
+}
+
+#[test]
+fn an_endpoint_that_nobody_serves_fails_in_seconds() {
+    let begin = Instant::now();
+    let url = format!("s3://bucket/x?endpoint=http://127.0.0.1:{}", free_port());
+    let ran = Lab::new().run(&plan(&url, 1, "at-close"));
+    assert_eq!(ran.code, 3);
+    assert!(ran.failure().message.contains("onnection refused"), "{}", ran.said);
+    assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.said);
+    assert!(begin.elapsed() < Duration::from_secs(5));
+}
+
+#[test]
+fn what_no_object_store_can_do_is_refused_before_any_request() {
+    // Nobody serves it: a request would fail in another way.
+    let url = format!("s3://bucket/x?endpoint=http://127.0.0.1:{}", free_port());
+    let changed = |path: &str, value: Value| {
+        let mut plan = plan(&url, 1, "at-close");
+        *plan.pointer_mut(path).unwrap() = value;
+        plan
+    };
+    let added = |key: &str, value: Value| {
+        let mut plan = plan(&url, 1, "at-close");
+        plan["steps"][0]["jobs"][0]["work"][key] = value;
+        plan
+    };
+    let with_storage = |key: &str, value: Value| {
+        let mut plan = plan(&url, 1, "at-close");
+        plan["storage"][key] = value;
+        plan
+    };
+    let work = "/steps/0/jobs/0/work";
+    for (plan, expected) in [
+        (changed("/files/large/layout", json!("N-1")), "cannot share a file"),
+        (changed(&format!("{work}/order"), json!("random")), "from its beginning to its end"),
+        (changed(&format!("{work}/order"), json!("backward")), "from its beginning to its end"),
+        (changed(&format!("{work}/transfer"), json!({"mixed": 50})), "from its beginning to its end"),
+        (changed(&format!("{work}/fsync"), json!({"every-writes": 2})), "when it is written to its end"),
+        (added("verify", json!("writes")), "when it is written to its end"),
+        (added("size", json!("full")), "cannot give a file its size"),
+        (added("lock", json!("range")), "cannot lock"),
+        (added("advice", json!(["random"])), "to the kernel"),
+        (with_storage("direct", json!(true)), "page cache"),
+        (with_storage("vectors", json!(4)), "vectored"),
+        (with_storage("depth", json!(100_000)), "at most 256"),
+        (changed("/target/url", json!("https://host/x")), "only reads"),
+        (changed("/target/url", json!("webdav+http://127.0.0.1:1/x")), "in one transfer"),
+        (changed("/target/url", json!(format!("s3://bucket/x?secret_access_key={SECRET}"))), "is no option"),
+        (changed("/target/url", json!(format!("webdav+http://me:{SECRET}@host/x"))), "user or password"),
+        (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
+        (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "keeps no cache"),
+    ] {
+        let ran = Lab::new().run(&plan);
+        assert_eq!(ran.code, 2, "{expected}: {}", ran.said);
+        assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.said);
+        assert!(!ran.failure().remedy.is_empty());
+    }
+}
+
+#[test]
+fn a_plan_behind_a_url_can_be_checked_and_how_much_is_free_nobody_says() {
+    let Some(s3) = S3::start() else { return };
+    let lab = Lab::new();
+    let plan = lab.write(&plan(&s3.url(), 1, "at-close"));
+    let ran = lab.ran(&["check", &plan]);
+    assert_eq!(ran.code, 0, "{}", ran.said);
+    let Some(Event::Checked(checked)) = ran.events.first() else { panic!("{:?}", ran.events) };
+    assert_eq!((checked.files, checked.free_bytes, &checked.node.mount), (44, None, &None));
+    assert_eq!(s3.objects(), BTreeSet::new());
+}
