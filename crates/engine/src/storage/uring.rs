@@ -4,6 +4,8 @@
 //! shortcuts that cost nothing are taken where it has them; those that have a price (a processor for SQPOLL, pinned
 //! memory for registered buffers) only on request.
 
+mod at_once;
+
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
@@ -14,6 +16,7 @@ use std::rc::Rc;
 use io_uring::{IoUring, opcode, squeue, types};
 use ioassay_contract::plan::storage::Uring as Options;
 
+use self::at_once::Marks;
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
@@ -98,7 +101,7 @@ impl Ring {
             unsafe { ring.submitter().register_buffers(&vectors) }?;
         }
         if options.registered_files {
-            ring.submitter().register_files_sparse(1)?;
+            ring.submitter().register_files(&[NO_FILE])?;
         }
         Ok(Self { ring, options, buffers, in_flight: 0 })
     }
@@ -189,11 +192,13 @@ struct UringConnection {
 impl Connection for UringConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         let file = posix::open(path, opening, self.direct)?;
+        // Before the file is registered: the kernel notes then how it is to be taken.
+        let marks = at_once::marks(&file, opening.access, self.direct);
         let registered = self.ring.borrow().options.registered_files;
         if registered {
             self.ring.borrow().ring.submitter().register_files_update(0, &[file.as_raw_fd()])?;
         }
-        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered }))
+        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered, marks }))
     }
 
     fn names(&mut self) -> Option<&mut dyn Names> {
@@ -204,10 +209,14 @@ impl Connection for UringConnection {
 /// The place of the open file in the kernel's table; a rank has one file open at a time.
 const SLOT: types::Fixed = types::Fixed(0);
 
+/// What the table holds while no file is open.
+const NO_FILE: RawFd = -1;
+
 struct UringFile {
     ring: Rc<RefCell<Ring>>,
     file: File,
     registered: bool,
+    marks: Marks,
 }
 
 impl UringFile {
@@ -224,7 +233,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Write::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().one(entry.flags(self.marks.write))
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -234,7 +243,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Read::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().one(entry.flags(self.marks.read))
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -248,7 +257,6 @@ impl OpenFile for UringFile {
     fn close(self: Box<Self>) -> io::Result<()> {
         if self.registered {
             // Else the table would keep the file open.
-            const NO_FILE: RawFd = -1;
             self.ring.borrow().ring.submitter().register_files_update(0, &[NO_FILE])?;
         }
         posix::close(self.file)
@@ -273,7 +281,8 @@ impl OpenFile for UringFile {
             (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).build(),
             (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).build(),
         };
-        ring.push(entry.user_data(buffer.into()))
+        let marks = if write { self.marks.write } else { self.marks.read };
+        ring.push(entry.flags(marks).user_data(buffer.into()))
     }
 
     #[inline]
