@@ -63,15 +63,27 @@ fn explained(error: io::Error) -> io::Error {
     let switch = "/proc/sys/kernel/io_uring_disabled";
     let disabled = std::fs::read_to_string(switch).is_ok_and(|value| value.trim() != "0");
     let why = match error.raw_os_error() {
-        Some(libc::EPERM) if disabled => format!("the kernel forbids io_uring to this user ({switch} is not 0)"),
-        Some(libc::EPERM | libc::EACCES) => {
-            "the kernel forbids io_uring here, as a container's seccomp filter does".to_owned()
+        Some(libc::EPERM) if disabled => {
+            format!("the kernel forbids io_uring to this user: {switch} must be 0, or 1 with the user in the group that \
+                     kernel.io_uring_group names")
         }
-        Some(libc::ENOSYS) => "this kernel has no io_uring, or a filter hides it".to_owned(),
+        Some(libc::EPERM | libc::EACCES) => {
+            "the kernel forbids io_uring here, as a container's seccomp filter does: let the filter pass io_uring_setup, \
+             io_uring_enter and io_uring_register"
+                .to_owned()
+        }
+        Some(libc::ENOSYS) => {
+            "this kernel has no io_uring, or a filter hides it: it takes Linux 5.6 or newer, outside of the filter"
+                .to_owned()
+        }
         Some(libc::ENOMEM) => "io_uring may not pin that much memory (ulimit -l): raise it, lower the depth, or leave \
                                out registered_buffers"
             .to_owned(),
-        Some(libc::EOPNOTSUPP) => "this kernel's io_uring cannot do what the plan's storage.uring asks".to_owned(),
+        Some(libc::EINVAL | libc::EOPNOTSUPP) => {
+            "this kernel's io_uring cannot do what the plan's storage.uring asks: leave out iopoll and sqpoll, or lower \
+             the depth"
+                .to_owned()
+        }
         _ => return error,
     };
     io::Error::new(error.kind(), format!("{why} ({error})"))
@@ -120,6 +132,9 @@ impl Ring {
 
     /// Hands everything over and waits until `at_least` transfers have ended.
     fn hand_over(&mut self, at_least: u32) -> io::Result<()> {
+        // A kernel thread that takes the transfers by itself need not be called where enough have ended already.
+        let enough = self.options.sqpoll && self.ring.completion().len() >= at_least as usize;
+        let at_least = if enough { 0 } else { at_least };
         loop {
             match self.ring.submit_and_wait(at_least as usize) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -175,7 +190,8 @@ impl Drop for Ring {
         // The kernel may still write into the buffers. Only after a failure is anything left.
         while self.in_flight > 0 {
             if self.hand_over(1).is_err() {
-                break;
+                // Going on would free memory that the kernel still writes to.
+                std::process::abort();
             }
             let ended = self.ring.completion().count() as u32;
             self.in_flight = self.in_flight.saturating_sub(ended);
