@@ -39,8 +39,12 @@ fn write_and_verify(order: Order) -> Vec<Step> {
 
 /// Runs the plan and expects every phase to be complete.
 fn succeeds(plan: &Plan) {
+    succeeds_in(target(), plan);
+}
+
+fn succeeds_in(target: tempfile::TempDir, plan: &Plan) {
     let api = storage::by_name(&plan.storage.api).unwrap();
-    let (events, place) = run_in(target().path(), plan, api);
+    let (events, place) = run_in(target.path(), plan, api);
     assert_eq!(place.failure().map(|failure| failure.message), None, "{:?}", plan.storage);
     for phase in phases(&events) {
         assert!(phase.complete, "{:?}", plan.storage);
@@ -105,6 +109,8 @@ fn every_way_to_use_io_uring_reads_back_what_it_wrote() {
         let mut plan = plan(set.clone(), 2, write_and_verify(Order::Random));
         plan.storage = Storage { api: "uring".into(), depth: 8, uring: Some(uring), ..posix() };
         succeeds(&plan);
+        // Files in memory are opened in a way of their own.
+        succeeds_in(tempfile::tempdir_in("/dev/shm").unwrap(), &plan);
     }
 }
 

@@ -4,6 +4,8 @@
 //! shortcuts that cost nothing are taken where it has them; those that have a price (a processor for SQPOLL, pinned
 //! memory for registered buffers) only on request.
 
+mod at_once;
+
 use std::cell::RefCell;
 use std::fs::File;
 use std::io;
@@ -14,6 +16,7 @@ use std::rc::Rc;
 use io_uring::{IoUring, opcode, squeue, types};
 use ioassay_contract::plan::storage::Uring as Options;
 
+use self::at_once::Marks;
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
@@ -60,15 +63,27 @@ fn explained(error: io::Error) -> io::Error {
     let switch = "/proc/sys/kernel/io_uring_disabled";
     let disabled = std::fs::read_to_string(switch).is_ok_and(|value| value.trim() != "0");
     let why = match error.raw_os_error() {
-        Some(libc::EPERM) if disabled => format!("the kernel forbids io_uring to this user ({switch} is not 0)"),
-        Some(libc::EPERM | libc::EACCES) => {
-            "the kernel forbids io_uring here, as a container's seccomp filter does".to_owned()
+        Some(libc::EPERM) if disabled => {
+            format!("the kernel forbids io_uring to this user: {switch} must be 0, or 1 with the user in the group that \
+                     kernel.io_uring_group names")
         }
-        Some(libc::ENOSYS) => "this kernel has no io_uring, or a filter hides it".to_owned(),
+        Some(libc::EPERM | libc::EACCES) => {
+            "the kernel forbids io_uring here, as a container's seccomp filter does: let the filter pass io_uring_setup, \
+             io_uring_enter and io_uring_register"
+                .to_owned()
+        }
+        Some(libc::ENOSYS) => {
+            "this kernel has no io_uring, or a filter hides it: it takes Linux 5.6 or newer, outside of the filter"
+                .to_owned()
+        }
         Some(libc::ENOMEM) => "io_uring may not pin that much memory (ulimit -l): raise it, lower the depth, or leave \
                                out registered_buffers"
             .to_owned(),
-        Some(libc::EOPNOTSUPP) => "this kernel's io_uring cannot do what the plan's storage.uring asks".to_owned(),
+        Some(libc::EINVAL | libc::EOPNOTSUPP) => {
+            "this kernel's io_uring cannot do what the plan's storage.uring asks: leave out iopoll and sqpoll, or lower \
+             the depth"
+                .to_owned()
+        }
         _ => return error,
     };
     io::Error::new(error.kind(), format!("{why} ({error})"))
@@ -98,7 +113,7 @@ impl Ring {
             unsafe { ring.submitter().register_buffers(&vectors) }?;
         }
         if options.registered_files {
-            ring.submitter().register_files_sparse(1)?;
+            ring.submitter().register_files(&[NO_FILE])?;
         }
         Ok(Self { ring, options, buffers, in_flight: 0 })
     }
@@ -117,6 +132,9 @@ impl Ring {
 
     /// Hands everything over and waits until `at_least` transfers have ended.
     fn hand_over(&mut self, at_least: u32) -> io::Result<()> {
+        // A kernel thread that takes the transfers by itself need not be called where enough have ended already.
+        let enough = self.options.sqpoll && self.ring.completion().len() >= at_least as usize;
+        let at_least = if enough { 0 } else { at_least };
         loop {
             match self.ring.submit_and_wait(at_least as usize) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -172,7 +190,8 @@ impl Drop for Ring {
         // The kernel may still write into the buffers. Only after a failure is anything left.
         while self.in_flight > 0 {
             if self.hand_over(1).is_err() {
-                break;
+                // Going on would free memory that the kernel still writes to.
+                std::process::abort();
             }
             let ended = self.ring.completion().count() as u32;
             self.in_flight = self.in_flight.saturating_sub(ended);
@@ -189,11 +208,13 @@ struct UringConnection {
 impl Connection for UringConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         let file = posix::open(path, opening, self.direct)?;
+        // Before the file is registered: the kernel notes then how it is to be taken.
+        let marks = at_once::marks(&file, opening.access, self.direct);
         let registered = self.ring.borrow().options.registered_files;
         if registered {
             self.ring.borrow().ring.submitter().register_files_update(0, &[file.as_raw_fd()])?;
         }
-        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered }))
+        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered, marks }))
     }
 
     fn names(&mut self) -> Option<&mut dyn Names> {
@@ -204,10 +225,14 @@ impl Connection for UringConnection {
 /// The place of the open file in the kernel's table; a rank has one file open at a time.
 const SLOT: types::Fixed = types::Fixed(0);
 
+/// What the table holds while no file is open.
+const NO_FILE: RawFd = -1;
+
 struct UringFile {
     ring: Rc<RefCell<Ring>>,
     file: File,
     registered: bool,
+    marks: Marks,
 }
 
 impl UringFile {
@@ -224,7 +249,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Write::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().one(entry.flags(self.marks.write))
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -234,7 +259,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Read::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry)
+        self.ring.borrow_mut().one(entry.flags(self.marks.read))
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -248,7 +273,6 @@ impl OpenFile for UringFile {
     fn close(self: Box<Self>) -> io::Result<()> {
         if self.registered {
             // Else the table would keep the file open.
-            const NO_FILE: RawFd = -1;
             self.ring.borrow().ring.submitter().register_files_update(0, &[NO_FILE])?;
         }
         posix::close(self.file)
@@ -273,7 +297,8 @@ impl OpenFile for UringFile {
             (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).build(),
             (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).build(),
         };
-        ring.push(entry.user_data(buffer.into()))
+        let marks = if write { self.marks.write } else { self.marks.read };
+        ring.push(entry.flags(marks).user_data(buffer.into()))
     }
 
     #[inline]
