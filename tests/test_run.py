@@ -12,7 +12,7 @@ from ioassay.results.run_directory import load
 
 from .support import ioassay, states, study, workload
 
-KEYS = ["case", "phase"]
+KEYS = list(schema.KEY)
 
 
 def test_a_run_measures_every_phase_and_leaves_the_target_as_it_was(target: Path, tmp_path: Path) -> None:

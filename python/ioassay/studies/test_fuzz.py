@@ -2,12 +2,11 @@
 
 import contextlib
 import re
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ioassay.studies import StudyError, builtin_studies, expand, parse_study, resolve
+from ioassay.studies import StudyError, Target, builtin_studies, expand, parse_study, resolve
 from ioassay.studies.conftest import SMALL
 
 TEXTS = [SMALL, *(source.text for source in builtin_studies().values())]
@@ -32,7 +31,7 @@ def mutated_studies(draw: st.DrawFn) -> str:
 def runs_or_is_refused(text: str, scale: str | None = None, typed: tuple[str, ...] = ()) -> None:
     refusal = None
     try:
-        assert expand(resolve(parse_study(text, "my.yaml"), scale, typed), "R", Path("/t"), "local")
+        assert expand(resolve(parse_study(text, "my.yaml"), scale, typed), "R", Target("directory", "/t"), "local")
     except StudyError as error:
         refusal = error
     if refusal:
