@@ -100,6 +100,9 @@ class Storage(Part):
         return plan
 
 
+_STEPS = "What every rank does in each case, in this order."
+
+
 class Sweep(Part):
     """What the study says for all its workloads, and a workload may say otherwise for itself."""
 
@@ -115,7 +118,7 @@ class Sweep(Part):
         description="How often the whole sweep is done. A sweep ends before the next begins, so that drift of the "
         "system shows as spread.",
     )
-    steps: list[Step] = Field(min_length=1, description="What every rank does in each case, in this order.")
+    steps: list[Step] = Field(min_length=1, description=_STEPS)
 
 
 class Workload(Sweep):
@@ -244,6 +247,8 @@ class Study(Sweep):
     seed: Seed = Field(
         default=1, description="Where random choices begin. The same seed gives every case the same I/O again."
     )
+    # Required of a workload, which takes them from here where it has none of its own.
+    steps: list[Step] = Field(default=[], description=_STEPS + " Each workload needs some, its own or these.")
     settings: Annotated[Any, Kind("values by name")] = Field(
         default={},
         description="Values with a name, used as `${NAME}` anywhere below, alone or inside a text, and changed with "
