@@ -1,8 +1,9 @@
 //! Measures the engine's own cost, and prints it with every raw number. `make bench` runs it.
 //!
 //! 1. What an operation costs with the `null` storage API: the loop, the clock, the histogram and the sample.
-//! 2. 4 KiB random reads from memory (tmpfs) against a bare loop of pread calls on the same files, at the same
-//!    offsets, by the same processes, in alternating pairs: the share of the rate that remains.
+//! 2. 4 KiB random reads and writes in memory (tmpfs) against a bare loop of system calls on the same files, at the
+//!    same offsets, by the same processes, in alternating pairs: the share of the rate that remains.
+//! 3. Create, stat, read and remove of files the same way, by full paths and by names in an open directory.
 //!
 //! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
 //! comparison favours the bare loop: its offsets are computed beforehand and it opens its file before the clock starts.
@@ -13,27 +14,36 @@ use std::path::Path;
 
 use ioassay_contract::VERSION;
 use ioassay_contract::events::{Event, PhaseRecord};
-use ioassay_contract::plan::{DataSet, Fsync, Layout, Operation, Order, Phase, Plan, RankCount, Step, Storage, Target};
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
+use ioassay_contract::plan::metadata::{
+    CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+};
+use ioassay_contract::plan::pace::Limit;
+use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::environment;
 use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::local::LocalRank;
 use ioassay_engine::ranks::{Ranks, Stopped};
-use ioassay_engine::workload::layout::file_names;
 use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
 
 /// Repetitions of the null measurement.
 const REPETITIONS: usize = 7;
 
-/// Pairs of the read measurement.
+/// Pairs of each measurement against a bare loop.
 const PAIRS: usize = 15;
 
-/// Ranks of the read measurement.
+/// Ranks of these measurements.
 const RANKS: u32 = 2;
 
-/// What each rank reads: 131,072 transfers of 4 KiB.
+/// Files of each rank in the measurement of directory entries.
+const ITEMS: u64 = 40_000;
+
+/// What each rank moves: 131,072 transfers of 4 KiB.
 const RANK_BYTES: u64 = 512 << 20;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -42,7 +52,14 @@ fn main() -> Result<()> {
     println!("# The engine's own cost\n");
     print_machine();
     null()?;
-    random_reads()
+    random_transfers(Transfer::Read)?;
+    random_transfers(Transfer::Write)?;
+    for paths in [Paths::Full, Paths::At] {
+        for bytes in [0, 4096] {
+            entries(paths, bytes)?;
+        }
+    }
+    Ok(())
 }
 
 fn print_machine() {
@@ -51,23 +68,54 @@ fn print_machine() {
     println!("{cpu}, {} processors, {}, clock {}\n", node.processors, node.kernel, node.clock.source);
 }
 
-fn plan(api: &str, directory: &Path, ranks: u32, rank_bytes: u64, steps: Vec<Step>) -> Plan {
+/// A plan for 4 KiB transfers, a file per rank.
+fn plan(api: &str, depth: u32, directory: &Path, ranks: u32, rank_bytes: u64, works: &[DataWork]) -> Plan {
+    let set = FileSet {
+        layout: Layout::FilePerRank,
+        ranks: None,
+        files_per_rank: 1,
+        transfer_bytes: 4096,
+        block_bytes: rank_bytes,
+        segments: 1,
+        offset_bytes: 0,
+        payload: Payload::Repeated,
+    };
     Plan {
         version: VERSION,
         run: format!("bench-{}", std::process::id()),
         case: "c1".into(),
-        target: Target { directory: directory.to_owned() },
-        storage: Storage { api: api.into() },
+        target: Target::Directory(directory.to_owned()),
+        storage: Storage { api: api.into(), direct: false, depth, vectors: 1, uring: None },
         ranks: RankCount { clients: ranks, per_client: 1 },
-        data: DataSet { layout: Layout::FilePerRank, transfer_bytes: 4096, block_bytes: rank_bytes, segments: 1 },
-        steps,
+        files: [("data".to_owned(), set)].into(),
+        trees: [].into(),
+        steps: works.iter().map(phase).collect(),
         seed: 1,
         sample_interval_ns: 1_000_000_000,
     }
 }
 
-fn phase(operation: Operation, order: Order) -> Phase {
-    Phase { name: "phase".into(), operation, order, fsync: Fsync::Never }
+fn work(transfer: Transfer, order: Order) -> DataWork {
+    DataWork {
+        files: "data".into(),
+        transfer,
+        order,
+        source: Source::Own,
+        fsync: Fsync::Never,
+        verify: None,
+        size: None,
+        lock: None,
+        advice: Vec::new(),
+    }
+}
+
+fn phase(work: &DataWork) -> Step {
+    step("phase", Work::Data(work.clone()))
+}
+
+fn step(name: &str, work: Work) -> Step {
+    let job = Job { name: "job".into(), ranks: None, work, limit: Limit::default(), rate: None, think: None };
+    Step::Phase(Phase { name: name.into(), jobs: vec![job] })
 }
 
 /// Runs `body` on forked ranks with a workspace for `plan` under its target; returns the phases that were reported.
@@ -79,9 +127,10 @@ fn with_ranks(
     let log = scratch.path().join("events.jsonl");
     let mut events = EventLog::open(&log)?;
     let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(&plan.target.directory, &clock)];
+    let Target::Directory(target) = &plan.target else { return Err("not a directory".into()) };
+    let nodes = [environment::of_this_node(target, &clock)];
     let storage = storage::by_name(&plan.storage.api).ok_or("unknown storage API")?;
-    let workspace = Workspace::create(&plan.target.directory, &plan.run, &file_names(plan)).map_err(|f| f.message)?;
+    let workspace = Workspace::create(target, &plan.run, &Contents::of(plan)).map_err(|f| f.message)?;
     let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
     supervise::block_signals()?;
     let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;
@@ -99,55 +148,117 @@ fn with_ranks(
 }
 
 fn null() -> Result<()> {
-    println!("## An operation with the null storage API, in ns (goal: under 60)\n");
-    println!("| order | median | all |\n|---|---|---|");
+    println!("## An operation with the null storage API, in ns (goal: under 40)\n");
+    println!("| order | in flight | median | all |\n|---|---|---|---|");
     let scratch = tempfile::tempdir()?;
-    for order in [Order::Sequential, Order::Random, Order::RandomWithReplacement] {
-        let steps = vec![Step::Phase(phase(Operation::Read, order)); REPETITIONS];
-        let plan = plan("null", scratch.path(), 1, 4096 * 20_000_000, steps);
-        let phases = with_ranks(&plan, |case, rank, events| case::run(case, rank, events))?;
-        let ns = |phase: &PhaseRecord| phase.ranks[0].transfer_ns as f64 / phase.operations as f64;
-        let mut costs: Vec<f64> = phases.iter().map(ns).collect();
-        let all = list(&costs, 1);
-        println!("| {order:?} | {:.1} | {all} |", median(&mut costs));
+    for depth in [1, 32] {
+        for order in [Order::Sequential, Order::Random, Order::RandomWithReplacement] {
+            let works = vec![work(Transfer::Read, order); REPETITIONS];
+            let plan = plan("null", depth, scratch.path(), 1, 4096 * 20_000_000, &works);
+            let phases = with_ranks(&plan, |case, rank, events| case::run(case, rank, events))?;
+            let ns = |phase: &PhaseRecord| phase.ranks[0].transfer_ns as f64 / phase.operations as f64;
+            let mut costs: Vec<f64> = phases.iter().map(ns).collect();
+            let all = list(&costs, 1);
+            println!("| {order:?} | {depth} | {:.1} | {all} |", median(&mut costs));
+        }
     }
     println!();
     Ok(())
 }
 
-fn random_reads() -> Result<()> {
-    println!("## 4 KiB random reads on tmpfs, {RANKS} ranks, against a bare loop of pread (goal: 0.97 or more)\n");
+fn random_transfers(transfer: Transfer) -> Result<()> {
+    println!("## 4 KiB random {transfer:?} on tmpfs, {RANKS} ranks, against a bare loop (goal: 0.97 or more)\n");
     let target = tempfile::tempdir_in("/dev/shm")?;
-    let write = Step::Phase(phase(Operation::Write, Order::Sequential));
-    let read = phase(Operation::Read, Order::Random);
-    let writing = plan("posix", target.path(), RANKS, RANK_BYTES, vec![write]);
-    let reading = Plan { steps: vec![Step::Phase(read.clone())], ..writing.clone() };
+    let random = work(transfer, Order::Random);
+    let writing = plan("posix", 1, target.path(), RANKS, RANK_BYTES, &[work(Transfer::Write, Order::Sequential)]);
+    let ours = Plan { steps: vec![phase(&random)], ..writing.clone() };
     let bare_results = target.path().join("bare");
     let phases = with_ranks(&writing, |case, rank, events| {
         case::run(case, rank, events)?;
-        let reads = Case { plan: &reading, ..*case };
-        let bare = bare::Loop::new(&reading, &read, case, rank.rank());
+        let ours = Case { plan: &ours, ..*case };
+        let bare = bare::data::Loop::new(&writing, &random, case, rank.rank());
         for pair in 0..=PAIRS {
             // Which one goes first alternates, so that a drift of the machine favours neither.
             if pair % 2 == 0 {
-                case::run(&reads, rank, events)?;
+                case::run(&ours, rank, events)?;
                 bare.run(case, rank, &bare_results)?;
             } else {
                 bare.run(case, rank, &bare_results)?;
-                case::run(&reads, rank, events)?;
+                case::run(&ours, rank, events)?;
             }
         }
         Ok(())
     })?;
-    // The first phase is the write, and the first pair of reads warms up.
+    // The first phase fills the files, and the first pair warms up.
     let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
     let ours: Vec<f64> = phases.iter().skip(2).map(rate).collect();
-    let bare: Vec<f64> = bare::results(&bare_results)?.into_iter().skip(1).collect();
+    let bare: Vec<f64> = bare::results(&bare_results, "transfer")?.into_iter().skip(1).collect();
     let mut ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
-    println!("| | reads/s, each of {PAIRS} pairs |\n|---|---|");
+    println!("| | operations/s, each of {PAIRS} pairs |\n|---|---|");
     println!("| ioassay | {} |\n| bare loop | {} |", list(&ours, 0), list(&bare, 0));
     println!("| ratio | {} |\n", list(&ratios, 3));
-    println!("Median of the ratios: **{:.3}**", median(&mut ratios));
+    println!("Median of the ratios: **{:.3}**\n", median(&mut ratios));
+    Ok(())
+}
+
+fn entries(paths: Paths, bytes: u64) -> Result<()> {
+    println!(
+        "## Files of {bytes} bytes on tmpfs, {RANKS} ranks, {paths:?} paths, against a bare loop with full paths\n"
+    );
+    let target = tempfile::tempdir_in("/dev/shm")?;
+    let tree = Tree {
+        ranks: None,
+        sharing: Sharing::Unique,
+        depth: 0,
+        branch: 1,
+        items_per_directory: ITEMS,
+        leaves_only: false,
+        items: Items::Files,
+    };
+    let operations = [
+        ("create-tree", MetadataOperation::CreateTree),
+        ("create", MetadataOperation::Create { with: CreateWith::Open, write_bytes: bytes, fsync: false }),
+        ("stat", MetadataOperation::Stat),
+        ("read", MetadataOperation::Read { bytes }),
+        ("remove", MetadataOperation::Remove),
+        ("remove-tree", MetadataOperation::RemoveTree),
+    ];
+    let order = EntryOrder::Sequential;
+    let work = |operation| Work::Metadata(MetadataWork { tree: "t".into(), operation, order, shift: 0, paths });
+    let mut plan = plan("posix", 1, target.path(), RANKS, 4096, &[]);
+    plan.files.clear();
+    plan.trees.insert("t".into(), tree);
+    plan.steps = operations.into_iter().map(|(name, operation)| step(name, work(operation))).collect();
+    let bare_results = target.path().join("bare");
+    let phases = with_ranks(&plan, |case, rank, events| {
+        // Beside the workspace, with paths as long as in it.
+        let base = target.path().join(format!("bare-{}-{}", plan.run, rank.rank()));
+        let bare = bare::entries::Loop::new(&base, rank.rank(), ITEMS, bytes as usize);
+        for pair in 0..=PAIRS {
+            if pair % 2 == 0 {
+                case::run(case, rank, events)?;
+                bare.run(case, rank, &bare_results)?;
+            } else {
+                bare.run(case, rank, &bare_results)?;
+                case::run(case, rank, events)?;
+            }
+        }
+        std::fs::remove_dir(&base).expect("an empty directory");
+        Ok(())
+    })?;
+    println!(
+        "| operation | ioassay, operations/s | bare loop | ratios | median of the ratios |\n|---|---|---|---|---|"
+    );
+    for name in bare::entries::OPERATIONS {
+        let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
+        let mut ours: Vec<f64> = phases.iter().filter(|phase| phase.name == name).skip(1).map(rate).collect();
+        let mut bare: Vec<f64> = bare::results(&bare_results, name)?.into_iter().skip(1).collect();
+        let mut ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours / bare).collect();
+        let all = list(&ratios, 3);
+        let [ours, bare, ratio] = [&mut ours, &mut bare, &mut ratios].map(|values| median(values));
+        println!("| {name} | {ours:.0} | {bare:.0} | {all} | **{ratio:.3}** |");
+    }
+    println!();
     Ok(())
 }
 

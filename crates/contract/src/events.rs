@@ -47,6 +47,9 @@ pub struct Started {
     pub workspace: String,
     /// Every node that takes part.
     pub nodes: Vec<Environment>,
+    /// What offsets and lengths of direct I/O must be multiples of on the target, where the plan asks for direct I/O
+    /// and the kernel tells.
+    pub direct_alignment_bytes: Option<u64>,
 }
 
 /// What a case would need, and what the target has.
@@ -224,6 +227,8 @@ pub struct Usage {
     pub minor_faults: u64,
     /// Page faults that a device answered.
     pub major_faults: u64,
+    /// The most memory that the rank has had so far, buffers included.
+    pub peak_memory_bytes: u64,
     /// Bytes that the kernel fetched from a block device for the rank; `None` where it does not tell.
     pub device_read_bytes: Option<u64>,
     /// Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not tell.

@@ -13,6 +13,7 @@ use ioassay_contract::plan::{Plan, Step};
 use ioassay_units::Bytes;
 
 use crate::case::{self, Case};
+use crate::environment::{self, direct};
 use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog, ProgressLog};
 use crate::plan::{self, Refusal, Sizes};
@@ -21,7 +22,7 @@ use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
 use crate::workspace::contents::Contents;
 use crate::workspace::{self, Room, Workspace};
-use crate::{environment, failure, storage};
+use crate::{failure, storage};
 
 /// The command did what it was asked.
 const COMPLETE: u8 = 0;
@@ -94,6 +95,11 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
     let clock = Clock::calibrated();
     let nodes = [environment::of_this_node(target, &clock)];
     let workspace = Workspace::create(target, &plan.run, &contents).map_err(could_not)?;
+    let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.list())).flatten();
+    if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
+        let removed = Some(workspace.remove());
+        return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
+    }
 
     let started = Started {
         version: VERSION,
@@ -103,6 +109,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         unix_ns: clock::unix_ns(),
         workspace: workspace.path().display().to_string(),
         nodes: nodes.to_vec(),
+        direct_alignment_bytes,
     };
     let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
     let watch = |watched: Watched| {

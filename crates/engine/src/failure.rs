@@ -36,7 +36,11 @@ pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Fai
 
 /// A storage API that cannot begin.
 pub fn about_api(name: &str, error: &io::Error) -> Box<Failure> {
-    let remedy = remedy(error.raw_os_error());
+    let remedy = match error.raw_os_error() {
+        Some(errno) => remedy(Some(errno)),
+        // It said itself what is missing.
+        None => "see to that, or take another storage API",
+    };
     Box::new(Failure { errno: error.raw_os_error(), ..plain("connect", format!("{name}: {error}"), remedy) })
 }
 
@@ -73,6 +77,12 @@ fn remedy(errno: Option<i32>) -> &'static str {
         }
         Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
         Some(libc::ENOMEM) => "use fewer ranks per node or a smaller transfer",
+        Some(libc::EOPNOTSUPP) => {
+            "the target cannot do this: leave out what the plan asks for besides (direct, uring.iopoll, preallocated)"
+        }
+        Some(libc::EINVAL) => {
+            "the target does not take such a call: with direct I/O, take transfers and offsets that are multiples of 4096"
+        }
         Some(libc::ETIMEDOUT | libc::EHOSTDOWN | libc::ENOTCONN) => "check the network and the server of the target",
         _ => "read the kernel log (dmesg), then run again",
     }

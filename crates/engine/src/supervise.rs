@@ -174,12 +174,13 @@ fn reap(place: &MeetingPlace, ranks: &mut Vec<(u32, Pid)>) -> Option<Failure> {
         let how = match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => return true,
             Ok(WaitStatus::Exited(_, 0)) | Err(_) => return false,
-            Ok(WaitStatus::Signaled(_, signal, _)) => format!("was killed by {signal}"),
-            Ok(status) => format!("ended unexpectedly ({status:?})"),
+            Ok(WaitStatus::Signaled(_, Signal::SIGBUS, _)) => died(rank, "was killed by SIGBUS", MAPPING_LOST),
+            Ok(WaitStatus::Signaled(_, signal, _)) => died(rank, &format!("was killed by {signal}"), KILLED),
+            Ok(status) => died(rank, &format!("ended unexpectedly ({status:?})"), KILLED),
         };
         // Those that we killed ourselves are the consequence of an earlier failure.
         if !place.abandoned() {
-            failure.get_or_insert(died(rank, &how));
+            failure.get_or_insert(how);
         }
         place.abandon();
         false
@@ -187,8 +188,14 @@ fn reap(place: &MeetingPlace, ranks: &mut Vec<(u32, Pid)>) -> Option<Failure> {
     failure
 }
 
-fn died(rank: u32, how: &str) -> Failure {
-    let remedy = "look for the out-of-memory killer in the kernel log, or who else may have killed it; then run again";
+const KILLED: &str =
+    "look for the out-of-memory killer in the kernel log, or who else may have killed it; then run again";
+
+/// A mapped file has no error numbers.
+const MAPPING_LOST: &str = "a mapped file could not be read or written: it became shorter, its disk is full or broken, or \
+                            memory is; read the kernel log (dmesg), or take the storage API posix, which tells which";
+
+fn died(rank: u32, how: &str, remedy: &str) -> Failure {
     let failure = failure::plain("run", format!("rank {rank} {how}"), remedy);
     Failure { rank: Some(rank), ..failure }
 }

@@ -1,81 +1,36 @@
 //! A whole case on storage that watches, misbehaves or fails: ranks are threads here, everything else is real.
 
+mod support;
+
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use ioassay_contract::events::{Event, PhaseRecord};
-use ioassay_contract::plan::{
-    CacheMethod, DataSet, Fsync, Layout, Operation, Order, Phase, Plan, RankCount, Step, Storage, Target,
+use ioassay_contract::events::Event;
+use ioassay_contract::plan::data::{FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
+use ioassay_contract::plan::pace::{Limit, Rate, Think};
+use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
+use ioassay_engine::plan::Sizes;
+use ioassay_engine::storage::{
+    Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
 };
-use ioassay_engine::case::{self, Case};
-use ioassay_engine::environment;
-use ioassay_engine::measure::clock::Clock;
-use ioassay_engine::output::EventLog;
-use ioassay_engine::plan::{Sizes, validate};
-use ioassay_engine::ranks::local::MeetingPlace;
-use ioassay_engine::storage::{Access, Capabilities, OpenFile, StorageApi};
-use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workload::layout::Geometry;
 use proptest::prelude::*;
+use support::*;
 
-fn phase(operation: Operation, order: Order) -> Step {
-    let name = match operation {
-        Operation::Write => "write",
-        Operation::Read => "read",
-    };
-    Step::Phase(Phase { name: name.into(), operation, order, fsync: Fsync::AtEnd })
+/// One call.
+#[derive(Debug, Clone, PartialEq)]
+enum Call {
+    /// On which file, at which offset, of how many bytes.
+    Write(PathBuf, u64, u64),
+    Read(PathBuf, u64, u64),
+    Sync(PathBuf),
+    Lock(u64, u64, bool),
+    Unlock,
 }
 
-fn plan(data: DataSet, ranks: u32, order: Order) -> Plan {
-    let plan = Plan {
-        version: ioassay_contract::VERSION,
-        run: "r1".into(),
-        case: "c1".into(),
-        target: Target { directory: "/".into() },
-        storage: Storage { api: "posix".into() },
-        ranks: RankCount { clients: ranks, per_client: 1 },
-        data,
-        steps: vec![phase(Operation::Write, order), phase(Operation::Read, order)],
-        seed: 7,
-        sample_interval_ns: 1_000_000,
-    };
-    validate(&plan).unwrap();
-    plan
-}
-
-/// Runs the case on `storage`, a thread per rank, and returns what rank 0 reported.
-fn run(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
-    let target = tempfile::tempdir().unwrap();
-    let log = target.path().join("events.jsonl");
-    let workspace = Workspace::create(target.path(), &plan.run, &[]).unwrap();
-    let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(target.path(), &clock)];
-    let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
-    std::thread::scope(|scope| {
-        for rank in 0..plan.rank_count() {
-            let (case, place, log) = (&case, &place, &log);
-            scope.spawn(move || case::run(case, &place.rank(rank), &mut EventLog::open(log).unwrap()));
-        }
-    });
-    let text = std::fs::read_to_string(&log).unwrap();
-    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place)
-}
-
-fn phases(events: &[Event]) -> Vec<&PhaseRecord> {
-    events.iter().filter_map(|event| if let Event::Phase(record) = event { Some(&**record) } else { None }).collect()
-}
-
-fn kinds(record: &PhaseRecord) -> Vec<String> {
-    let kind = |doubt| serde_json::to_value(doubt).unwrap()["kind"].as_str().unwrap().to_owned();
-    record.doubts.iter().map(kind).collect()
-}
-
-/// Which operation, on which file, at which offset, of how many bytes.
-type Call = (Access, PathBuf, u64, u64);
-
-/// Storage that keeps nothing but the list of calls, and does to each call what `answer` says.
+/// Storage that keeps nothing but the list of calls, and does to each transfer what `answer` says.
 struct Watched {
     calls: Mutex<Vec<Call>>,
     answer: fn(call: u64, bytes: usize) -> io::Result<usize>,
@@ -86,12 +41,14 @@ impl Watched {
     fn obedient() -> Self {
         Self { calls: Mutex::default(), answer: |_, bytes| Ok(bytes), sync: || Ok(()) }
     }
-}
 
-struct WatchedFile {
-    storage: &'static Watched,
-    path: PathBuf,
-    calls: u64,
+    fn note(&self, call: Call) {
+        self.calls.lock().unwrap().push(call);
+    }
+
+    fn calls(&self) -> Vec<Call> {
+        self.calls.lock().unwrap().clone()
+    }
 }
 
 impl StorageApi for &'static Watched {
@@ -100,19 +57,40 @@ impl StorageApi for &'static Watched {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities { files: false, shared_files: true }
+        Capabilities { directories: true, shared_files: true, rewrites: true, sync: true, ..Capabilities::NONE }
     }
 
-    fn open(&self, path: &Path, _access: Access) -> io::Result<Box<dyn OpenFile>> {
-        Ok(Box::new(WatchedFile { storage: self, path: path.to_owned(), calls: 0 }))
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        Ok(Box::new(WatchedConnection { storage: self, bytes: setup.buffers[0].len() }))
     }
+}
+
+struct WatchedConnection {
+    storage: &'static Watched,
+    bytes: usize,
+}
+
+impl Connection for WatchedConnection {
+    fn open(&mut self, path: &Path, _opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
+        let path = path.to_owned();
+        Ok(Box::new(WatchedFile { storage: self.storage, path, bytes: self.bytes, calls: 0, begun: Vec::new() }))
+    }
+}
+
+struct WatchedFile {
+    storage: &'static Watched,
+    path: PathBuf,
+    bytes: usize,
+    calls: u64,
+    begun: Vec<InFlight>,
 }
 
 impl WatchedFile {
     fn call(&mut self, access: Access, offset: u64, bytes: usize) -> io::Result<usize> {
         self.calls += 1;
         let moved = (self.storage.answer)(self.calls, bytes)?;
-        self.storage.calls.lock().unwrap().push((access, self.path.clone(), offset, moved as u64));
+        let call = if access.writes() { Call::Write } else { Call::Read };
+        self.storage.note(call(self.path.clone(), offset, moved as u64));
         Ok(moved)
     }
 }
@@ -127,6 +105,7 @@ impl OpenFile for WatchedFile {
     }
 
     fn sync(&mut self) -> io::Result<()> {
+        self.storage.note(Call::Sync(self.path.clone()));
         (self.storage.sync)()
     }
 
@@ -135,6 +114,35 @@ impl OpenFile for WatchedFile {
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
+        assert_eq!(self.begun.len(), 0, "closed with transfers in flight");
+        Ok(())
+    }
+
+    fn begin(&mut self, transfer: InFlight) -> io::Result<()> {
+        assert!(self.begun.iter().all(|other| other.buffer != transfer.buffer), "one buffer, two transfers");
+        self.begun.push(transfer);
+        Ok(())
+    }
+
+    /// Ends the transfer that was begun last, and no more than asked: the hardest order for those who wait.
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+        assert!(at_least as usize <= self.begun.len(), "waiting for what was never begun");
+        for _ in 0..at_least {
+            let InFlight { buffer, from, offset, write } = self.begun.pop().unwrap();
+            let access = if write { Access::Write } else { Access::Read };
+            let moved = self.call(access, offset, self.bytes - from as usize);
+            ended.push(Ended { buffer, moved });
+        }
+        Ok(())
+    }
+
+    fn lock(&mut self, range: Range) -> io::Result<()> {
+        self.storage.note(Call::Lock(range.offset, range.bytes, range.exclusive));
+        Ok(())
+    }
+
+    fn unlock(&mut self, _range: Range) -> io::Result<()> {
+        self.storage.note(Call::Unlock);
         Ok(())
     }
 }
@@ -143,65 +151,147 @@ fn leak(storage: Watched) -> &'static Watched {
     Box::leak(Box::new(storage))
 }
 
-/// How often each byte of each file was touched by `access`.
-fn coverage(storage: &Watched, access: Access) -> HashMap<PathBuf, Vec<u32>> {
-    let mut covered: HashMap<PathBuf, Vec<u32>> = HashMap::new();
-    for (kind, path, offset, bytes) in storage.calls.lock().unwrap().iter() {
-        if *kind == access {
-            let file = covered.entry(path.clone()).or_default();
-            let end = (offset + bytes) as usize;
-            file.resize(file.len().max(end), 0);
-            file[*offset as usize..end].iter_mut().for_each(|times| *times += 1);
-        }
+/// What is done to a file, and how often to each of its bytes.
+type Coverage = HashMap<PathBuf, Vec<u32>>;
+
+/// How often each byte of each file was touched by reads or by writes.
+fn coverage(storage: &Watched, operation: Operation) -> Coverage {
+    let mut covered = Coverage::new();
+    for call in storage.calls() {
+        let (path, offset, bytes) = match call {
+            Call::Write(path, offset, bytes) if operation == Operation::Write => (path, offset, bytes),
+            Call::Read(path, offset, bytes) if operation == Operation::Read => (path, offset, bytes),
+            _ => continue,
+        };
+        let file = covered.entry(path).or_default();
+        let end = (offset + bytes) as usize;
+        file.resize(file.len().max(end), 0);
+        file[offset as usize..end].iter_mut().for_each(|times| *times += 1);
     }
     covered
 }
 
+fn offsets(storage: &Watched) -> Vec<u64> {
+    let offset = |call| match call {
+        Call::Write(_, offset, _) | Call::Read(_, offset, _) => Some(offset),
+        Call::Sync(_) | Call::Lock(..) | Call::Unlock => None,
+    };
+    storage.calls().into_iter().filter_map(offset).collect()
+}
+
+/// The plan's storage API is asked for what it can do while the watched storage does the work: null can do it all.
+fn in_flight(mut plan: Plan, depth: u32) -> Plan {
+    plan.storage.api = "null".into();
+    plan.storage.depth = depth;
+    plan
+}
+
+fn any_order() -> impl Strategy<Value = Order> {
+    prop_oneof![
+        Just(Order::Sequential),
+        Just(Order::Backward),
+        (1..9_u64).prop_map(Order::Strided),
+        Just(Order::Random),
+    ]
+}
+
+fn any_file_set() -> impl Strategy<Value = (FileSet, u32)> {
+    let sizes = (1..600_u64, 1..8_u64, 1..4_u64, 1..4_u64, 0..700_u64);
+    (0..3_usize, 1..4_u32, 1..4_u32, sizes).prop_map(|(layout, groups, sharers, sizes)| {
+        let (transfer_bytes, per_block, segments, files_per_rank, offset_bytes) = sizes;
+        let layout = [Layout::FilePerRank, Layout::SharedFile, Layout::Groups(groups)][layout];
+        let block_bytes = transfer_bytes * per_block;
+        let set = FileSet { layout, files_per_rank, transfer_bytes, block_bytes, segments, offset_bytes, ..SMALL };
+        (set, groups * sharers)
+    })
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
     fn every_byte_is_written_and_read_exactly_once_and_all_sums_agree(
-        shared: bool, random: bool, transfer in 1..600_u64, per_block in 1..8_u64, segments in 1..4_u64,
-        ranks in 1..5_u32,
+        (set, ranks) in any_file_set(), order in any_order(), depth in 1..5_u32,
+        source in prop_oneof![Just(Source::Own), (0..9_u32).prop_map(Source::Shift), any::<u64>().prop_map(Source::Shuffled)],
     ) {
-        let layout = if shared { Layout::SharedFile } else { Layout::FilePerRank };
-        let order = if random { Order::Random } else { Order::Sequential };
-        let data = DataSet { layout, transfer_bytes: transfer, block_bytes: transfer * per_block, segments };
-        let plan = plan(data, ranks, order);
+        let geometry = Geometry::of(&set, ranks);
+        let offset = set.offset_bytes as usize;
+        let mut steps = vec![phase("write", work(Transfer::Write, order))];
+        let mut read = work(Transfer::Read, order);
+        read.source = source;
+        steps.push(phase("read", read));
+        let plan = in_flight(plan(set, ranks, steps), depth);
         let storage = leak(Watched::obedient());
         let (events, _) = run(&plan, &storage);
 
-        for access in [Access::Write, Access::Read] {
-            let covered = coverage(storage, access);
-            prop_assert_eq!(covered.len() as u64, plan.files());
+        for operation in [Operation::Write, Operation::Read] {
+            let covered = coverage(storage, operation);
+            prop_assert_eq!(covered.len() as u64, geometry.files());
             for file in covered.values() {
-                prop_assert_eq!(file.len() as u64, plan.file_set_bytes() / plan.files());
-                prop_assert!(file.iter().all(|&times| times == 1));
+                prop_assert_eq!(file.len() as u64, geometry.file_bytes);
+                prop_assert!(file[..offset].iter().all(|&times| times == 0));
+                prop_assert!(file[offset..].iter().all(|&times| times == 1));
             }
         }
         let phases = phases(&events);
         prop_assert_eq!(phases.len(), 2);
         for phase in phases {
             prop_assert!(phase.complete);
-            prop_assert_eq!(phase.bytes, plan.file_set_bytes());
-            let sum = |of: fn(&ioassay_contract::events::RankRecord) -> u64| phase.ranks.iter().map(of).sum::<u64>();
-            prop_assert_eq!(phase.bytes, sum(|rank| rank.bytes));
-            prop_assert_eq!(phase.bytes, sum(|rank| rank.sample_bytes.iter().sum()));
-            prop_assert_eq!(phase.operations, sum(|rank| rank.sample_operations.iter().sum()));
-            prop_assert_eq!(phase.operations, phase.latencies.count.iter().sum::<u64>());
-            prop_assert_eq!(phase.duration_ns, phase.ranks.iter().map(|rank| rank.end_ns).max().unwrap());
-            prop_assert!(phase.first_finished_ns <= phase.duration_ns);
-            prop_assert!(phase.first_finished_bytes <= phase.bytes);
+            prop_assert_eq!(phase.bytes, plan.file_sets_bytes());
+            check_sums(phase);
+        }
+    }
+
+    #[test]
+    fn what_a_limit_let_be_written_is_what_is_read_back(
+        (set, ranks) in any_file_set(), order in any_order(), read_order in any_order(), depth in 1..5_u32,
+        limit in 1..30_u64,
+    ) {
+        let geometry = Geometry::of(&set, ranks);
+        let bytes_each = set.transfer_bytes;
+        let mut write = job("write", work(Transfer::Write, order));
+        write.limit = Limit { operations_per_rank: Some(limit), ..Limit::default() };
+        let steps = vec![phase_of("write", vec![write]), phase("read", work(Transfer::Read, read_order))];
+        let plan = in_flight(plan(set, ranks, steps), depth);
+        let storage = leak(Watched::obedient());
+        let (events, _) = run(&plan, &storage);
+        prop_assert_eq!(coverage(storage, Operation::Write), coverage(storage, Operation::Read));
+        let expected = limit.min(geometry.transfers_per_part()) * u64::from(ranks) * bytes_each;
+        for phase in phases(&events) {
+            prop_assert_eq!((phase.complete, phase.bytes), (true, expected));
+            check_sums(phase);
+        }
+    }
+
+    #[test]
+    fn a_mix_touches_each_transfer_once_and_its_two_records_add_up(
+        (set, ranks) in any_file_set(), order in any_order(), depth in 1..5_u32, percent in 1..100_u8,
+    ) {
+        let steps = vec![phase("write", work(Transfer::Write, order)), phase("mix", work(Transfer::Mixed(percent), order))];
+        let plan = in_flight(plan(set, ranks, steps), depth);
+        let storage = leak(Watched::obedient());
+        let (events, _) = run(&plan, &storage);
+        let phases = phases(&events);
+        prop_assert_eq!(phases.len(), 3);
+        prop_assert_eq!((phases[1].operation, phases[2].operation), (Operation::Read, Operation::Write));
+        prop_assert_eq!(phases[1].bytes + phases[2].bytes, plan.file_sets_bytes());
+        phases.into_iter().for_each(check_sums);
+        // The first phase wrote everything once, so reads and writes of the mix make it twice.
+        let (written, read) = (coverage(storage, Operation::Write), coverage(storage, Operation::Read));
+        for (path, times) in &written {
+            let none = Vec::new();
+            let read = read.get(path).unwrap_or(&none);
+            for (at, &times) in times.iter().enumerate() {
+                let wanted = if at < plan.files["data"].offset_bytes as usize { 0 } else { 2 };
+                prop_assert_eq!(times + read.get(at).copied().unwrap_or(0), wanted);
+            }
         }
     }
 }
 
-const SMALL: DataSet = DataSet { layout: Layout::FilePerRank, transfer_bytes: 100, block_bytes: 1000, segments: 1 };
-
 #[test]
 fn short_transfers_and_interrupted_calls_are_repeated_and_counted() {
-    let halves = Watched {
+    let halves = || Watched {
         answer: |call, bytes| match call % 3 {
             0 => Err(io::ErrorKind::Interrupted.into()),
             1 => Ok(bytes.div_ceil(2)),
@@ -209,43 +299,48 @@ fn short_transfers_and_interrupted_calls_are_repeated_and_counted() {
         },
         ..Watched::obedient()
     };
-    let storage = leak(halves);
-    let (events, _) = run(&plan(SMALL, 2, Order::Sequential), &storage);
-    for file in coverage(storage, Access::Write).values() {
-        assert!(file.len() == 1000 && file.iter().all(|&times| times == 1));
+    for depth in [1, 4] {
+        let storage = leak(halves());
+        let (events, _) = run(&in_flight(plan(SMALL, 2, write_and_read(Order::Sequential)), depth), &storage);
+        for file in coverage(storage, Operation::Write).values() {
+            assert!(file.len() == 1000 && file.iter().all(|&times| times == 1));
+        }
+        let write = phases(&events)[0];
+        assert!(write.complete && write.operations == 20, "an operation is a whole transfer");
+        assert!(write.ranks.iter().all(|rank| rank.short_transfers > 0));
+        assert!(doubts(write).contains(&"short-transfers".to_owned()));
     }
-    let write = phases(&events)[0];
-    assert!(write.complete && write.operations == 20, "an operation is a whole transfer");
-    assert!(write.ranks.iter().all(|rank| rank.short_transfers > 0));
-    assert!(kinds(write).contains(&"short-transfers".to_owned()));
 }
 
 #[test]
 fn an_input_output_error_ends_the_phase_for_all_ranks_and_names_rank_operation_path_and_errno() {
-    let broken = Watched {
+    let broken = || Watched {
         answer: |call, bytes| {
             if call == 4 { Err(io::Error::from_raw_os_error(libc::EIO)) } else { Ok(bytes) }
         },
         ..Watched::obedient()
     };
-    let (events, place) = run(&plan(SMALL, 3, Order::Sequential), &leak(broken));
-    let failure = place.failure().unwrap();
-    assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("write", Some("EIO")));
-    let rank = failure.rank.unwrap();
-    assert!(failure.path.unwrap().ends_with(&format!("c1.data.{rank:08}")));
-    assert!(failure.message.starts_with(&format!("rank {rank}, write: write /")));
-    let phases = phases(&events);
-    assert_eq!(phases.len(), 1, "no phase follows a failed one");
-    assert!(!phases[0].complete && phases[0].doubts[0].invalidates);
-    assert_eq!(kinds(phases[0])[0], "failed");
-    assert_eq!(phases[0].ranks.len(), 3, "what was measured until then is kept");
+    for depth in [1, 3] {
+        let plan = in_flight(plan(SMALL, 3, write_and_read(Order::Sequential)), depth);
+        let (events, place) = run(&plan, &leak(broken()));
+        let failure = place.failure().unwrap();
+        assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("write", Some("EIO")));
+        let rank = failure.rank.unwrap();
+        assert!(failure.path.unwrap().ends_with(&format!("c1.data.{rank:08}")));
+        assert!(failure.message.starts_with(&format!("rank {rank}, write: write /")));
+        let phases = phases(&events);
+        assert_eq!(phases.len(), 1, "no phase follows a failed one");
+        assert!(!phases[0].complete && phases[0].doubts[0].invalidates);
+        assert_eq!(doubts(phases[0])[0], "failed");
+        assert_eq!(phases[0].ranks.len(), 3, "what was measured until then is kept");
+    }
 }
 
 /// IOR prints a warning here and goes on to print a rate.
 #[test]
 fn a_failed_fsync_fails_the_phase() {
     let lying = Watched { sync: || Err(io::Error::from_raw_os_error(libc::EDQUOT)), ..Watched::obedient() };
-    let (events, place) = run(&plan(SMALL, 1, Order::Sequential), &leak(lying));
+    let (events, place) = run(&plan(SMALL, 1, write_and_read(Order::Sequential)), &leak(lying));
     assert!(!phases(&events)[0].complete);
     let failure = place.failure().unwrap();
     assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("fsync", Some("EDQUOT")));
@@ -254,32 +349,218 @@ fn a_failed_fsync_fails_the_phase() {
 #[test]
 fn a_file_that_ends_too_early_is_an_error_and_not_a_fast_read() {
     // The write is one call per transfer; the read meets the end of the file in its second transfer.
-    let truncated = Watched { answer: |call, bytes| if call == 2 { Ok(0) } else { Ok(bytes) }, ..Watched::obedient() };
-    let (_, place) = run(&plan(SMALL, 1, Order::Sequential), &leak(truncated));
-    assert!(place.failure().unwrap().message.contains("ends at byte 100"));
+    let truncated =
+        || Watched { answer: |call, bytes| if call == 2 { Ok(0) } else { Ok(bytes) }, ..Watched::obedient() };
+    for depth in [1, 2] {
+        let plan = in_flight(plan(SMALL, 1, write_and_read(Order::Sequential)), depth);
+        let (_, place) = run(&plan, &leak(truncated()));
+        assert!(place.failure().unwrap().message.contains("the file ends at "));
+    }
 }
 
 #[test]
 fn reads_move_on_by_one_rank_where_no_other_way_empties_the_cache() {
-    let mut plan = plan(SMALL, 3, Order::Sequential);
+    let mut plan = plan(SMALL, 3, write_and_read(Order::Sequential));
     plan.steps.insert(1, Step::ColdCache { attempts: vec![CacheMethod::ReadOtherRank] });
     let storage = leak(Watched::obedient());
     let (events, _) = run(&plan, &storage);
     let cold = events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });
     assert_eq!(cold.unwrap().reads_shifted_by_ranks, 1);
     // Still every byte exactly once.
-    assert!(coverage(storage, Access::Read).values().all(|file| file.iter().all(|&times| times == 1)));
+    assert!(coverage(storage, Operation::Read).values().all(|file| file.iter().all(|&times| times == 1)));
 }
 
 #[test]
 fn the_same_seed_gives_the_same_operations_and_another_seed_other_ones() {
-    let offsets = |seed| {
-        let mut plan = plan(SMALL, 1, Order::Random);
-        plan.seed = seed;
-        let storage = leak(Watched::obedient());
-        run(&plan, &storage);
-        storage.calls.lock().unwrap().iter().map(|call| call.2).collect::<Vec<_>>()
+    for order in [Order::Random, Order::RandomWithReplacement, Order::Zipf(1.1)] {
+        let of_seed = |seed| {
+            let mut plan = plan(SMALL, 1, vec![phase("write", work(Transfer::Write, order))]);
+            plan.seed = seed;
+            let storage = leak(Watched::obedient());
+            run(&plan, &storage);
+            offsets(storage)
+        };
+        assert_eq!(of_seed(1), of_seed(1));
+        assert_ne!(of_seed(1), of_seed(2));
+    }
+}
+
+#[test]
+fn jobs_side_by_side_have_ranks_files_and_records_of_their_own() {
+    let mut plan = plan(SMALL, 5, Vec::new());
+    let mut shared = FileSet { layout: Layout::SharedFile, ..SMALL };
+    shared.ranks = Some(RankRange { first: 2, count: 3 });
+    plan.files.get_mut("data").unwrap().ranks = Some(RankRange { first: 0, count: 2 });
+    plan.files.insert("checkpoint".into(), shared);
+    let first = |name: &str| Job {
+        ranks: Some(RankRange { first: 0, count: 2 }),
+        ..job(name, work(Transfer::Write, Order::Random))
     };
-    assert_eq!(offsets(1), offsets(1));
-    assert_ne!(offsets(1), offsets(2));
+    let reader =
+        Job { ranks: Some(RankRange { first: 0, count: 2 }), ..job("reader", work(Transfer::Read, Order::Random)) };
+    let mut checkpoint = work(Transfer::Write, Order::Sequential);
+    checkpoint.files = "checkpoint".into();
+    let writer = Job { ranks: Some(RankRange { first: 2, count: 3 }), ..job("writer", checkpoint) };
+    plan.steps = vec![phase_of("fill", vec![first("fill")]), phase_of("both", vec![writer, reader])];
+    let storage = leak(Watched::obedient());
+    let (events, _) = run(&plan, &storage);
+    let phases = phases(&events);
+    assert_eq!(phases.len(), 3);
+    let summary: Vec<_> =
+        phases.iter().map(|phase| (phase.job.as_str(), phase.operation, phase.ranks.len(), phase.bytes)).collect();
+    assert_eq!(
+        summary,
+        [
+            ("fill", Operation::Write, 2, 2000),
+            ("writer", Operation::Write, 3, 3000),
+            ("reader", Operation::Read, 2, 2000)
+        ]
+    );
+    assert_eq!(phases[1].ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(coverage(storage, Operation::Write).len(), 3);
+    assert_eq!(coverage(storage, Operation::Read).len(), 2);
+}
+
+/// A transfer that takes so long that only few fit before the stonewall.
+fn slow() -> Watched {
+    let answer = |_, bytes| {
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        Ok(bytes)
+    };
+    Watched { answer, ..Watched::obedient() }
+}
+
+#[test]
+fn a_stonewall_ends_the_job_and_wear_out_lets_every_rank_do_what_the_first_did() {
+    for (wear_out, depth) in [(false, 1), (true, 1), (false, 3), (true, 3)] {
+        let set = FileSet { block_bytes: 100 * 1000, ..SMALL };
+        let mut write = job("write", work(Transfer::Write, Order::Random));
+        write.limit = Limit { stonewall_ns: Some(30_000_000), wear_out, ..Limit::default() };
+        let read = phase("read", work(Transfer::Read, Order::Sequential));
+        let plan = in_flight(plan(set, 3, vec![phase_of("write", vec![write]), read]), depth);
+        let storage = leak(slow());
+        let (events, place) = run(&plan, &storage);
+        assert_eq!(place.failure(), None);
+        let write = phases(&events)[0];
+        check_sums(write);
+        let stonewall = write.stonewall.unwrap();
+        assert_eq!(stonewall.at_ns, 30_000_000);
+        assert!(write.complete && stonewall.operations > 0 && write.operations < 3000);
+        let done: Vec<u64> = write.ranks.iter().map(|rank| rank.operations).collect();
+        if wear_out {
+            assert_eq!(done, [stonewall.most_operations; 3]);
+        } else {
+            assert_eq!(done.iter().sum::<u64>(), stonewall.operations);
+        }
+        // And what was written is what is read back.
+        assert_eq!(coverage(storage, Operation::Write), coverage(storage, Operation::Read));
+    }
+}
+
+#[test]
+fn a_rank_that_never_meets_the_stonewall_does_not_keep_the_others_waiting() {
+    let mut write = job("write", work(Transfer::Write, Order::Sequential));
+    write.limit = Limit { stonewall_ns: Some(60_000_000_000), wear_out: true, ..Limit::default() };
+    let (events, _) = run(&plan(SMALL, 3, vec![phase_of("write", vec![write])]), &leak(Watched::obedient()));
+    assert!(phases(&events)[0].complete && phases(&events)[0].stonewall.is_none());
+}
+
+#[test]
+fn work_begins_again_until_the_minimum_duration_is_over() {
+    for files_per_rank in [1, 3] {
+        let mut write = job("write", work(Transfer::Write, Order::Sequential));
+        write.limit = Limit { minimum_ns: Some(20_000_000), ..Limit::default() };
+        let set = FileSet { files_per_rank, ..SMALL };
+        let storage = leak(Watched::obedient());
+        let (events, _) = run(&plan(set, 1, vec![phase_of("write", vec![write])]), &storage);
+        let write = phases(&events)[0];
+        assert!(write.complete && write.duration_ns >= 20_000_000);
+        assert!(write.operations > 10 * files_per_rank && write.operations.is_multiple_of(10 * files_per_rank));
+        assert_eq!(coverage(storage, Operation::Write).len() as u64, files_per_rank);
+        let synced = storage.calls().iter().filter(|call| matches!(call, Call::Sync(_))).count() as u64;
+        assert_eq!(synced, files_per_rank, "once per file at the end");
+    }
+}
+
+#[test]
+fn a_rate_is_kept_by_all_ranks_together_and_a_stall_shows_in_every_latency_behind_it() {
+    let mut write = job("write", work(Transfer::Write, Order::Sequential));
+    // 20 operations of two ranks at 200 per second: 100 ms.
+    write.rate = Some(Rate::OperationsPerS(200));
+    let stall = Watched {
+        answer: |call, bytes| {
+            if call == 3 {
+                std::thread::sleep(std::time::Duration::from_millis(50));
+            }
+            Ok(bytes)
+        },
+        ..Watched::obedient()
+    };
+    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), &leak(stall));
+    let write = phases(&events)[0];
+    // The last of a rank's ten operations is due after 90 ms.
+    assert!(write.duration_ns >= 90_000_000, "{}", write.duration_ns);
+    assert!(doubts(write).contains(&"paced".to_owned()));
+    // Three of each rank's operations stood behind the stall of 50 ms: due 10, 20, 30 ms after it began.
+    let late = write.latencies.lowest_ns.iter().zip(&write.latencies.count).filter(|(ns, _)| **ns >= 15_000_000);
+    assert!(late.map(|(_, count)| count).sum::<u64>() >= 8, "{:?}", write.latencies);
+}
+
+#[test]
+fn think_time_counts_in_the_phase_and_not_in_the_latencies() {
+    for depth in [1, 4] {
+        let mut write = job("write", work(Transfer::Write, Order::Sequential));
+        write.think = Some(Think { duration_ns: 5_000_000, every_operations: 2 });
+        let plan = in_flight(plan(SMALL, 1, vec![phase_of("write", vec![write])]), depth);
+        let (events, _) = run(&plan, &leak(Watched::obedient()));
+        let write = phases(&events)[0];
+        assert!(write.complete && write.duration_ns >= 20_000_000, "four pauses between ten operations");
+    }
+}
+
+#[test]
+fn fsync_comes_when_it_was_asked_for() {
+    let syncs = |fsync| {
+        let mut write = work(Transfer::Write, Order::Sequential);
+        write.fsync = fsync;
+        let storage = leak(Watched::obedient());
+        run(&plan(FileSet { files_per_rank: 2, ..SMALL }, 1, vec![phase("write", write)]), &storage);
+        let calls = storage.calls();
+        calls.iter().enumerate().filter(|(_, call)| matches!(call, Call::Sync(_))).map(|(at, _)| at).collect::<Vec<_>>()
+    };
+    assert!(syncs(Fsync::Never).is_empty());
+    assert_eq!(syncs(Fsync::AtClose), [10, 21]);
+    assert_eq!(syncs(Fsync::AtEnd), [20, 21]);
+    assert_eq!(syncs(Fsync::EveryWrites(4)), [4, 9, 12, 17, 22, 25]);
+}
+
+#[test]
+fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run() {
+    // This storage keeps nothing, so a read finds what the buffer held before: another transfer's bytes.
+    let set = FileSet { payload: Payload::Unique, ..SMALL };
+    let mut read = work(Transfer::Read, Order::Sequential);
+    read.verify = Some(Verify::Reads);
+    for depth in [1, 3] {
+        let steps = vec![phase("write", work(Transfer::Write, Order::Sequential)), phase("read", read.clone())];
+        let (events, place) = run(&in_flight(plan(set.clone(), 1, steps), depth), &leak(Watched::obedient()));
+        let failure = place.failure().unwrap();
+        assert_eq!(failure.operation, "verify");
+        assert!(failure.message.contains("c1.data.00000000: at offset ") && failure.message.contains(" was written"));
+        assert!(!phases(&events)[1].complete);
+    }
+}
+
+#[test]
+fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
+    let mut write = work(Transfer::Write, Order::Sequential);
+    write.verify = Some(Verify::Writes);
+    for depth in [1, 3] {
+        let storage = leak(Watched::obedient());
+        let steps = vec![phase("write", write.clone())];
+        let (events, place) = run(&in_flight(plan(SMALL, 1, steps), depth), &storage);
+        assert_eq!(place.failure(), None);
+        assert_eq!(coverage(storage, Operation::Read), coverage(storage, Operation::Write));
+        assert_eq!(phases(&events)[0].operations, 10, "the read back is part of the write");
+        assert!(doubts(phases(&events)[0]).contains(&"verification-timed".to_owned()));
+    }
 }

@@ -26,17 +26,25 @@ struct Lab {
     progress: PathBuf,
 }
 
+fn phase(name: &str, transfer: &str, order: &str, fsync: &str) -> Value {
+    let work = json!({"kind": "data", "files": "data", "transfer": transfer, "order": order, "fsync": fsync});
+    json!({"step": "phase", "name": name, "jobs": [{"name": name, "work": work}]})
+}
+
 /// A plan that ends in a moment.
 fn short_plan(target: &Path) -> Value {
     json!({
-        "version": 1, "run": "r1", "case": "c1",
+        "version": 2, "run": "r1", "case": "c1",
         "target": {"directory": target}, "storage": {"api": "posix"},
         "ranks": {"clients": 2, "per_client": 1},
-        "data": {"layout": "N-N", "transfer_bytes": 4096, "block_bytes": 65536, "segments": 2},
+        "files": {"data": {
+            "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 2,
+            "payload": {"kind": "repeated"},
+        }},
         "steps": [
-            {"step": "phase", "name": "write", "operation": "write", "order": "sequential", "fsync": "at-end"},
+            phase("write", "write", "sequential", "at-end"),
             {"step": "cold-cache", "attempts": ["fadvise", "read-other-rank"]},
-            {"step": "phase", "name": "read", "operation": "read", "order": "random", "fsync": "never"},
+            phase("read", "read", "random", "never"),
         ],
         "seed": 1, "sample_interval_ns": 1_000_000_000,
     })
@@ -45,10 +53,10 @@ fn short_plan(target: &Path) -> Value {
 /// A plan whose second phase would take minutes: a byte per call.
 fn endless_plan(target: &Path) -> Value {
     let mut plan = short_plan(target);
-    plan["data"]["transfer_bytes"] = json!(1);
-    plan["data"]["block_bytes"] = json!(1 << 16);
+    plan["files"]["data"]["transfer_bytes"] = json!(1);
+    plan["files"]["data"]["block_bytes"] = json!(1 << 16);
     plan["steps"] = json!([
-        {"step": "phase", "name": "first", "operation": "write", "order": "sequential", "fsync": "at-end"},
+        phase("first", "write", "sequential", "at-end"),
         {"step": "pause", "duration_ns": 86_400_000_000_000_u64},
     ]);
     plan
@@ -199,7 +207,7 @@ fn a_signal_in_the_middle_of_a_phase_stops_it_and_keeps_what_was_measured_until_
     let lab = Lab::new(|target| {
         let mut plan = endless_plan(target);
         // 2 × 2 Gi operations: hours.
-        plan["data"]["segments"] = json!(1 << 15);
+        plan["files"]["data"]["segments"] = json!(1 << 15);
         plan
     });
     let mut engine = lab.start();
@@ -278,7 +286,7 @@ fn a_leftover_workspace_is_refused_and_not_touched() {
 fn a_directory_that_vanishes_during_a_phase_ends_it() {
     let lab = Lab::new(|target| {
         let mut plan = endless_plan(target);
-        plan["data"]["segments"] = json!(1 << 15);
+        plan["files"]["data"]["segments"] = json!(1 << 15);
         plan["sample_interval_ns"] = json!(10_000_000);
         plan
     });
@@ -319,7 +327,7 @@ fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded
     let lab = Lab::new(|target| {
         let mut plan = short_plan(target);
         plan["ranks"]["clients"] = json!(64);
-        plan["data"]["layout"] = json!("N-1");
+        plan["files"]["data"]["layout"] = json!("N-1");
         plan
     });
     assert_eq!(lab.start().wait().unwrap().code(), Some(0));
@@ -329,4 +337,61 @@ fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded
         let starts = || phase.ranks.iter().map(|rank| rank.start_ns);
         assert_eq!(phase.start_spread_ns, starts().max().unwrap() - starts().min().unwrap());
     }
+}
+
+/// The limit is the goal of the design: a rank's memory does not grow with files, transfers or operations.
+#[test]
+fn a_rank_needs_little_memory_however_many_files_and_transfers_there_are() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["storage"]["api"] = json!("null");
+        plan["files"]["data"]["files_per_rank"] = json!(100_000);
+        plan["files"]["data"]["transfer_bytes"] = json!(1);
+        plan["files"]["data"]["block_bytes"] = json!(10);
+        plan["steps"] = json!([phase("write", "write", "random", "never"), phase("read", "read", "random", "never")]);
+        plan
+    });
+    assert!(lab.start().wait().unwrap().success());
+    for phase in lab.phases() {
+        assert_eq!(phase.operations, 2 * 2 * 10 * 100_000);
+        for rank in phase.ranks {
+            assert!(rank.usage.peak_memory_bytes < 16 << 20, "{} bytes", rank.usage.peak_memory_bytes);
+        }
+    }
+}
+
+/// Makes the kernel refuse io_uring to this process and its children, as the filters of containers do.
+fn forbid_io_uring() -> std::io::Result<()> {
+    let instruction = |code: u32, jt, k| libc::sock_filter { code: code as u16, jt, jf: 0, k };
+    // Load the number of the system call; if it is io_uring_setup skip one instruction; allow; refuse with EPERM.
+    let filter = [
+        instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0),
+        instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 1, libc::SYS_io_uring_setup as u32),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW),
+        instruction(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+    // SAFETY: the filter lives through both calls, which change nothing but what this process may do.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
+    };
+    if done { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn where_the_kernel_forbids_io_uring_the_engine_says_so_and_leaves_nothing_behind() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["storage"] = json!({"api": "uring", "depth": 4});
+        plan
+    });
+    let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+    engine.arg("run").arg(&lab.plan).arg("--events").arg(&lab.events).stderr(Stdio::null());
+    // SAFETY: between fork and exec only system calls are made.
+    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut engine, forbid_io_uring) };
+    assert_eq!(engine.status().unwrap().code(), Some(1));
+    let failure = lab.failure().unwrap();
+    assert!(failure.contains("uring: the kernel forbids io_uring"), "{failure}");
+    assert_eq!(fs::read_dir(&lab.target).unwrap().count(), 0);
 }

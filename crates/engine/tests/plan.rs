@@ -6,25 +6,65 @@ use serde_json::{Value, json};
 
 fn valid() -> Value {
     json!({
-        "version": 1, "run": "r1", "case": "c1",
+        "version": 2, "run": "r1", "case": "c1",
         "target": {"directory": "/tmp"}, "storage": {"api": "posix"},
-        "ranks": {"clients": 2, "per_client": 1},
-        "data": {"layout": "N-N", "transfer_bytes": 4096, "block_bytes": 8192, "segments": 1},
+        "ranks": {"clients": 4, "per_client": 1},
+        "files": {
+            "data": {
+                "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 8192, "segments": 1,
+                "payload": {"kind": "repeated"},
+            },
+            "shared": {
+                "layout": {"N-M": 2}, "files_per_rank": 3, "transfer_bytes": 4096, "block_bytes": 8192, "segments": 2,
+                "offset_bytes": 0, "ranks": {"first": 0, "count": 2},
+                "payload": {"kind": "reducible", "zero_percent": 50, "duplicate_percent": 10},
+            },
+        },
         "steps": [
-            {"step": "phase", "name": "write", "operation": "write", "order": "random", "fsync": "at-end"},
+            {"step": "phase", "name": "write", "jobs": [{"name": "write", "work": {
+                "kind": "data", "files": "data", "transfer": "write", "order": "random", "fsync": "at-end",
+                "size": "full", "lock": "range", "advice": ["sequential"],
+            }}]},
             {"step": "pause", "duration_ns": 1000},
             {"step": "cold-cache", "attempts": ["drop-caches", "fadvise"]},
-            {"step": "phase", "name": "read", "operation": "read", "order": "sequential", "fsync": "never"},
+            {"step": "phase", "name": "both", "jobs": [
+                {"name": "checkpoint", "ranks": {"first": 0, "count": 2}, "work": {
+                    "kind": "data", "files": "shared", "transfer": "write", "order": {"strided": 2},
+                    "fsync": {"every-writes": 2},
+                }, "limit": {"stonewall_ns": 1000, "wear_out": true}},
+                {"name": "readers", "ranks": {"first": 2, "count": 2}, "work": {
+                    "kind": "data", "files": "data", "transfer": "read", "order": {"zipf": 1.1}, "fsync": "never",
+                    "source": {"shift": 1}, "verify": "reads",
+                }, "rate": {"bytes_per_s": 1000}, "think": {"duration_ns": 5, "every_operations": 6}},
+            ]},
+            {"step": "phase", "name": "mix", "jobs": [{"name": "mix", "ranks": {"first": 1, "count": 2}, "work": {
+                "kind": "data", "files": "data", "transfer": {"mixed": 70}, "fsync": "at-close",
+                "order": {"hot-spot": {"transfers_percent": 10, "operations_percent": 90}},
+            }, "limit": {"bytes_per_rank": 4096, "operations_per_rank": 1, "minimum_ns": 5}}]},
         ],
         "seed": 1, "sample_interval_ns": 1_000_000_000,
     })
 }
 
-/// The valid plan with the value at `pointer` replaced.
+/// The valid plan with the value at `pointer` replaced, or added.
 fn with(pointer: &str, value: Value) -> Value {
     let mut plan = valid();
-    *plan.pointer_mut(pointer).expect("the pointer leads somewhere") = value;
+    let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
+    let parent = plan.pointer_mut(parent).expect("the pointer leads somewhere");
+    match parent {
+        Value::Object(fields) => drop(fields.insert(key.to_owned(), value)),
+        _ => parent[key.parse::<usize>().expect("an index")] = value,
+    }
     plan
+}
+
+/// Takes from the first job what only some storage APIs can do.
+fn plain_first_job(plan: &mut Value) -> &mut Value {
+    let work = &mut plan["steps"][0]["jobs"][0]["work"];
+    for key in ["lock", "size", "advice"] {
+        work.as_object_mut().unwrap().remove(key);
+    }
+    work
 }
 
 fn refusal(plan: &Value) -> String {
@@ -39,37 +79,138 @@ fn the_valid_plan_is_valid() {
 #[test]
 fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
     let huge = json!(u64::MAX / 4096 * 4096);
+    let data = "/steps/0/jobs/0";
+    let checkpoint = "/steps/3/jobs/0";
+    let readers = "/steps/3/jobs/1";
+    let mix = "/steps/4/jobs/0";
     for (pointer, value, expected) in [
-        ("/version", json!(2), "version: the plan has version 2; this engine reads version 1"),
+        ("/version", json!(1), "version: the plan has version 1; this engine reads version 2"),
         ("/run", json!("../up"), "run: \"../up\" is no identifier; use"),
         ("/case", json!(""), "case: \"\" is no identifier"),
         ("/case", json!(".hidden"), "not beginning with '.'"),
         ("/target/directory", json!("here"), "target.directory: here is relative; give the absolute path"),
+        ("/target", json!({"url": "bucket"}), "target.url: \"bucket\" has no scheme; write for example s3://"),
+        ("/target", json!({"url": "gopher://x"}), "target.url: posix does not speak \"gopher\"; take"),
+        (
+            "/target",
+            json!({"device": {"path": "/dev/sda", "destroy_data": "/dev/sdb"}}),
+            "target.device.destroy_data: /dev/sdb is not /dev/sda; name the device a second time",
+        ),
         ("/storage/api", json!("posxi"), "storage.api: \"posxi\" is unknown; take one of: posix"),
+        (
+            "/storage",
+            json!({"api": "posix", "depth": 2}),
+            "storage.depth: posix keeps at most 1 in flight, not 2; take at most 1, or",
+        ),
+        ("/storage", json!({"api": "posix", "depth": 0}), "storage.depth: 0 does nothing; take 1 or more"),
+        (
+            "/storage",
+            json!({"api": "posix", "vectors": 5000}),
+            "storage.vectors: 5000 pieces in one call; take at most 1024",
+        ),
+        (
+            "/storage",
+            json!({"api": "null", "vectors": 2}),
+            "storage.vectors: null has no vectored calls; leave it out, or take",
+        ),
+        (
+            "/storage",
+            json!({"api": "null", "direct": true}),
+            "storage.direct: null cannot go past the page cache; leave it out, or",
+        ),
+        ("/storage", json!({"api": "posix", "uring": {}}), "storage.uring: posix does not use io_uring; leave it out"),
         ("/ranks/clients", json!(0), "ranks.clients: 0 does no I/O; take 1 or more"),
-        ("/ranks/per_client", json!(u32::MAX), "ranks: 2 clients with 4294967295 ranks each; take at most"),
+        ("/ranks/per_client", json!(u32::MAX), "ranks: 4 clients with 4294967295 ranks each; take at most"),
         ("/ranks/clients", json!(-1), "ranks.clients: invalid value: integer `-1`"),
-        ("/data/transfer_bytes", json!(0), "data.transfer_bytes: 0 moves nothing"),
-        ("/data/transfer_bytes", json!(1_u64 << 31), "data.transfer_bytes: 2147483648 bytes in one call"),
+        ("/files/data/transfer_bytes", json!(0), "files.data.transfer_bytes: 0 moves nothing"),
+        ("/files/data/transfer_bytes", json!(1_u64 << 31), "files.data.transfer_bytes: 2147483648 bytes in one call"),
         (
-            "/data/block_bytes",
+            "/files/data/block_bytes",
             json!(9000),
-            "data.block_bytes: 9000 is not a multiple of the transfer of 4096 bytes; take 8192 or 12288",
+            "files.data.block_bytes: 9000 is not a multiple of the transfer of 4096 bytes; take 8192 or 12288",
         ),
-        ("/data/block_bytes", json!(100), "take 4096"),
-        ("/data/block_bytes", huge, "data.segments: 1 segments of blocks of"),
-        ("/data/segments", json!(0), "data.segments: 0 moves nothing"),
-        ("/data/segments", json!(u64::MAX), "keep a file at or below 9223372036854775807 bytes"),
-        ("/data/segments", json!(1.5), "data.segments: invalid type"),
-        ("/data/layout", json!("N-2"), "data.layout: unknown variant `N-2`"),
-        ("/steps", json!([]), "steps: there is no phase, so nothing is measured"),
+        ("/files/data/block_bytes", json!(100), "take 4096"),
+        ("/files/data/block_bytes", huge, "files.data.segments: 1 segments of blocks of"),
+        ("/files/data/segments", json!(0), "files.data.segments: 0 moves nothing"),
+        ("/files/data/segments", json!(u64::MAX), "keep a file at or below 9223372036854775807 bytes"),
+        ("/files/data/files_per_rank", json!(0), "files.data.files_per_rank: 0 moves nothing"),
         (
-            "/steps/0/order",
-            json!("random-with-replacement"),
-            "steps[3]: reads what no phase before it has written in full",
+            "/files/data/files_per_rank",
+            json!(u64::MAX),
+            "files.data.segments: 1 segments of blocks of 8192 bytes for 4",
         ),
-        ("/steps/0/operation", json!("read"), "steps[0]: reads what no phase before it"),
-        ("/steps/3/name", json!("write"), "steps[3].name: two phases are called \"write\""),
+        ("/files/data/segments", json!(1.5), "files.data.segments: invalid type"),
+        ("/files/data/layout", json!("N-2"), "files.data.layout: unknown variant `N-2`"),
+        (
+            "/files/data/layout",
+            json!({"N-M": 3}),
+            "files.data.layout: 3 groups of 4 ranks would not be equal; take one of 1, 2, 4",
+        ),
+        ("/files/data/layout", json!({"N-M": 0}), "take one of 1, 2, 4"),
+        ("/files/shared/offset_bytes", json!(i64::MAX), "files.shared.segments: 2 segments"),
+        ("/files/shared/ranks/count", json!(5), "files.shared.ranks: 5 ranks from rank 0 on; there are ranks 0 to 3"),
+        ("/files/shared/ranks/count", json!(0), "files.shared.ranks.count: 0 does nothing"),
+        ("/files/shared/payload/zero_percent", json!(101), "files.shared.payload.zero_percent: 101 %; take 0 to 100"),
+        ("/steps", json!([]), "steps: there is no phase, so nothing is measured"),
+        ("/steps/0/jobs", json!([]), "steps[0].jobs: 0 jobs in a phase; take 1 to 64"),
+        (
+            &format!("{data}/work/order"),
+            json!("random-with-replacement"),
+            "steps[3].jobs[1].work: reads what no phase before it has written in full; put a write phase before",
+        ),
+        (
+            &format!("{data}/work/transfer"),
+            json!("read"),
+            "steps[0].jobs[0].work.size: a job that reads does not change sizes",
+        ),
+        (&format!("{data}/work/files"), json!("dta"), "there is no file set \"dta\"; take one of: data, shared"),
+        (
+            &format!("{data}/work/advice"),
+            json!(["huge-page"]),
+            "posix cannot say huge-page to the kernel; take some of: normal",
+        ),
+        (&format!("{data}/work/source"), json!({"shift": 1}), "each rank writes its own part; leave it out"),
+        (
+            &format!("{data}/work/verify"),
+            json!("reads"),
+            "steps[0].jobs[0].work.verify: the job reads nothing; take writes",
+        ),
+        (
+            &format!("{data}/limit"),
+            json!({"bytes_per_rank": 5}),
+            "limit.bytes_per_rank: 5 is not a multiple of the transfer",
+        ),
+        (
+            &format!("{data}/limit"),
+            json!({"bytes_per_rank": 12288}),
+            "12288 is more than the 8192 bytes that each rank has",
+        ),
+        (&format!("{data}/limit"), json!({"operations_per_rank": 0}), "limit.operations_per_rank: 0 does nothing"),
+        (&format!("{data}/limit"), json!({"wear_out": true}), "limit.wear_out: there is no stonewall after which"),
+        (
+            &format!("{data}/limit"),
+            json!({"stonewall_ns": 5, "minimum_ns": 6}),
+            "6 ns is more than the stonewall of 5 ns",
+        ),
+        (&format!("{data}/limit"), json!({"stonewall_ns": 0}), "steps[0].jobs[0].limit.stonewall_ns: 0 does nothing"),
+        (&format!("{data}/limit"), json!({"stonewall_ns": u64::MAX}), "take at most 86400000000000 (a day)"),
+        (
+            &format!("{checkpoint}/ranks/first"),
+            json!(1),
+            "steps[3].jobs[1].ranks: ranks 1 to 2 have another job in this phase",
+        ),
+        (&format!("{checkpoint}/name"), json!("readers"), "steps[3].jobs[1].name: two jobs of the phase are called"),
+        (&format!("{checkpoint}/work/size"), json!("empty"), "the last one would empty it again; take full"),
+        (&format!("{checkpoint}/work/fsync"), json!({"every-writes": 0}), "fsync.every-writes: 0 does nothing"),
+        (&format!("{checkpoint}/work/order"), json!({"strided": 0}), "order.strided: 0 does nothing"),
+        (&format!("{readers}/work/order"), json!({"zipf": 0.0}), "order.zipf: an exponent of 0; take more than 0"),
+        (&format!("{readers}/rate"), json!({"bytes_per_s": 0}), "rate.bytes_per_s: 0 does nothing"),
+        (&format!("{readers}/think/every_operations"), json!(0), "think.every_operations: 0 does nothing"),
+        (&format!("{readers}/work/verify"), json!("writes"), "the job writes nothing; take reads"),
+        ("/files/data/payload", json!({"kind": "zero"}), "verify: zeros look like a hole"),
+        (&format!("{mix}/work/transfer"), json!({"mixed": 100}), "transfer.mixed: 100 %; take 1 to 99"),
+        (&format!("{mix}/work/order/hot-spot/transfers_percent"), json!(0), "transfers_percent: 0 %; take 1 to 99"),
+        ("/steps/4/name", json!("write"), "steps[4].name: two phases are called \"write\""),
         ("/steps/2/attempts", json!([]), "steps[2].attempts: []"),
         ("/steps/2/attempts", json!(["fadvise", "fadvise"]), "each once"),
         ("/steps/1/duration_ns", json!(u64::MAX), "steps[1].duration_ns: a pause of"),
@@ -81,16 +222,86 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
 }
 
 #[test]
-fn a_shared_file_is_refused_where_the_storage_api_cannot_share() {
-    let mut plan = with("/data/layout", json!("N-1"));
+fn what_a_storage_api_cannot_do_is_refused() {
+    let mut plan = with("/files/data/layout", json!("N-1"));
     plan["storage"]["api"] = json!("skeleton");
-    assert!(refusal(&plan).contains("data.layout: skeleton cannot share a file among ranks; take N-N"));
+    assert!(refusal(&plan).contains("files.data.layout: skeleton cannot share a file among ranks; take N-N"));
+    plan["files"]["data"]["layout"] = json!("N-N");
+    plan["files"]["shared"]["layout"] = json!("N-N");
+    assert!(
+        refusal(&plan).contains("fsync: skeleton cannot force data to stable storage; take never"),
+        "{}",
+        refusal(&plan)
+    );
+    for (key, value, expected) in [
+        ("lock", json!("file"), "lock: null cannot lock files; leave it out"),
+        ("size", json!("full"), "size: null cannot give a file its size"),
+        ("advice", json!(["random"]), "advice: null cannot say random to the kernel; leave it out"),
+    ] {
+        let mut plan = valid();
+        plan["storage"] = json!({"api": "null", "depth": 4});
+        plan["steps"] = json!([plan["steps"][0]]);
+        plain_first_job(&mut plan)[key] = value;
+        assert!(refusal(&plan).contains(expected), "{key}: {}", refusal(&plan));
+    }
+}
+
+#[test]
+fn transfers_in_flight_leave_no_room_for_locks_and_fsyncs_between_them() {
+    let mut plan = valid();
+    plan["storage"] = json!({"api": "null", "depth": 4});
+    plan["steps"] = json!([plan["steps"][0]]);
+    plain_first_job(&mut plan)["fsync"] = json!({"every-writes": 1});
+    assert!(
+        refusal(&plan)
+            .contains("with 4 transfers in flight no fsync can come between two of them; take storage.depth 1")
+    );
+}
+
+#[test]
+fn direct_transfers_are_whole_sectors() {
+    let mut plan = valid();
+    plan["storage"]["direct"] = json!(true);
+    plan["files"]["data"]["transfer_bytes"] = json!(4000);
+    plan["files"]["data"]["block_bytes"] = json!(8000);
+    assert!(refusal(&plan).contains(
+        "files.data.transfer_bytes: 4000 is not a multiple of a sector, which direct I/O moves as a whole, of 512 bytes; \
+         take 3584 or 4096"
+    ));
+    plan["files"]["data"]["transfer_bytes"] = json!(4096);
+    plan["files"]["data"]["block_bytes"] = json!(8192);
+    plan["files"]["data"]["offset_bytes"] = json!(1);
+    assert!(refusal(&plan).contains("files.data.offset_bytes: 1 is not a multiple of a sector"));
+}
+
+#[test]
+fn more_ranks_than_parts_may_read_but_not_write() {
+    let mut plan = valid();
+    plan["files"]["data"]["ranks"] = json!({"first": 0, "count": 2});
+    assert!(
+        refusal(&plan).contains("steps[0].jobs[0].work.files: 4 ranks would write 2 parts, some of them twice; give")
+    );
+    plan["steps"][0]["jobs"][0]["ranks"] = json!({"first": 2, "count": 2});
+    parse(plan.to_string().as_bytes()).unwrap();
+    plan["steps"][3]["jobs"][1]["ranks"] = json!({"first": 2, "count": 2});
+    plan["steps"].as_array_mut().unwrap().truncate(4);
+    parse(plan.to_string().as_bytes()).unwrap();
+}
+
+#[test]
+fn reading_a_part_that_nobody_wrote_is_refused() {
+    let mut plan = valid();
+    plan["steps"][0]["jobs"][0]["ranks"] = json!({"first": 0, "count": 3});
+    assert!(refusal(&plan).contains("steps[3].jobs[1].work: reads what no phase before it"));
+    // Two ranks read their own parts, which were written.
+    plan["steps"][3]["jobs"][1]["work"].as_object_mut().unwrap().remove("source");
+    parse(plan.to_string().as_bytes()).unwrap();
 }
 
 #[test]
 fn unknown_keys_are_refused_and_so_is_what_follows_the_plan() {
     let mut plan = valid();
-    plan["data"]["blok_bytes"] = json!(1);
+    plan["files"]["data"]["blok_bytes"] = json!(1);
     assert!(refusal(&plan).contains("unknown field `blok_bytes`"));
     let twice = format!("{} {}", valid(), valid());
     assert!(parse(twice.as_bytes()).is_err());

@@ -3,6 +3,7 @@
 //! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`].
 
 use ioassay_contract::events::{Event, Failure, RankRecord};
+use ioassay_contract::plan::data::Transfer;
 use ioassay_contract::plan::{Job, Operation, Phase, Work};
 use serde::{Deserialize, Serialize};
 
@@ -237,19 +238,23 @@ impl<R: Ranks> Rank<'_, R> {
         }
     }
 
-    /// Every rank learns how much of each file set is written now, where a limit may have left some of it out.
+    /// Every rank learns how much of each file set is written now. Without a limit that is all of it, and nobody
+    /// needs to be told.
     fn note_writes(&mut self, step: u32, phase: &Phase, letters: &[Letter]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
             let Work::Data(work) = &job.work else { continue };
-            if !work.transfer.writes() || job.limit.is_none() {
+            if work.transfer != Transfer::Write {
                 continue;
             }
-            let own: Vec<u64> =
-                letters.iter().filter(|letter| letter.job == index).filter_map(|letter| letter.written).collect();
-            let transfers: Vec<u64> = self.broadcast(&own)?;
             let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
+            let transfers: Vec<u64> = if job.limit.is_none() {
+                vec![geometry.transfers_per_part(); job.range(self.ranks.size()).count as usize]
+            } else {
+                let own = letters.iter().filter(|letter| letter.job == index);
+                self.broadcast(&own.filter_map(|letter| letter.written).collect())?
+            };
             let order = OrderOfWrite { order: work.order, step };
-            self.written.note(&work.files, &geometry, order, transfers);
+            self.written.note(&work.files, &geometry, order, &transfers);
         }
         Ok(())
     }

@@ -1,21 +1,25 @@
 //! How much of each file set has been written: what a later read can read back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ioassay_contract::plan::data::Order;
 
 use crate::workload::layout::Geometry;
 
-/// What the ranks have written, part by part; the same on every rank.
+/// What the ranks have written, by file set and part; the same on every rank. A part that is not here was written in
+/// full, or not at all.
 #[derive(Debug, Default)]
-pub(super) struct Written(BTreeMap<String, Writes>);
+pub(super) struct Written {
+    begun: BTreeMap<(String, u32), Beginning>,
+    /// Parts that were written in full once: what comes later does not make holes.
+    full: BTreeSet<(String, u32)>,
+}
 
-/// The last write job of a file set, where it did not write all of it.
-#[derive(Debug, Clone)]
-struct Writes {
+/// What a limit let be written of a part.
+#[derive(Debug, Clone, Copy)]
+struct Beginning {
+    transfers: u64,
     order: OrderOfWrite,
-    /// Transfers of each part that were written.
-    transfers: Vec<u64>,
 }
 
 /// In which order the transfers of a file were written.
@@ -28,26 +32,30 @@ pub(super) struct OrderOfWrite {
 }
 
 impl Written {
-    /// A job has written the first `transfers` of each part, in this order.
-    pub fn note(&mut self, set: &str, geometry: &Geometry, order: OrderOfWrite, transfers: Vec<u64>) {
-        let all = transfers.iter().all(|&count| count >= geometry.transfers_per_part());
-        if all || !order.order.covers() {
-            // What an earlier job left in part is overwritten in full, or in places that do not matter.
-            if all {
-                self.0.remove(set);
-            }
+    /// A job has written the first transfers of the first parts of a set, in this order: of each part as many as
+    /// `transfers` says.
+    pub fn note(&mut self, set: &str, geometry: &Geometry, order: OrderOfWrite, transfers: &[u64]) {
+        if !order.order.covers() {
             return;
         }
-        // What an earlier, complete job left stays readable: only a first write that ended early leaves holes.
-        self.0.insert(set.to_owned(), Writes { order, transfers });
+        for (part, &transfers) in (0..).zip(transfers) {
+            let part = (set.to_owned(), part);
+            if transfers >= geometry.transfers_per_part() {
+                self.begun.remove(&part);
+                self.full.insert(part);
+            } else if !self.full.contains(&part) {
+                self.begun.insert(part, Beginning { transfers, order });
+            }
+        }
     }
 
     /// What of `part` can be read.
     pub fn prefix(&self, set: &str, part: u32, geometry: &Geometry) -> Prefix {
         let all = Prefix::all(geometry);
-        let Some(writes) = self.0.get(set) else { return all };
-        let transfers = writes.transfers.get(part as usize).copied().unwrap_or(0);
-        Prefix { transfers: transfers.min(all.transfers), order: Some(writes.order), ..all }
+        match self.begun.get(&(set.to_owned(), part)) {
+            None => all,
+            Some(begun) => Prefix { transfers: begun.transfers, order: Some(begun.order), ..all },
+        }
     }
 }
 
@@ -78,5 +86,52 @@ impl Prefix {
     /// The order in which the `nth` file was written, where only its beginning was.
     pub fn order_of_write(&self, nth: u64) -> Option<OrderOfWrite> {
         self.order.filter(|_| self.transfers(nth) < self.per_file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_contract::plan::data::{FileSet, Layout, Payload};
+
+    fn geometry() -> Geometry {
+        let set = FileSet {
+            layout: Layout::FilePerRank,
+            ranks: None,
+            files_per_rank: 3,
+            transfer_bytes: 1,
+            block_bytes: 10,
+            segments: 1,
+            offset_bytes: 0,
+            payload: Payload::Zero,
+        };
+        Geometry::of(&set, 2)
+    }
+
+    const RANDOM: OrderOfWrite = OrderOfWrite { order: Order::Random, step: 4 };
+
+    #[test]
+    fn what_a_limit_left_out_is_not_read_back() {
+        let mut written = Written::default();
+        written.note("data", &geometry(), RANDOM, &[14, 30]);
+        let first = written.prefix("data", 0, &geometry());
+        assert_eq!((first.files(), first.transfers(0), first.transfers(1)), (2, 10, 4));
+        // The first file was written in full, so it can be read in any order.
+        assert_eq!((first.order_of_write(0), first.order_of_write(1)), (None, Some(RANDOM)));
+        assert_eq!(written.prefix("data", 1, &geometry()), Prefix::all(&geometry()));
+    }
+
+    #[test]
+    fn what_was_written_in_full_once_stays_readable_and_what_follows_a_beginning_may_complete_it() {
+        let mut written = Written::default();
+        written.note("data", &geometry(), RANDOM, &[30, 4]);
+        written.note("data", &geometry(), RANDOM, &[5, 30]);
+        for part in [0, 1] {
+            assert_eq!(written.prefix("data", part, &geometry()), Prefix::all(&geometry()));
+        }
+        // Random overwrites with replacement fill nothing.
+        let drawn = OrderOfWrite { order: Order::RandomWithReplacement, step: 5 };
+        written.note("other", &geometry(), drawn, &[2, 2]);
+        assert_eq!(written.prefix("other", 0, &geometry()), Prefix::all(&geometry()));
     }
 }

@@ -3,6 +3,7 @@
 //! Everything here may be missing on some system; what is missing is left out, never guessed, never an error.
 
 mod block_device;
+pub mod direct;
 
 use std::path::Path;
 

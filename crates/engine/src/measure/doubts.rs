@@ -277,7 +277,10 @@ fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
     let work = facts.data()?;
     let reducible = match facts.plan.files.get(&work.files)?.payload {
         Payload::Zero => "zeros",
-        Payload::IorTimestamp { .. } | Payload::IorOffset { .. } => "one pattern again and again",
+        // IOR's incompressible packets too repeat one word (hpc/ior 4.1, generate_memory_pattern).
+        Payload::IorTimestamp { .. } | Payload::IorOffset { .. } | Payload::IorIncompressible { .. } => {
+            "one pattern again and again"
+        }
         _ => return None,
     };
     if !facts.capabilities.files {

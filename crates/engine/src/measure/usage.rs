@@ -21,6 +21,8 @@ pub fn so_far() -> Usage {
         involuntary_switches: usage.involuntary_context_switches() as u64,
         minor_faults: usage.minor_page_faults() as u64,
         major_faults: usage.major_page_faults() as u64,
+        // Linux counts it in KiB.
+        peak_memory_bytes: usage.max_rss() as u64 * 1024,
         device_read_bytes,
         device_write_bytes,
     }
@@ -36,6 +38,7 @@ pub fn between(before: &Usage, after: &Usage) -> Usage {
         involuntary_switches: after.involuntary_switches - before.involuntary_switches,
         minor_faults: after.minor_faults - before.minor_faults,
         major_faults: after.major_faults - before.major_faults,
+        peak_memory_bytes: after.peak_memory_bytes,
         device_read_bytes: device(|usage| usage.device_read_bytes),
         device_write_bytes: device(|usage| usage.device_write_bytes),
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::{Job, Plan, Step, Work};
 
-pub use validate::validate;
+pub use validate::{validate, validate_alignment};
 
 use crate::workload::layout::{Geometry, geometries};
 

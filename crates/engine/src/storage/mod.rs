@@ -4,10 +4,12 @@
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
 
+mod mmap;
 pub mod names;
 mod null;
 mod posix;
 mod skeleton;
+mod uring;
 
 use std::io;
 use std::path::Path;
@@ -19,7 +21,7 @@ use self::names::Names;
 use crate::workload::buffer::Buffer;
 
 /// Every storage API.
-static REGISTRY: [&dyn StorageApi; 3] = [&posix::Posix, &null::Null, &skeleton::Skeleton];
+static REGISTRY: [&dyn StorageApi; 5] = [&posix::Posix, &uring::Uring, &mmap::Mmap, &null::Null, &skeleton::Skeleton];
 
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -270,7 +272,7 @@ mod tests {
             let buffers = [Buffer::new(4096)];
             let mut connection = api.connect(Setup { storage: &storage, target: &target, buffers: &buffers }).unwrap();
             let path = directory.path().join(name);
-            let opening = |access| Opening { access, bytes: 12288, size: None, advice: &[] };
+            let opening = |access| Opening { access, bytes: 12_288, size: None, advice: &[] };
             let mut file = connection.open(&path, opening(Access::Write)).unwrap();
             assert_eq!(file.write_at(&[7; 4096], 8192).unwrap(), 4096, "{name}");
             file.sync().unwrap();

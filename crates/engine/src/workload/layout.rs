@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_ranks_together_cover_every_file_exactly_once_and_nothing_before_its_offset(
-            groups in 1..4_u32, sharers in 1..4_u32, kind in 0..3, transfer in 1..9_u64, per_block in 1..6_u64,
+            groups in 1..4_u32, sharers in 1..4_u32, kind in 0..3_usize, transfer in 1..9_u64, per_block in 1..6_u64,
             segments in 1..6_u64, offset in 0..5_u64,
         ) {
             let layout = [Layout::FilePerRank, Layout::SharedFile, Layout::Groups(groups)][kind];

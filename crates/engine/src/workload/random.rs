@@ -2,6 +2,18 @@
 
 use rand_core::RngCore;
 
+/// From one state to the next.
+pub const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The output that belongs to a state.
+#[inline(always)]
+pub fn mix(state: u64) -> u64 {
+    let mut bits = state;
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
 /// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
 #[derive(Debug, Clone)]
 pub struct SplitMix64(u64);
@@ -19,11 +31,8 @@ impl SplitMix64 {
     /// The next 64 random bits.
     #[inline(always)]
     pub fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ (bits >> 31)
+        self.0 = self.0.wrapping_add(STEP);
+        mix(self.0)
     }
 
     /// A number below `bound`, by multiplication (Lemire 2019) without the rejection step: the bias is below

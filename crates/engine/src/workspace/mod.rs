@@ -143,6 +143,11 @@ impl Workspace {
         &self.0
     }
 
+    /// Its list: a file that is there from the beginning.
+    pub fn list(&self) -> PathBuf {
+        self.file(LIST)
+    }
+
     /// The path of one of its files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)

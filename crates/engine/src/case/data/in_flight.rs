@@ -7,7 +7,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::Verify;
 use ioassay_contract::plan::storage::Storage;
 
-use super::one_by_one::ends_inside;
+use super::one_by_one::too_short;
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Begin, Flow, Moved, Operations};
@@ -174,7 +174,7 @@ impl<'a> InFlightTransfers<'a> {
             let Slot { begin_ns, lane, .. } = self.slots[buffer as usize];
             self.free.push(buffer);
             if operations.record(begin_ns, end_ns, Moved { bytes: bytes as u64, lane }) {
-                self.file.still_there().map_err(|error| self.kind.failed("stat", &error))?;
+                self.file.still_there().map_err(|error| self.kind.failed(self.kind.main_name(), &error))?;
             }
         }
         self.ended = ended;
@@ -188,8 +188,8 @@ impl<'a> InFlightTransfers<'a> {
         let lane = slot.lane;
         match moved {
             Ok(0) => {
-                let at = self.kind.base_bytes + slot.offset + u64::from(slot.moved);
-                return Err(self.kind.failed(name(lane), &ends_inside(at)));
+                let offset = self.kind.base_bytes + slot.offset;
+                return Err(self.kind.failed(name(lane), &too_short(offset, slot.moved.into())));
             }
             Ok(count) => {
                 slot.moved += count as u32;

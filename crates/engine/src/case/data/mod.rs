@@ -101,7 +101,7 @@ impl<'a> DataJob<'a> {
             short_transfers: counts.short_transfers,
             complete: counts.complete,
             matched: None,
-            written: self.work.transfer.writes().then_some(reached),
+            written: (self.work.transfer == Transfer::Write).then_some(reached),
             failure,
         }
     }
@@ -125,7 +125,7 @@ impl<'a> DataJob<'a> {
                 break;
             }
         }
-        if self.work.fsync == Fsync::AtEnd && self.work.transfer.writes() && !ranks.must_stop() {
+        if self.synced_at_the_end() && self.work.transfer.writes() && !ranks.must_stop() {
             self.sync_all(counts)?;
         }
         counts.complete = !ranks.must_stop();
@@ -151,9 +151,9 @@ impl<'a> DataJob<'a> {
         let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
         counts.times.transfer += clock.now_ns() - after_open_ns;
         let flow = flow?;
-        file.still_there().map_err(|error| failure::boxed_on_path("stat", &path, &error))?;
-        // Of several files that are to be synced at the end of the phase, this one may not be the last.
-        let later = self.work.fsync == Fsync::Never || self.work.fsync == Fsync::AtEnd && !self.has_one_file();
+        let name = transfer::name(if self.work.transfer.writes() { WRITE } else { READ });
+        file.still_there().map_err(|error| failure::boxed_on_path(name, &path, &error))?;
+        let later = self.work.fsync == Fsync::Never || self.synced_at_the_end();
         // A stopped phase has no figure, and its fsync could take minutes.
         if self.work.transfer.writes() && !later && !ranks.must_stop() {
             self.sync(&mut *file, &path, counts)?;
@@ -190,6 +190,11 @@ impl<'a> DataJob<'a> {
             counts.short_transfers += work.short_transfers();
             flow
         }
+    }
+
+    /// True where files are closed and must be opened again to be synced. An only file is still open at the end.
+    fn synced_at_the_end(&self) -> bool {
+        self.work.fsync == Fsync::AtEnd && !self.has_one_file()
     }
 
     fn has_one_file(&self) -> bool {

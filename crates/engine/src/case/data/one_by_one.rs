@@ -60,7 +60,7 @@ impl<'a> OneByOne<'a> {
         let mut answer = first;
         loop {
             match answer {
-                Ok(0) => return Err(ends_inside(offset + moved as u64)),
+                Ok(0) => return Err(too_short(offset, moved as u64)),
                 Ok(count) => {
                     moved += count;
                     if moved == self.buffer.len() {
@@ -106,10 +106,14 @@ impl<'a> OneByOne<'a> {
     }
 }
 
-/// The end of a file inside a transfer.
+/// A file that ended when `moved` bytes of the transfer at `offset` had been moved.
 #[cold]
-pub(super) fn ends_inside(offset: u64) -> io::Error {
-    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends at byte {offset}, inside the transfer"))
+pub(super) fn too_short(offset: u64, moved: u64) -> io::Error {
+    let message = match moved {
+        0 => format!("the file ends at or before byte {offset}, where the transfer begins"),
+        _ => format!("the file ends at byte {}, inside the transfer", offset + moved),
+    };
+    io::Error::new(io::ErrorKind::UnexpectedEof, message)
 }
 
 impl Operate for OneByOne<'_> {
@@ -126,6 +130,6 @@ impl Operate for OneByOne<'_> {
     }
 
     fn once_per_sample(&mut self) -> Result<(), Box<Failure>> {
-        self.file.still_there().map_err(|error| self.kind.failed("stat", &error))
+        self.file.still_there().map_err(|error| self.kind.failed(self.kind.main_name(), &error))
     }
 }

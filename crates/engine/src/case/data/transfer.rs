@@ -65,6 +65,11 @@ impl Kind {
         }
     }
 
+    /// What the job does in the first place, for failures.
+    pub fn main_name(&self) -> &'static str {
+        name(if self.transfer.writes() { WRITE } else { READ })
+    }
+
     /// True where more than a call is to be done for a transfer.
     pub fn has_extras(&self) -> bool {
         let fills = self.transfer.writes() && self.content.per_transfer();

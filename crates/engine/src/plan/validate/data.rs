@@ -51,9 +51,7 @@ pub(super) fn file_set(
     }
     multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer")?;
     if storage.direct {
-        for (name, value) in [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)] {
-            multiple(&format!("{key}.{name}"), value, SECTOR_BYTES, "a sector, which direct I/O moves as a whole,")?;
-        }
+        aligned(key, set, SECTOR_BYTES)?;
     }
     let sharers = sharers(key, set, parts)?;
     if sharers > 1 && !can.shared_files {
@@ -80,6 +78,14 @@ pub(super) fn file_set(
         percent(&format!("{key}.payload.duplicate_percent"), duplicate_percent, 0, 100)?;
     }
     Ok(())
+}
+
+/// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes.
+pub(super) fn aligned(key: &str, set: &FileSet, unit: u64) -> Result<(), Refusal> {
+    let values = [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)];
+    values.into_iter().try_for_each(|(name, value)| {
+        multiple(&format!("{key}.{name}"), value, unit, "a sector, which direct I/O moves as a whole,")
+    })
 }
 
 /// All file sets together must be countable too.

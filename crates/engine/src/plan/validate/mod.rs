@@ -45,6 +45,11 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     Ok(())
 }
 
+/// Refuses a plan for direct I/O on a target where that moves multiples of `unit` bytes.
+pub fn validate_alignment(plan: &Plan, unit: u64) -> Result<(), Refusal> {
+    plan.files.iter().try_for_each(|(name, set)| data::aligned(&format!("files.{name}"), set, unit))
+}
+
 /// Identifiers become file names: nothing that a path or a shell would take for more than letters.
 fn identifier(key: &str, value: &str) -> Result<(), Refusal> {
     let letters = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');

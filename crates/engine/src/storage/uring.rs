@@ -1,0 +1,300 @@
+//! `uring`: io_uring, with as many transfers in flight as the plan's depth.
+//!
+//! One ring per rank. What was begun is handed over with one system call, which also waits. All of the kernel's
+//! shortcuts that cost nothing are taken where it has them; those that have a price (a processor for SQPOLL, pinned
+//! memory for registered buffers) only on request.
+
+use std::cell::RefCell;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::path::Path;
+use std::rc::Rc;
+
+use io_uring::{IoUring, opcode, squeue, types};
+use ioassay_contract::plan::storage::Uring as Options;
+
+use super::names::Names;
+use super::names::posix::{CAPABILITIES, PosixNames};
+use super::posix::{self, FILE_ADVICE};
+use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi};
+
+pub(super) struct Uring;
+
+impl StorageApi for Uring {
+    fn name(&self) -> &'static str {
+        "uring"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            files: true,
+            directories: true,
+            devices: true,
+            shared_files: true,
+            rewrites: true,
+            sync: true,
+            depth: 4096,
+            direct: true,
+            locks: true,
+            sizes: true,
+            advice: FILE_ADVICE,
+            uring: true,
+            names: Some(CAPABILITIES),
+            ..Capabilities::NONE
+        }
+    }
+
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        let ring = Ring::new(setup).map_err(explained)?;
+        Ok(Box::new(UringConnection {
+            ring: Rc::new(RefCell::new(ring)),
+            direct: setup.storage.direct,
+            names: PosixNames::default(),
+        }))
+    }
+}
+
+/// Why there is no ring, in words: the bare error numbers mean something else elsewhere.
+fn explained(error: io::Error) -> io::Error {
+    let switch = "/proc/sys/kernel/io_uring_disabled";
+    let disabled = std::fs::read_to_string(switch).is_ok_and(|value| value.trim() != "0");
+    let why = match error.raw_os_error() {
+        Some(libc::EPERM) if disabled => format!("the kernel forbids io_uring to this user ({switch} is not 0)"),
+        Some(libc::EPERM | libc::EACCES) => {
+            "the kernel forbids io_uring here, as a container's seccomp filter does".to_owned()
+        }
+        Some(libc::ENOSYS) => "this kernel has no io_uring, or a filter hides it".to_owned(),
+        Some(libc::ENOMEM) => "io_uring may not pin that much memory (ulimit -l): raise it, lower the depth, or leave \
+                               out registered_buffers"
+            .to_owned(),
+        Some(libc::EOPNOTSUPP) => "this kernel's io_uring cannot do what the plan's storage.uring asks".to_owned(),
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{why} ({error})"))
+}
+
+/// A ring, and what the kernel knows of this rank's memory.
+struct Ring {
+    ring: IoUring,
+    options: Options,
+    /// Where each buffer begins, and how long it is.
+    buffers: Vec<(*mut u8, u32)>,
+    in_flight: u32,
+}
+
+impl Ring {
+    fn new(setup: Setup<'_>) -> io::Result<Self> {
+        let options = setup.storage.uring.unwrap_or_default();
+        let ring = build(options, setup.storage.depth)?;
+        let buffers: Vec<(*mut u8, u32)> =
+            setup.buffers.iter().map(|buffer| (buffer.as_ptr().cast_mut(), buffer.len() as u32)).collect();
+        if options.registered_buffers {
+            let vectors: Vec<libc::iovec> = buffers
+                .iter()
+                .map(|&(start, bytes)| libc::iovec { iov_base: start.cast(), iov_len: bytes as usize })
+                .collect();
+            // SAFETY: the buffers outlive the connection, as `Setup` promises, and the ring is dropped with it.
+            unsafe { ring.submitter().register_buffers(&vectors) }?;
+        }
+        if options.registered_files {
+            ring.submitter().register_files_sparse(1)?;
+        }
+        Ok(Self { ring, options, buffers, in_flight: 0 })
+    }
+
+    fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
+        // SAFETY: what the entry points to (a buffer of the rank, a file) lives until the transfer has ended: the loop
+        // ends what it begins, and dropping the ring waits for the rest.
+        while unsafe { self.ring.submission().push(&entry) }.is_err() {
+            // Only where a kernel thread takes the entries it may lag behind: the queue is as long as the depth.
+            self.ring.submit()?;
+            self.ring.submitter().squeue_wait()?;
+        }
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    /// Hands everything over and waits until `at_least` transfers have ended.
+    fn hand_over(&mut self, at_least: u32) -> io::Result<()> {
+        loop {
+            match self.ring.submit_and_wait(at_least as usize) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // The kernel has no room for more completions: those that are there are taken first.
+                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Ok(()),
+                other => return other.map(drop),
+            }
+        }
+    }
+
+    /// One transfer, alone.
+    fn one(&mut self, entry: squeue::Entry) -> io::Result<usize> {
+        self.push(entry)?;
+        self.hand_over(1)?;
+        let completion = self.ring.completion().next();
+        self.in_flight -= 1;
+        completion.map_or(Err(io::ErrorKind::Interrupted.into()), |completion| moved(completion.result()))
+    }
+}
+
+/// The kernel's answer: bytes, or an error number below 0.
+fn moved(result: i32) -> io::Result<usize> {
+    if result >= 0 { Ok(result as usize) } else { Err(io::Error::from_raw_os_error(-result)) }
+}
+
+/// A ring for `depth` transfers.
+fn build(options: Options, depth: u32) -> io::Result<IoUring> {
+    let basic = || {
+        let mut builder = IoUring::builder();
+        if options.iopoll {
+            builder.setup_iopoll();
+        }
+        if options.sqpoll {
+            // Milliseconds without work after which the kernel's thread sleeps.
+            builder.setup_sqpoll(1000);
+        }
+        builder
+    };
+    let entries = depth.next_power_of_two();
+    if !options.sqpoll {
+        // One rank, one thread: completions need no interrupt of it (Linux 6.1). Older kernels do without.
+        let fast = basic().setup_single_issuer().setup_coop_taskrun().setup_defer_taskrun().build(entries);
+        match fast {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {}
+            other => return other,
+        }
+    }
+    basic().build(entries)
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // The kernel may still write into the buffers. Only after a failure is anything left.
+        while self.in_flight > 0 {
+            if self.hand_over(1).is_err() {
+                break;
+            }
+            let ended = self.ring.completion().count() as u32;
+            self.in_flight = self.in_flight.saturating_sub(ended);
+        }
+    }
+}
+
+struct UringConnection {
+    ring: Rc<RefCell<Ring>>,
+    direct: bool,
+    names: PosixNames,
+}
+
+impl Connection for UringConnection {
+    fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
+        let file = posix::open(path, opening, self.direct)?;
+        let registered = self.ring.borrow().options.registered_files;
+        if registered {
+            self.ring.borrow().ring.submitter().register_files_update(0, &[file.as_raw_fd()])?;
+        }
+        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered }))
+    }
+
+    fn names(&mut self) -> Option<&mut dyn Names> {
+        Some(&mut self.names)
+    }
+}
+
+/// The place of the open file in the kernel's table; a rank has one file open at a time.
+const SLOT: types::Fixed = types::Fixed(0);
+
+struct UringFile {
+    ring: Rc<RefCell<Ring>>,
+    file: File,
+    registered: bool,
+}
+
+impl UringFile {
+    fn descriptor(&self) -> types::Fd {
+        types::Fd(self.file.as_raw_fd())
+    }
+}
+
+impl OpenFile for UringFile {
+    fn write_at(&mut self, data: &[u8], offset: u64) -> io::Result<usize> {
+        let (start, bytes) = (data.as_ptr(), data.len() as u32);
+        let entry = if self.registered {
+            opcode::Write::new(SLOT, start, bytes).offset(offset).build()
+        } else {
+            opcode::Write::new(self.descriptor(), start, bytes).offset(offset).build()
+        };
+        self.ring.borrow_mut().one(entry)
+    }
+
+    fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
+        let (start, bytes) = (data.as_mut_ptr(), data.len() as u32);
+        let entry = if self.registered {
+            opcode::Read::new(SLOT, start, bytes).offset(offset).build()
+        } else {
+            opcode::Read::new(self.descriptor(), start, bytes).offset(offset).build()
+        };
+        self.ring.borrow_mut().one(entry)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_all()
+    }
+
+    fn still_there(&self) -> io::Result<()> {
+        posix::still_there(&self.file)
+    }
+
+    fn close(self: Box<Self>) -> io::Result<()> {
+        if self.registered {
+            // Else the table would keep the file open.
+            const NO_FILE: RawFd = -1;
+            self.ring.borrow().ring.submitter().register_files_update(0, &[NO_FILE])?;
+        }
+        posix::close(self.file)
+    }
+
+    #[inline]
+    fn begin(&mut self, transfer: InFlight) -> io::Result<()> {
+        let mut ring = self.ring.borrow_mut();
+        let InFlight { buffer, from, offset, write } = transfer;
+        let (start, bytes) = ring.buffers[buffer as usize];
+        // SAFETY: `from` is less than the buffer's length: it says how much of a transfer has been moved.
+        let (start, bytes) = (unsafe { start.add(from as usize) }, bytes - from);
+        let file = self.descriptor();
+        // Each combination is a type of its own in the library.
+        let entry = match (ring.options.registered_buffers, self.registered, write) {
+            (true, true, true) => opcode::WriteFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).build(),
+            (true, true, false) => opcode::ReadFixed::new(SLOT, start, bytes, buffer as u16).offset(offset).build(),
+            (true, false, true) => opcode::WriteFixed::new(file, start, bytes, buffer as u16).offset(offset).build(),
+            (true, false, false) => opcode::ReadFixed::new(file, start, bytes, buffer as u16).offset(offset).build(),
+            (false, true, true) => opcode::Write::new(SLOT, start, bytes).offset(offset).build(),
+            (false, true, false) => opcode::Read::new(SLOT, start, bytes).offset(offset).build(),
+            (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).build(),
+            (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).build(),
+        };
+        ring.push(entry.user_data(buffer.into()))
+    }
+
+    #[inline]
+    fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
+        let mut ring = self.ring.borrow_mut();
+        ring.hand_over(at_least)?;
+        let before = ended.len();
+        ended.extend(
+            ring.ring
+                .completion()
+                .map(|completion| Ended { buffer: completion.user_data() as u32, moved: moved(completion.result()) }),
+        );
+        ring.in_flight -= (ended.len() - before) as u32;
+        Ok(())
+    }
+
+    fn lock(&mut self, range: Range) -> io::Result<()> {
+        posix::lock(&self.file, range, true)
+    }
+
+    fn unlock(&mut self, range: Range) -> io::Result<()> {
+        posix::lock(&self.file, range, false)
+    }
+}

@@ -1,0 +1,162 @@
+//! What is written, and whether what is read is that.
+//!
+//! [`stream`] makes bytes that depend on file and offset alone, [`ior`] those of IOR's packet types.
+//! Not here: when something is written, and what becomes of a mismatch.
+
+mod ior;
+mod stream;
+
+use ioassay_contract::plan::data::Payload;
+
+use self::ior::Packet;
+use self::stream::Stream;
+use super::random::SplitMix64;
+
+/// Where a transfer lies.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Number of the file in its set.
+    pub file: u64,
+    /// The part that it belongs to: the rank that writes it.
+    pub part: u32,
+    /// Offset in the file.
+    pub offset: u64,
+}
+
+/// The first byte that is not what was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Its offset in the file.
+    pub offset: u64,
+    /// The 8 bytes (or fewer) from there on that were written.
+    pub expected: Vec<u8>,
+    /// The bytes that are there.
+    pub found: Vec<u8>,
+}
+
+/// The content of a file set.
+#[derive(Debug, Clone)]
+pub struct Content {
+    payload: Payload,
+    /// Keys of everything random in it.
+    keys: [u64; 2],
+}
+
+impl Content {
+    /// The content of the file set that is the `set`-th of a plan with `seed`.
+    pub fn new(payload: Payload, seed: u64, set: u64) -> Self {
+        Self { payload, keys: [seed, set] }
+    }
+
+    /// True where each transfer has bytes of its own, so that it must be filled anew.
+    pub fn per_transfer(&self) -> bool {
+        !matches!(self.payload, Payload::Zero | Payload::Repeated | Payload::IorTimestamp { .. })
+    }
+
+    /// Fills `transfer` with what belongs at `spot`.
+    pub fn fill(&self, transfer: &mut [u8], spot: Spot) {
+        let [seed, set] = self.keys;
+        match self.payload {
+            Payload::Zero => transfer.fill(0),
+            Payload::Repeated => SplitMix64::keyed(&[seed, set, u64::from(spot.part)]).fill(transfer),
+            Payload::Unique => Stream::new([seed, set, spot.file]).fill(transfer, spot.offset),
+            Payload::Reducible { zero_percent, duplicate_percent } => {
+                let stream = Stream::new([seed, set, spot.file]);
+                stream.reducible(zero_percent, duplicate_percent).fill(transfer, spot.offset);
+            }
+            Payload::IorTimestamp { signature } => ior::fill(transfer, Packet::Timestamp, signature, spot),
+            Payload::IorOffset { signature } => ior::fill(transfer, Packet::Offset, signature, spot),
+            Payload::IorIncompressible { signature } => ior::fill(transfer, Packet::Incompressible, signature, spot),
+            Payload::IorRandom { signature } => ior::fill(transfer, Packet::Random, signature, spot),
+        }
+    }
+
+    /// An error if `found`, a transfer that was read at `spot`, is not what [`Content::fill`] makes. `scratch` is as
+    /// long.
+    pub fn compare(&self, found: &[u8], scratch: &mut [u8], spot: Spot) -> Result<(), Mismatch> {
+        self.fill(scratch, spot);
+        if found == scratch {
+            return Ok(());
+        }
+        let at = found.iter().zip(scratch.iter()).position(|(found, expected)| found != expected).unwrap_or(0);
+        let end = found.len().min(at + 8);
+        let offset = spot.offset + at as u64;
+        Err(Mismatch { offset, expected: scratch[at..end].to_vec(), found: found[at..end].to_vec() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn any_payload() -> impl Strategy<Value = Payload> {
+        prop_oneof![
+            Just(Payload::Zero),
+            Just(Payload::Repeated),
+            Just(Payload::Unique),
+            (0..=100_u8, 0..=100_u8)
+                .prop_map(|(zero_percent, duplicate_percent)| Payload::Reducible { zero_percent, duplicate_percent }),
+            any::<i32>().prop_map(|signature| Payload::IorOffset { signature }),
+            any::<i32>().prop_map(|signature| Payload::IorTimestamp { signature }),
+            any::<i32>().prop_map(|signature| Payload::IorIncompressible { signature }),
+            any::<i32>().prop_map(|signature| Payload::IorRandom { signature }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_changed_byte_is_found_with_its_offset(
+            payload in any_payload(), bytes in 1..9000_usize, offset in 0..1_u64 << 40, at: prop::sample::Index, part: u32,
+        ) {
+            let content = Content::new(payload, 1, 2);
+            let spot = Spot { file: 3, part, offset };
+            let (mut written, mut scratch) = (vec![0; bytes], vec![0; bytes]);
+            content.fill(&mut written, spot);
+            prop_assert_eq!(content.compare(&written, &mut scratch, spot), Ok(()));
+            let at = at.index(bytes);
+            let was = written[at];
+            written[at] ^= 0x40;
+            let mismatch = content.compare(&written, &mut scratch, spot).unwrap_err();
+            prop_assert_eq!(mismatch.offset, offset + at as u64);
+            prop_assert_eq!((mismatch.expected[0], mismatch.found[0]), (was, was ^ 0x40));
+        }
+
+        /// A file written in one size of transfers can be verified in another, at any offset.
+        #[test]
+        fn what_is_unique_depends_on_file_and_offset_and_not_on_the_transfer(
+            reducible: bool, offset in 0..20_000_u64, cuts in proptest::collection::vec(1..5_000_usize, 1..8),
+        ) {
+            let payload = if reducible {
+                Payload::Reducible { zero_percent: 30, duplicate_percent: 50 }
+            } else {
+                Payload::Unique
+            };
+            let content = Content::new(payload, 1, 2);
+            let bytes = cuts.iter().sum();
+            let mut whole = vec![0; bytes];
+            content.fill(&mut whole, Spot { file: 3, part: 0, offset });
+            let mut begin = 0;
+            for cut in cuts {
+                let mut piece = vec![0; cut];
+                content.fill(&mut piece, Spot { file: 3, part: 9, offset: offset + begin as u64 });
+                prop_assert_eq!(&piece, &whole[begin..begin + cut]);
+                begin += cut;
+            }
+        }
+    }
+
+    #[test]
+    fn files_sets_and_seeds_differ_and_parts_of_what_is_repeated() {
+        let bytes = |payload, seed, set, file, part| {
+            let mut bytes = vec![0; 64];
+            Content::new(payload, seed, set).fill(&mut bytes, Spot { file, part, offset: 4096 });
+            bytes
+        };
+        let first = bytes(Payload::Unique, 1, 1, 1, 0);
+        for other in [(2, 1, 1), (1, 2, 1), (1, 1, 2)] {
+            assert_ne!(first, bytes(Payload::Unique, other.0, other.1, other.2, 0));
+        }
+        assert_ne!(bytes(Payload::Repeated, 1, 1, 1, 0), bytes(Payload::Repeated, 1, 1, 1, 1));
+    }
+}

@@ -1,0 +1,116 @@
+//! A block device as a target: claimed for the run, never written before its name was typed twice.
+//!
+//! File sets lie on it one behind the other, each file at a multiple of [`ALIGNMENT`]. Nothing is marked and nothing
+//! is removed: what was on the device is lost, which is what its owner said.
+//! Not here: whether the name was typed twice ([`crate::plan`]).
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::data::FileSet;
+use ioassay_units::Bytes;
+
+use crate::failure;
+use crate::workload::layout::{Geometry, geometries};
+
+/// Files begin at multiples of this, so that no two share a sector, a page or a RAID chunk.
+const ALIGNMENT: u64 = 1 << 20;
+
+/// A claimed device. As long as it lives nobody can mount the device.
+#[derive(Debug)]
+pub struct Device {
+    path: PathBuf,
+    _claim: File,
+    /// Where each file set begins.
+    begins: BTreeMap<String, u64>,
+}
+
+/// Bytes of a device.
+pub fn size_bytes(path: &Path) -> io::Result<u64> {
+    let device = File::open(path)?;
+    let mut bytes = 0_u64;
+    // SAFETY: BLKGETSIZE64 stores 8 bytes, which `bytes` has.
+    match unsafe { libc::ioctl(device.as_raw_fd(), BLKGETSIZE64, &mut bytes) } {
+        0 => Ok(bytes),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// `_IOR(0x12, 114, size_t)`, which libc does not name.
+const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
+
+/// The real path of a block device, and its size. An error if it is something else.
+pub fn look_at(path: &Path) -> Result<(PathBuf, u64), Failure> {
+    let unusable = |error: &io::Error| Failure {
+        remedy: "name an existing block device that this user may write to".to_owned(),
+        ..failure::on_path("open target", path, error)
+    };
+    let real = path.canonicalize().map_err(|error| unusable(&error))?;
+    let about = real.metadata().map_err(|error| unusable(&error))?;
+    if !about.file_type().is_block_device() {
+        return Err(unusable(&io::Error::from_raw_os_error(libc::ENOTBLK)));
+    }
+    let bytes = size_bytes(&real).map_err(|error| unusable(&error))?;
+    Ok((real, bytes))
+}
+
+/// Bytes that the file sets take on a device.
+pub fn needed_bytes(files: &BTreeMap<String, FileSet>, ranks: u32) -> u64 {
+    geometries(files, ranks).fold(0, |sum, (_, geometry)| sum.saturating_add(extent_bytes(&geometry)))
+}
+
+fn slot_bytes(geometry: &Geometry) -> u64 {
+    geometry.file_bytes.next_multiple_of(ALIGNMENT)
+}
+
+fn extent_bytes(geometry: &Geometry) -> u64 {
+    slot_bytes(geometry).saturating_mul(geometry.files())
+}
+
+/// An error if the file sets do not fit on the device.
+pub fn check(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Result<u64, Failure> {
+    let (real, bytes) = look_at(path)?;
+    let needed = needed_bytes(files, ranks);
+    if needed <= bytes {
+        return Ok(bytes);
+    }
+    let message = format!("{} has {}, but a case needs {}", real.display(), Bytes(bytes).about(), Bytes(needed).about());
+    Err(failure::about_path("check space", &real, message, "choose another device, or measure with a smaller total"))
+}
+
+impl Device {
+    /// Claims the device for a case. Refused while it is mounted, or part of a RAID or a volume.
+    pub fn claim(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Result<Self, Failure> {
+        check(path, files, ranks)?;
+        let (real, _) = look_at(path)?;
+        // Without O_CREAT, O_EXCL on a block device means: nobody else uses it (open(2)).
+        let claim = OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(&real);
+        let claim = claim.map_err(|error| {
+            let failure = failure::on_path("claim", &real, &error);
+            let remedy = "unmount it, and take it out of the RAID or volume that it is part of".to_owned();
+            if error.raw_os_error() == Some(libc::EBUSY) { Failure { remedy, ..failure } } else { failure }
+        })?;
+        let mut next = 0;
+        let begins = geometries(files, ranks).map(|(name, geometry)| {
+            let begin = next;
+            next += extent_bytes(&geometry);
+            (name.to_owned(), begin)
+        });
+        Ok(Self { begins: begins.collect(), path: real, _claim: claim })
+    }
+
+    /// The device.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Where file number `file` of a file set begins.
+    pub fn begin_bytes(&self, set: &str, geometry: &Geometry, file: u64) -> u64 {
+        self.begins[set] + slot_bytes(geometry) * file
+    }
+}

@@ -1,0 +1,209 @@
+//! Every storage API on real files: what is written is what is read back, whatever the layout, order and depth.
+
+mod support;
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use ioassay_contract::plan::data::{FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_contract::plan::storage::{Storage, Uring};
+use ioassay_contract::plan::{Plan, Step};
+use ioassay_engine::storage::{self, Capabilities, StorageApi};
+use proptest::prelude::*;
+use support::*;
+
+/// On the file system of the checkout, which is rarely a tmpfs: those have no direct I/O.
+fn target() -> tempfile::TempDir {
+    tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap()
+}
+
+/// The storage APIs that keep files in directories.
+fn file_apis() -> impl Iterator<Item = (&'static dyn StorageApi, Capabilities)> {
+    storage::all().map(|api| (api, api.capabilities())).filter(|(_, can)| can.directories && can.files)
+}
+
+fn storage(api: &dyn StorageApi) -> Storage {
+    Storage { api: api.name().into(), ..posix() }
+}
+
+const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
+
+/// A write, and a read by another rank that compares.
+fn write_and_verify(order: Order) -> Vec<Step> {
+    let mut read = work(Transfer::Read, Order::Random);
+    (read.verify, read.source) = (Some(Verify::Reads), Source::Shift(1));
+    vec![phase("write", work(Transfer::Write, order)), phase("read", read)]
+}
+
+/// Runs the plan and expects every phase to be complete.
+fn succeeds(plan: &Plan) {
+    let api = storage::by_name(&plan.storage.api).unwrap();
+    let (events, place) = run_in(target().path(), plan, api);
+    assert_eq!(place.failure().map(|failure| failure.message), None, "{:?}", plan.storage);
+    for phase in phases(&events) {
+        assert!(phase.complete, "{:?}", plan.storage);
+        check_sums(phase);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn every_api_reads_back_what_it_wrote(
+        kind in 0..3_usize, order in 0..4_usize, transfer_bytes in 1..9000_u64, per_block in 1..5_u64,
+        segments in 1..3_u64, files_per_rank in 1..3_u64, offset_bytes in 0..5000_u64, payload in 0..3_usize,
+    ) {
+        let layout = [Layout::FilePerRank, Layout::SharedFile, Layout::Groups(2)][kind];
+        let order = [Order::Sequential, Order::Backward, Order::Strided(2), Order::Random][order];
+        let reducible = Payload::Reducible { zero_percent: 50, duplicate_percent: 50 };
+        let payload = [Payload::Unique, reducible, Payload::IorOffset { signature: 5 }][payload];
+        let block_bytes = transfer_bytes * per_block;
+        let set = FileSet { layout, files_per_rank, transfer_bytes, block_bytes, segments, offset_bytes, payload, ..SMALL };
+        for (api, can) in file_apis() {
+            let mut plan = plan(set.clone(), 4, write_and_verify(order));
+            plan.storage = storage(api);
+            succeeds(&plan);
+            if can.depth > 1 {
+                plan.storage.depth = 5;
+                succeeds(&plan);
+            }
+            if can.vectors {
+                plan.storage.vectors = 3;
+                succeeds(&plan);
+            }
+        }
+    }
+}
+
+#[test]
+fn direct_transfers_read_back_what_they_wrote() {
+    let set = FileSet { transfer_bytes: 8192, block_bytes: 8 * 8192, offset_bytes: 4096, ..UNIQUE };
+    for (api, can) in file_apis().filter(|(_, can)| can.direct) {
+        for depth in [1, can.depth.min(4)] {
+            let mut plan = plan(set.clone(), 2, write_and_verify(Order::Random));
+            plan.storage = Storage { direct: true, depth, ..storage(api) };
+            succeeds(&plan);
+        }
+    }
+}
+
+#[test]
+fn every_way_to_use_io_uring_reads_back_what_it_wrote() {
+    let set = FileSet { transfer_bytes: 4096, block_bytes: 64 * 4096, files_per_rank: 2, ..UNIQUE };
+    for options in 0..16 {
+        let has = |bit: u32| options & 1 << bit != 0;
+        let uring = Uring {
+            batch: if has(0) { 3 } else { 0 },
+            registered_buffers: has(1),
+            registered_files: has(2),
+            sqpoll: has(3),
+            iopoll: false,
+        };
+        let mut plan = plan(set.clone(), 2, write_and_verify(Order::Random));
+        plan.storage = Storage { api: "uring".into(), depth: 8, uring: Some(uring), ..posix() };
+        succeeds(&plan);
+    }
+}
+
+/// Polling needs a device that can be polled: where there is none, the failure says what to leave out.
+#[test]
+fn polled_io_uring_works_or_says_what_is_missing() {
+    let set = FileSet { transfer_bytes: 4096, block_bytes: 4 * 4096, ..UNIQUE };
+    let mut plan = plan(set, 1, write_and_verify(Order::Sequential));
+    let uring = Uring { iopoll: true, ..Uring::default() };
+    plan.storage = Storage { api: "uring".into(), direct: true, depth: 2, uring: Some(uring), ..posix() };
+    let (_, place) = run_in(target().path(), &plan, storage::by_name("uring").unwrap());
+    if let Some(failure) = place.failure() {
+        assert_eq!(failure.errno_name.as_deref(), Some("EOPNOTSUPP"), "{}", failure.message);
+        assert!(failure.remedy.contains("iopoll"), "{}", failure.remedy);
+    }
+}
+
+#[test]
+fn sizes_locks_and_advice_do_not_change_what_is_stored() {
+    let set = FileSet { layout: Layout::SharedFile, transfer_bytes: 1000, block_bytes: 5000, segments: 2, ..UNIQUE };
+    for (api, can) in file_apis().filter(|(_, can)| can.sizes && can.locks) {
+        for size in [SizeAtOpen::Full, SizeAtOpen::Preallocated] {
+            for lock in [Lock::Range, Lock::File] {
+                let mut write = work(Transfer::Write, Order::Random);
+                (write.size, write.lock, write.advice) = (Some(size), Some(lock), can.advice.to_vec());
+                let mut read = work(Transfer::Read, Order::Sequential);
+                (read.verify, read.lock, read.advice) = (Some(Verify::Reads), Some(lock), can.advice.to_vec());
+                let mut plan = plan(set.clone(), 3, vec![phase("write", write), phase("read", read)]);
+                plan.storage = storage(api);
+                succeeds(&plan);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_emptied_file_holds_only_what_is_written_next() {
+    for (api, _) in file_apis().filter(|(_, can)| can.sizes) {
+        let directory = target();
+        let path = directory.path().join("file");
+        fs::write(&path, vec![1; 50_000]).unwrap();
+        let described = storage(api);
+        let where_to = ioassay_contract::plan::storage::Target::Directory(directory.path().to_owned());
+        let buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
+        let setup = storage::Setup { storage: &described, target: &where_to, buffers: &buffers };
+        let opening =
+            storage::Opening { access: storage::Access::Write, bytes: 100, size: Some(SizeAtOpen::Empty), advice: &[] };
+        let mut connection = api.connect(setup).unwrap();
+        let mut file = connection.open(&path, opening).unwrap();
+        assert_eq!(file.write_at(&[2; 100], 0).unwrap(), 100);
+        file.close().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), vec![2; 100], "{}", api.name());
+    }
+}
+
+/// Does `harm` to the only file of a case between its write and its read, and returns what the read says.
+fn harmed(api: &dyn StorageApi, harm: fn(&Path) -> io::Result<()>) -> ioassay_contract::events::Failure {
+    let directory = target();
+    let mut steps = write_and_verify(Order::Sequential);
+    steps.insert(1, Step::Pause { duration_ns: 500_000_000 });
+    let mut plan = plan(FileSet { transfer_bytes: 4096, block_bytes: 10 * 4096, ..UNIQUE }, 1, steps);
+    plan.storage = storage(api);
+    let file = directory.path().join("ioassay-r1/c1.data.00000000");
+    std::thread::scope(|scope| {
+        let case = scope.spawn(|| {
+            let (events, place) = run_in(directory.path(), &plan, api);
+            (events, place.failure())
+        });
+        while !fs::metadata(&file).is_ok_and(|about| about.len() == 10 * 4096) {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        // The size may be there before the data is.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        harm(&file).unwrap();
+        let (events, failure) = case.join().unwrap();
+        assert!(phases(&events)[0].complete && !phases(&events)[1].complete, "{}", api.name());
+        failure.expect("the harm is found")
+    })
+}
+
+#[test]
+fn a_changed_byte_fails_the_run_with_file_offset_expected_and_found() {
+    for (api, _) in file_apis() {
+        let failure = harmed(api, |path| {
+            let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
+            let mut byte = [0];
+            file.read_exact_at(&mut byte, 20_001)?;
+            file.write_all_at(&[byte[0] ^ 1], 20_001)
+        });
+        assert_eq!(failure.operation, "verify", "{}", api.name());
+        assert!(failure.message.contains("c1.data.00000000: at offset 20001 there is "), "{}", failure.message);
+        assert!(failure.message.contains(" was written"), "{}", failure.message);
+    }
+}
+
+#[test]
+fn a_file_that_became_shorter_fails_the_run_and_says_where_it_ends() {
+    for (api, _) in file_apis() {
+        let failure = harmed(api, |path| fs::OpenOptions::new().write(true).open(path)?.set_len(20_000));
+        assert!(failure.message.contains("c1.data.00000000: the file ends at "), "{}: {}", api.name(), failure.message);
+    }
+}

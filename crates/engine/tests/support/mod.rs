@@ -1,0 +1,147 @@
+//! What the tests of a whole case share: plans made in a line, and a case run with threads as ranks.
+#![allow(dead_code, reason = "every test binary uses some of it")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ioassay_contract::events::{Event, PhaseRecord};
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
+use ioassay_contract::plan::pace::Limit;
+use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
+use ioassay_engine::case::{self, Case};
+use ioassay_engine::environment;
+use ioassay_engine::measure::clock::Clock;
+use ioassay_engine::output::EventLog;
+use ioassay_engine::plan::{Sizes, validate};
+use ioassay_engine::ranks::local::MeetingPlace;
+use ioassay_engine::storage::StorageApi;
+use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workspace::contents::Contents;
+
+/// Ten transfers of 100 bytes for each rank, in a file of its own.
+pub const SMALL: FileSet = FileSet {
+    layout: Layout::FilePerRank,
+    ranks: None,
+    files_per_rank: 1,
+    transfer_bytes: 100,
+    block_bytes: 1000,
+    segments: 1,
+    offset_bytes: 0,
+    payload: Payload::Repeated,
+};
+
+/// `posix`, one transfer at a time.
+pub fn posix() -> Storage {
+    Storage { api: "posix".into(), direct: false, depth: 1, vectors: 1, uring: None }
+}
+
+/// A plan of `steps` on one file set, called `data`.
+pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
+    Plan {
+        version: ioassay_contract::VERSION,
+        run: "r1".into(),
+        case: "c1".into(),
+        target: Target::Directory("/".into()),
+        storage: posix(),
+        ranks: RankCount { clients: ranks, per_client: 1 },
+        files: BTreeMap::from([("data".to_owned(), set)]),
+        trees: BTreeMap::new(),
+        steps,
+        seed: 7,
+        sample_interval_ns: 1_000_000,
+    }
+}
+
+/// Work on the file set `data`, fsync at the end.
+pub fn work(transfer: Transfer, order: Order) -> DataWork {
+    DataWork {
+        files: "data".into(),
+        transfer,
+        order,
+        source: Source::Own,
+        fsync: Fsync::AtEnd,
+        verify: None,
+        size: None,
+        lock: None,
+        advice: Vec::new(),
+    }
+}
+
+/// A job of all ranks.
+pub fn job(name: &str, work: DataWork) -> Job {
+    Job { name: name.into(), ranks: None, work: Work::Data(work), limit: Limit::default(), rate: None, think: None }
+}
+
+/// A phase of one job.
+pub fn phase(name: &str, work: DataWork) -> Step {
+    phase_of(name, vec![job(name, work)])
+}
+
+/// A phase of jobs.
+pub fn phase_of(name: &str, jobs: Vec<Job>) -> Step {
+    Step::Phase(Phase { name: name.into(), jobs })
+}
+
+/// A write of everything, then a read of everything.
+pub fn write_and_read(order: Order) -> Vec<Step> {
+    vec![phase("write", work(Transfer::Write, order)), phase("read", work(Transfer::Read, order))]
+}
+
+/// Runs the case on `storage` in a directory of its own, a thread per rank, and returns what rank 0 reported. The
+/// workspace is removed.
+pub fn run(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
+    let target = tempfile::tempdir().unwrap();
+    run_in(target.path(), plan, storage)
+}
+
+/// The same in `target`.
+pub fn run_in(target: &Path, plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
+    let mut plan = plan.clone();
+    plan.target = Target::Directory(target.to_owned());
+    validate(&plan).unwrap();
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let workspace = Workspace::create(target, &plan.run, &Contents::of(&plan)).unwrap();
+    let clock = Clock::calibrated();
+    let nodes = [environment::of_this_node(target, &clock)];
+    let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
+    let case = Case { plan: &plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    std::thread::scope(|scope| {
+        for rank in 0..plan.rank_count() {
+            let (case, place, log) = (&case, &place, log.path());
+            scope.spawn(move || case::run(case, &place.rank(rank), &mut EventLog::open(log).unwrap()));
+        }
+    });
+    let text = std::fs::read_to_string(log.path()).unwrap();
+    assert_eq!(workspace.remove().left, []);
+    (text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), place)
+}
+
+/// The records of all phases.
+pub fn phases(events: &[Event]) -> Vec<&PhaseRecord> {
+    events.iter().filter_map(|event| if let Event::Phase(record) = event { Some(&**record) } else { None }).collect()
+}
+
+/// The kinds of a record's doubts.
+pub fn doubts(record: &PhaseRecord) -> Vec<String> {
+    let kind = |doubt| serde_json::to_value(doubt).unwrap()["kind"].as_str().unwrap().to_owned();
+    record.doubts.iter().map(kind).collect()
+}
+
+/// Every sum of a record agrees with what it is the sum of.
+pub fn check_sums(record: &PhaseRecord) {
+    let sum = |of: fn(&ioassay_contract::events::RankRecord) -> u64| record.ranks.iter().map(of).sum::<u64>();
+    assert_eq!(record.bytes, sum(|rank| rank.bytes));
+    assert_eq!(record.bytes, sum(|rank| rank.sample_bytes.iter().sum()));
+    assert_eq!(record.operations, sum(|rank| rank.operations));
+    assert_eq!(record.operations, sum(|rank| rank.sample_operations.iter().sum()));
+    assert_eq!(record.operations, record.latencies.count.iter().sum::<u64>());
+    assert_eq!(record.duration_ns, record.ranks.iter().map(|rank| rank.end_ns).max().unwrap());
+    assert!(record.first_finished_ns <= record.duration_ns);
+    assert!(record.first_finished_bytes <= record.bytes);
+    assert!(record.first_finished_operations <= record.operations);
+    if let Some(stonewall) = record.stonewall {
+        assert!(stonewall.bytes <= record.bytes && stonewall.operations <= record.operations);
+        assert!(stonewall.least_operations <= stonewall.most_operations);
+    }
+}
