@@ -2,12 +2,13 @@
 
 A survey, as obdfilter-survey does it, measures a grid: so many files (objects) times so many ranks (threads). The best
 rate of the grid is the best median over its repetitions. Points whose median is within `TOLERANCE` of it are as good as
-the best: so much, and often more, do repetitions of one point differ. Of these the smallest is the saturation point:
+the best: so much do repetitions of one point differ on a quiet system. Of these the smallest is the saturation point:
 the one with the fewest ranks, and among those the one with the fewest files. Buying or starting more than that
 gains less than the tolerance.
 
-Where the best itself spreads wider than the tolerance over its repetitions, its own spread takes the place of the
-tolerance: a point that lies within what the best varies by is not told from it.
+Where the repetitions of the saturation point or of the best differ by more than the tolerance, another run may
+find another point, and the result says so: the tolerance is not widened, because that would call slow points as good as
+fast ones just where least is known.
 """
 
 from __future__ import annotations
@@ -45,10 +46,17 @@ class Saturation:
     best: Cell
     tolerance: float
     """The share of the best rate that was allowed."""
+    spread: float
+    """How far repetitions of the point or of the best differ, (highest - lowest) / median: the larger of the two."""
     equal: tuple[Cell, ...]
     """Every point within the tolerance, the saturation point first: fewest ranks, then fewest files."""
     at_the_edge: bool
     """True if no point of the grid has more ranks: more of them might still bring more."""
+
+    @property
+    def is_steady(self) -> bool:
+        """True if repetitions differ by no more than what is allowed between points."""
+        return self.spread <= self.tolerance
 
 
 def grid(points: pl.DataFrame, column: RateColumn) -> list[Cell]:
@@ -74,12 +82,12 @@ def saturation(cells: Iterable[Cell], tolerance: float = TOLERANCE) -> Saturatio
     if len(cells) < 2 or max(cell.median for cell in cells) <= 0:
         return None
     best = max(cells, key=lambda cell: cell.median)  # the first of equal ones: the smallest
-    allowed = max(tolerance, (best.median - best.lowest) / best.median)
-    equal = tuple(cell for cell in cells if cell.median >= (1 - allowed) * best.median)
+    equal = tuple(cell for cell in cells if cell.median >= (1 - tolerance) * best.median)
     return Saturation(
         point=equal[0],
         best=best,
-        tolerance=allowed,
+        tolerance=tolerance,
+        spread=max((cell.highest - cell.lowest) / cell.median for cell in (equal[0], best)),
         equal=equal,
         at_the_edge=equal[0].ranks == max(cell.ranks for cell in cells),
     )

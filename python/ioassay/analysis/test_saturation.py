@@ -40,10 +40,13 @@ def test_of_equal_points_the_one_with_fewest_ranks_then_fewest_files_counts() ->
     assert (found.point.files, found.point.ranks) == (2, 4)
 
 
-def test_what_the_best_varies_by_widens_the_tolerance() -> None:
+def test_a_wide_spread_moves_nothing_but_is_told() -> None:
     found = saturation([cell(1, 1, 860), cell(1, 2, 1000, spread=0.15)])
     assert found is not None
-    assert (found.point.ranks, round(found.tolerance, 6)) == (1, 0.15)
+    assert (found.point.ranks, round(found.spread, 6), found.is_steady) == (2, 0.3, False)
+    steady = saturation([cell(1, 1, 980, spread=0.01), cell(1, 2, 1000, spread=0.02)])
+    assert steady is not None
+    assert (steady.point.ranks, steady.is_steady) == (1, True)
 
 
 def test_one_point_or_none_saturates_nowhere() -> None:

@@ -224,10 +224,13 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
         "duration": format.duration(row["duration_ns"]),
         "shares": [format.share(row[f"{part}_share"]) for part in phase_times.PARTS],
-        "processor": format.per_amount(row["processor_ns_per_gib"], "GiB")
+        "processor": format.duration(row["processor_ns"]),
+        "processor_each": format.per_amount(row["processor_ns_per_gib"], "GiB")
         if moves and on_files
         else format.per_amount(row["processor_ns_per_operation"], "op"),
         "switches": format.ABSENT if row["context_switches"] is None else str(row["context_switches"]),
+        "from_devices": format.size(row["device_read_bytes"]),
+        "to_devices": format.size(row["device_write_bytes"]),
         "start_spread": format.duration(row["start_spread_ns"]),
         "finish_spread": format.duration(row["finish_spread_ns"]),
         "resident": _resident(row),

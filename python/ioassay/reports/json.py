@@ -63,6 +63,7 @@ def _survey(survey: Survey) -> dict[str, Any]:
                     "point": vars(grid.found.point),
                     "best": vars(grid.found.best),
                     "tolerance": grid.found.tolerance,
+                    "spread": grid.found.spread,
                     "equal": [vars(cell) for cell in grid.found.equal],
                     "at_the_edge": grid.found.at_the_edge,
                 },

@@ -167,8 +167,6 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
             *([row["matched"]] if part.columns.matched else []),
             row["duration"],
             *row["shares"],
-            row["processor"],
-            row["switches"],
             row["start_spread"],
             row["finish_spread"],
             row["resident"],
@@ -179,9 +177,24 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
     heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), "Rate (last-finished)"]
     heads += ["First-finished", "Operations"]
     heads += ["At the stonewall"] * part.columns.stonewall + ["Matched"] * part.columns.matched
-    heads += ["Time", "Open", "Transfer", "Fsync", "Close", "Processor", "Context switches"]
+    heads += ["Time", "Open", "Transfer", "Fsync", "Close"]
     heads += ["Starts apart", "Ends apart", "In memory before", "Doubts"]
-    return [f"## {part.title}: every measurement", "", *_table(heads, rows)]
+    return [f"## {part.title}: every measurement", "", *_table(heads, rows), "", *_costs(content, part)]
+
+
+def _costs(content: Content, part: WorkloadPart) -> list[str]:
+    rows = [
+        [
+            row["phase"],
+            _at(part, row),
+            *([str(row["repetition"])] if content.names.repeated else []),
+            *(row[name] for name in ("processor", "processor_each", "switches", "from_devices", "to_devices")),
+        ]
+        for row in part.measurements
+    ]
+    heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else [])]
+    heads += ["Processor time", "per amount", "Context switches", "From devices", "To devices"]
+    return [f"### {part.title}: what it cost the clients", "", *_table(heads, rows)]
 
 
 def _environment(content: Content) -> list[str]:

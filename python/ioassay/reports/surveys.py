@@ -97,15 +97,19 @@ def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
         return f"{name}: too few valid points to find a saturation point."
     point, best = found.point, found.best
     beyond = len(found.equal) - 1
-    rests = (
-        f"{format.count(beyond, 'other point')} of the grid {'lies' if beyond == 1 else 'lie'} as high"
-        if beyond
-        else "no other point of the grid lies as high"
+    rests = f"{format.count(beyond, 'other point') if beyond else 'no other point'} of the grid "
+    rests += "lies as high" if beyond < 2 else "lie as high"
+    spread = (
+        ""
+        if found.is_steady
+        else f" Repetitions of one point differ by up to {format.share(found.spread)}, more than that: another run may "
+        "find another point; repeat more often, or move more data."
     )
     edge = " No point of the grid has more ranks, so more of them may still bring more." if found.at_the_edge else ""
     return (
         f"{name} saturates at {format.count(point.ranks, 'rank')} on {format.count(point.files, 'object')} with "
-        f"{format_rate(point.median, unit.name)}: the fewest within {format.share(found.tolerance)} of the best, "
+        f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
+        f"fewest within {format.share(found.tolerance)} of the best, "
         f"a median of {format_rate(best.median, unit.name)} at {format.count(best.ranks, 'rank')} on "
-        f"{format.count(best.files, 'object')}; {rests}.{edge}"
+        f"{format.count(best.files, 'object')}; {rests}.{spread}{edge}"
     )

@@ -67,6 +67,7 @@ def _phase(name: str = "write") -> Event:
                 "involuntary_switches": 1,
                 "minor_faults": 2,
                 "major_faults": 0,
+                "peak_memory_bytes": 4096,
                 "device_read_bytes": None,
                 "device_write_bytes": sum(samples) * MIB,
             },

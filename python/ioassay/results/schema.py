@@ -84,6 +84,7 @@ RANKS = pl.Schema(
         "involuntary_switches": pl.Int64,
         "minor_faults": pl.Int64,
         "major_faults": pl.Int64,
+        "peak_memory_bytes": pl.Int64,  # the most that the rank had until then
         "device_read_bytes": pl.Int64,  # null where the kernel does not tell
         "device_write_bytes": pl.Int64,
     }

@@ -122,7 +122,7 @@ class _Steps:
 
     def _on_files(self, work: Work, phase: Phase, on: str, place: Path) -> Iterator[Problem]:
         files, inside = self.workload.files[on], (*place, str(work.verb))
-        yield from self._limit(files, phase, inside)
+        yield from self._limit(on, phase, inside)
         yield from self._verify(files, work, phase, inside)
         if phase.size == "empty" and files.layout != "N-N":
             wrong = "ranks open a shared file at different times, and the last one would empty it again"
@@ -153,13 +153,20 @@ class _Steps:
         if work.verb not in (phase.verify.removesuffix("s"), "mixed"):
             yield origin.problem(f"the phase {phase.verify.removesuffix('s')}s nothing", f"take `{work.verb}s`")
 
-    def _limit(self, files: FileSet, phase: Phase, inside: Path) -> Iterator[Problem]:
-        limit = phase.limit.bytes if phase.limit else None
-        if limit is not None and (rest := limit % files.transfer):
+    def _limit(self, on: str, phase: Phase, inside: Path) -> Iterator[Problem]:
+        files, limit = self.workload.files[on], phase.limit.bytes if phase.limit else None
+        if limit is None or phase.limit is None:
+            return
+        if rest := limit % files.transfer:
             wrong = f"{format_bytes(limit)} is not a multiple of the transfer of {format_bytes(files.transfer)}"
             near = [size for size in (limit - rest, limit - rest + files.transfer) if size]
             sizes = " or ".join(format_bytes(size).replace(" ", "") for size in near)
             yield self.at(*inside, "limit", "bytes").problem(wrong, f"write {sizes}")
+        every = [sweep.placed(self.workload, point)[on] for point in sweep.points(self.workload)]
+        least = min((one.part_bytes for one in every if one.ranks.count), default=limit)
+        if limit > least and phase.limit.minimum is None:
+            wrong = f"{format_bytes(limit)} is more than the {format_bytes(least)} that a rank has in a case"
+            yield self.at(*inside, "limit", "bytes").problem(wrong, "take less, or a `minimum` to begin again")
 
     def _on_tree(self, work: Work, phase: Phase, on: str, place: Path) -> Iterator[Problem]:
         tree, inside = self.workload.trees[on], (*place, str(work.verb))

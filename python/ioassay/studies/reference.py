@@ -79,7 +79,7 @@ def page() -> str:
             named = ", ".join(f"`{key}`" for key in keys(Sweep))
             parts.append(f"A workload may also say {named} for itself. What it does not say, the study says for all.\n")
         if part is Study:
-            fields |= keys(Sweep)
+            fields |= {key: keys(Study)[key] for key in keys(Sweep)}
         if part is Mixed:
             parts.append("And every key of a [phase](#phase) that goes with `mixed`.\n")
         if part is Phase:

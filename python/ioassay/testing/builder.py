@@ -328,6 +328,7 @@ class RunBuilder:
                 "involuntary_switches": operations // 50,
                 "minor_faults": 400,
                 "major_faults": 0,
+                "peak_memory_bytes": 8 << 20,
                 "device_read_bytes": 0 if where["phase"] == "write" else bytes_moved,
                 "device_write_bytes": bytes_moved if where["phase"] == "write" else 0,
             }
