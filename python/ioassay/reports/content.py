@@ -216,11 +216,11 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "rate": format.rate(row["rate_bytes_per_s"]) if moves else format.ABSENT,
         "first_rate": format.rate(row["first_finished_rate_bytes_per_s"])
         if moves
-        else format.count_rate(row["first_finished_rate_operations_per_s"], noun),
+        else format.count_rate(row["first_finished_rate_operations_per_s"]),
         "operations": format.operations_rate(row["rate_operations_per_s"])
         if on_files
         else format.count_rate(row["rate_operations_per_s"], noun),
-        "stonewall": _stonewall(row, moves, noun),
+        "stonewall": _stonewall(row, moves),
         "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
         "duration": format.duration(row["duration_ns"]),
         "shares": [format.share(row[f"{part}_share"]) for part in phase_times.PARTS],
@@ -243,14 +243,14 @@ def _place(row: dict[str, Any]) -> Place:
     return row["case"], row["phase"], row["job"], row["operation"]
 
 
-def _stonewall(row: dict[str, Any], moves: bool, noun: str) -> str:
+def _stonewall(row: dict[str, Any], moves: bool) -> str:
     """The rate until the stonewall, and how far apart the ranks were then."""
     if row["stonewall_ns"] is None:
         return format.ABSENT
     rate = (
         format.rate(row["stonewall_rate_bytes_per_s"])
         if moves
-        else format.count_rate(row["stonewall_rate_operations_per_s"], noun)
+        else format.count_rate(row["stonewall_rate_operations_per_s"])
     )
     return f"{rate} ({row['stonewall_least_operations']}–{row['stonewall_most_operations']} per rank)"
 

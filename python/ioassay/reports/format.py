@@ -33,9 +33,9 @@ def operations_rate(per_s: float | None) -> str:
     return format_rate(per_s, unit)
 
 
-def count_rate(per_s: float | None, noun: str) -> str:
-    """A rate of metadata operations: `12300 creates/s`."""
-    return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s"
+def count_rate(per_s: float | None, noun: str = "") -> str:
+    """A rate of metadata operations: `12300 creates/s`, or where the column has said what, `12300/s`."""
+    return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s".replace(" /", "/")
 
 
 def duration(duration_ns: float | None) -> str:

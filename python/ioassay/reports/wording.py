@@ -21,6 +21,9 @@ _ENDS: dict[str, str] = {
     "interrupted": "The run was interrupted.",
 }
 
+MOST_IN_FULL = 4
+"""Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
+
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
     ("interrupted", "interrupted"),
@@ -70,11 +73,15 @@ def results(content: Content) -> list[str]:
                 parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
         sentences.append(f"{line.label}: {'; '.join(parts)}.")
     by_label: dict[str, list[str]] = {}
+    many = Counter(row.label for row in content.by_series)
     for row in content.by_series:
+        if row.operation in ("create-tree", "remove-tree"):
+            continue  # a handful of operations around what is measured; the table has them
         if row.peak.text == format.ABSENT:
             said = f"{row.series}: nothing valid"
         else:
-            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on} and sustains {row.sustained.text}"
+            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
+            said += f" and sustains {row.sustained.text}" if many[row.label] <= MOST_IN_FULL else ""
         by_label.setdefault(row.label, []).append(said)
     sentences += [f"{label}: {'; '.join(parts)}." for label, parts in by_label.items()]
     return sentences + [grid.sentence for survey in content.surveys for grid in survey.grids]

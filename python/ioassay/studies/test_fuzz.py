@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,7 +10,12 @@ from hypothesis import strategies as st
 from ioassay.studies import StudyError, Target, builtin_studies, expand, parse_study, resolve
 from ioassay.studies.conftest import SMALL
 
-TEXTS = [SMALL, *(source.text for source in builtin_studies().values())]
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+TEXTS = [
+    SMALL,
+    *(source.text for source in builtin_studies().values()),
+    *(example.read_text(encoding="utf-8") for example in EXAMPLES),
+]
 SNIPPETS = [*"{}[]:-#&*!|>'\"%@`,?\n\t ", "${", "${total}", "<<: ", "- ", "null", "1e6", "-1", "", "0", "\\ud800", "٣"]
 WORDS = sorted(set(re.findall(r"[\w-]+", " ".join(TEXTS))))
 

@@ -62,7 +62,7 @@ def _event(case: CaseEntry, key: Key, rate: float) -> Event:
         "name": phase,
         "job": name,
         "operation": operation,
-        "started_unix_ns": STARTED_UNIX_NS,
+        "started_unix_ns": STARTED_UNIX_NS + case.measured.index(key) * 10**9,
         "complete": True,
         "bytes": done * each,
         "operations": done,
