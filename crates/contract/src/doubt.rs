@@ -33,6 +33,13 @@ pub enum Reason {
         /// Why nothing is known.
         because: String,
     },
+    /// The attributes of what was looked at were still in the memory of the node that asked, since it created them.
+    AttributesCached {
+        /// Items that were looked at.
+        items: u64,
+        /// By how many ranks the job was shifted from those that created the items.
+        shift: u32,
+    },
     /// The target keeps its data in memory.
     MemoryBacked {
         /// File system type, for example `tmpfs`.

@@ -70,6 +70,9 @@ fn remedy(errno: Option<i32>) -> &'static str {
         Some(libc::EIO) => "the storage reported an I/O error: read the kernel log (dmesg) and the server's log",
         Some(libc::EROFS) => "the target is mounted read-only: remount it read-write or choose another target",
         Some(libc::ENOENT) => "the path vanished while it was in use: keep others away from the target during a run",
+        Some(libc::EEXIST | libc::ENOTEMPTY) => {
+            "somebody else has put something there: keep others away from the target during a run"
+        }
         Some(libc::ESTALE) => "the server no longer knows the file: remount the target and run again",
         Some(libc::EACCES | libc::EPERM) => "run as a user who may write there, or choose another target",
         Some(libc::EFBIG) => {

@@ -6,6 +6,7 @@
 mod cold_cache;
 mod data;
 mod find;
+mod grown;
 mod metadata;
 mod operations;
 mod pacing;
@@ -21,6 +22,7 @@ use ioassay_contract::plan::{Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::grown::Grown;
 use self::operations::LOOK_AGAIN;
 use self::written::Written;
 use crate::measure::clock::Clock;
@@ -53,8 +55,15 @@ impl Case<'_> {
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
-    let mut rank =
-        Rank { case, ranks, events, reads_shifted_by: 0, written: Written::default(), started_unix_ns: Vec::new() };
+    let mut rank = Rank {
+        case,
+        ranks,
+        events,
+        reads_shifted_by: 0,
+        written: Written::default(),
+        grown: Grown::default(),
+        started_unix_ns: Vec::new(),
+    };
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
         ranks.begin_step(index)?;
@@ -76,6 +85,8 @@ struct Rank<'a, R> {
     reads_shifted_by: u32,
     /// What can be read back.
     written: Written,
+    /// What there is of each tree.
+    grown: Grown,
     /// When each timed step began.
     started_unix_ns: Vec<(u32, u64)>,
 }

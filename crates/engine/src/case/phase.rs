@@ -17,8 +17,10 @@ use crate::failure;
 use crate::measure::doubts::{self, Facts};
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::measure::{clock, usage};
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
 use crate::workload::layout::Geometry;
+use crate::workload::tree::Shape;
 
 /// What one rank did in its job.
 pub(super) struct Did {
@@ -34,7 +36,7 @@ pub(super) struct Did {
     pub complete: bool,
     /// Entries that matched.
     pub matched: Option<u64>,
-    /// Transfers that were written, of a job that writes.
+    /// Transfers that were written, of a job that writes; entries that were worked on, of one on a tree.
     pub written: Option<u64>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
@@ -65,7 +67,7 @@ struct Letter {
 /// A job, ready to start.
 enum Prepared<'a> {
     Data(DataJob<'a>),
-    Metadata(MetadataJob<'a>),
+    Metadata(Box<MetadataJob<'a>>),
     Find(FindJob<'a>),
 }
 
@@ -73,7 +75,7 @@ impl Prepared<'_> {
     fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
         match self {
             Self::Data(work) => work.run(ranks, job, start),
-            Self::Metadata(work) => work.run(ranks, job, start),
+            Self::Metadata(work) => work.run(ranks, job.0, start),
             Self::Find(work) => work.run(ranks, job, start),
         }
     }
@@ -100,7 +102,7 @@ impl<R: Ranks> Rank<'_, R> {
                 let did = prepared.run(self.ranks, (index, job), start);
                 let end_ns = clock.now_ns();
                 if did.failure.is_none() && did.complete {
-                    self.ranks.cross_finish_line(index, job.range(self.ranks.size()), end_ns);
+                    self.ranks.cross_finish_line(index, self.case.plan.workers(job), end_ns);
                 }
                 Some((index, did, end_ns))
             }
@@ -126,10 +128,10 @@ impl<R: Ranks> Rank<'_, R> {
         self.go_on()
     }
 
-    /// The job of this rank, its number in the phase, and the rank's place in it.
+    /// The job in which this rank has something to do, the job's number in the phase, and the rank's place in it.
     fn own_job<'p>(&self, phase: &'p Phase) -> Option<(usize, &'p Job, u32)> {
         phase.jobs.iter().enumerate().find_map(|(index, job)| {
-            let member = job.range(self.ranks.size()).member(self.ranks.rank())?;
+            let member = self.case.plan.workers(job).member(self.ranks.rank())?;
             Some((index, job, member))
         })
     }
@@ -143,8 +145,11 @@ impl<R: Ranks> Rank<'_, R> {
                 let (case, shift) = (self.case, self.reads_shifted_by);
                 Prepared::Data(DataJob::prepare(case, step, work, member, shift, &self.written)?)
             }
-            Work::Metadata(work) => Prepared::Metadata(MetadataJob::prepare(self.case, step, work, member)?),
-            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, &self.started_unix_ns)?),
+            Work::Metadata(work) => {
+                let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?;
+                Prepared::Metadata(Box::new(prepared))
+            }
+            Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.started_unix_ns)?),
         })
     }
 
@@ -238,23 +243,30 @@ impl<R: Ranks> Rank<'_, R> {
         }
     }
 
-    /// Every rank learns how much of each file set is written now. Without a limit that is all of it, and nobody
-    /// needs to be told.
+    /// Every rank learns how much of each file set is written now, and how much of each tree is there. Without a limit
+    /// that is all of it, and nobody needs to be told.
     fn note_writes(&mut self, step: u32, phase: &Phase, letters: &[Letter]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
-            let Work::Data(work) = &job.work else { continue };
-            if work.transfer != Transfer::Write {
-                continue;
+            let own = letters.iter().filter(|letter| letter.job == index);
+            let done = || self.broadcast(&own.filter_map(|letter| letter.written).collect::<Vec<u64>>());
+            match &job.work {
+                Work::Data(work) if work.transfer == Transfer::Write => {
+                    let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
+                    let transfers = if job.limit.is_none() {
+                        vec![geometry.transfers_per_part(); job.range(self.ranks.size()).count as usize]
+                    } else {
+                        done()?
+                    };
+                    let order = OrderOfWrite { order: work.order, step };
+                    self.written.note(&work.files, &geometry, order, &transfers);
+                }
+                Work::Metadata(work) => {
+                    let done = if job.limit.is_none() { None } else { Some(done()?) };
+                    let shape = Shape::of(&self.case.plan.trees[&work.tree], self.ranks.size());
+                    self.grown.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
+                }
+                Work::Data(_) | Work::Find(_) => {}
             }
-            let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
-            let transfers: Vec<u64> = if job.limit.is_none() {
-                vec![geometry.transfers_per_part(); job.range(self.ranks.size()).count as usize]
-            } else {
-                let own = letters.iter().filter(|letter| letter.job == index);
-                self.broadcast(&own.filter_map(|letter| letter.written).collect())?
-            };
-            let order = OrderOfWrite { order: work.order, step };
-            self.written.note(&work.files, &geometry, order, &transfers);
         }
         Ok(())
     }

@@ -6,8 +6,9 @@ use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Failure, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, Fsync, Payload, Transfer};
+use ioassay_contract::plan::metadata::MetadataOperation;
 use ioassay_contract::plan::pace::Rate;
-use ioassay_contract::plan::{Job, Operation, Plan, Work};
+use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, Step, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
 use crate::plan::Sizes;
@@ -50,11 +51,12 @@ pub struct Facts<'a> {
 
 /// All doubts about a phase, the gravest first.
 pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
-    let raise: [fn(Facts<'_>) -> Option<Doubt>; 17] = [
+    let raise: [fn(Facts<'_>) -> Option<Doubt>; 18] = [
         failed,
         missing_bytes,
         cache_resident,
         cache_unknown,
+        attributes_cached,
         memory_backed,
         unsynced_write,
         reducible_payload,
@@ -133,6 +135,35 @@ fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     doubt(Reason::CacheUnknown { because }, message, "use Linux 6.5 or newer, or a file set of twice the memory")
 }
 
+/// Stat and small reads are answered from the node's own memory unless something emptied it since the items were
+/// created there.
+fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
+    let Work::Metadata(work) = &facts.job.work else { return None };
+    let looks = matches!(facts.record.operation, Operation::Stat | Operation::Read);
+    if !looks || !facts.capabilities.files {
+        return None;
+    }
+    let before = facts.plan.steps.get(..facts.record.step as usize)?;
+    let emptied = before.iter().rev().find_map(|step| match step {
+        Step::ColdCache { attempts } => attempts.contains(&CacheMethod::DropCaches).then_some(true),
+        Step::Phase(phase) => phase.jobs.iter().any(|job| uses_tree(job, &work.tree)).then_some(false),
+        Step::Pause { .. } => None,
+    });
+    // Ranks follow each other client by client, so a shift by all of a client's ranks leads to another one.
+    let other_node = facts.nodes.len() > 1 && work.shift >= facts.plan.ranks.per_client;
+    if emptied == Some(true) || other_node {
+        return None;
+    }
+    let (items, shift) = (facts.record.operations, work.shift);
+    let message = format!("{items} items were looked at by the node that created them and may remember them");
+    let remedy = "shift the job by the ranks of a client, on more than one node, or drop the caches before it";
+    doubt(Reason::AttributesCached { items, shift }, message, remedy)
+}
+
+fn uses_tree(job: &Job, tree: &str) -> bool {
+    matches!(&job.work, Work::Metadata(work) if work.tree == tree)
+}
+
 fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
     let mount = facts.nodes.first()?.mount.as_ref()?;
     let file_system = mount.file_system.clone();
@@ -145,12 +176,23 @@ fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
 
 fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     let written_bytes = facts.record.bytes;
-    let synced = facts.data()?.fsync != Fsync::Never || facts.plan.storage.direct;
-    if facts.record.operation != Operation::Write || synced || !facts.capabilities.files {
+    let (synced, remedy) = match &facts.job.work {
+        Work::Data(work) if facts.record.operation == Operation::Write => {
+            (work.fsync != Fsync::Never, "fsync at the end of the phase, counted in its time")
+        }
+        Work::Metadata(work) => match work.operation {
+            MetadataOperation::Create { write_bytes: 1.., fsync, .. } | MetadataOperation::Write { fsync, .. } => {
+                (fsync, "fsync each file, counted in its time")
+            }
+            _ => return None,
+        },
+        Work::Data(_) | Work::Find(_) => return None,
+    };
+    if synced || facts.plan.storage.direct || !facts.capabilities.files {
         return None;
     }
     let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());
-    doubt(Reason::UnsyncedWrite { written_bytes }, message, "fsync at the end of the phase, counted in its time")
+    doubt(Reason::UnsyncedWrite { written_bytes }, message, remedy)
 }
 
 fn finish_spread(facts: Facts<'_>) -> Option<Doubt> {

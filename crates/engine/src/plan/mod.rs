@@ -7,11 +7,16 @@ mod validate;
 use std::path::Path;
 
 use ioassay_contract::VERSION;
-use ioassay_contract::plan::{Job, Plan, Step, Work};
+use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork};
+use ioassay_contract::plan::{Job, Plan, RankRange, Step, Work};
 
 pub use validate::{validate, validate_alignment};
 
 use crate::workload::layout::{Geometry, geometries};
+use crate::workload::tree::{self, Shape};
+
+/// The space that file systems give out at least to a file that is not empty.
+const FILE_SYSTEM_BLOCK_BYTES: u64 = 4096;
 
 /// Why a plan is refused: the key, what is wrong with its value, and what would be valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,9 +72,11 @@ pub fn parse(text: &[u8]) -> Result<Plan, Refusal> {
 pub trait Sizes {
     /// Ranks in all.
     fn rank_count(&self) -> u32;
-    /// Files of all file sets and entries of all trees.
+    /// The ranks that have something to do in a job.
+    fn workers(&self, job: &Job) -> RankRange;
+    /// Files of all file sets, and directories and items of all trees.
     fn entries(&self) -> u64;
-    /// Bytes that all file sets and trees hold when everything is written.
+    /// Bytes that all file sets and trees take when everything is written; each small file takes whole blocks.
     fn stored_bytes(&self) -> u64;
     /// Bytes of all file sets together.
     fn file_sets_bytes(&self) -> u64;
@@ -85,19 +92,48 @@ impl Sizes for Plan {
     }
 
     fn entries(&self) -> u64 {
-        geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.files()).sum()
+        let files = geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.files());
+        // One more for the directory that holds a tree.
+        let trees = self.trees.values().map(|tree| Shape::of(tree, self.rank_count()).entries() + 1);
+        files.chain(trees).fold(0, u64::saturating_add)
     }
 
     fn stored_bytes(&self) -> u64 {
-        self.file_sets_bytes()
+        let stored = |name: &String| {
+            let largest = self.jobs().filter_map(|job| match &job.work {
+                Work::Metadata(work) if work.tree == *name => Some(written_each(work)),
+                Work::Metadata(_) | Work::Data(_) | Work::Find(_) => None,
+            });
+            let blocks = largest.max().unwrap_or(0).div_ceil(FILE_SYSTEM_BLOCK_BYTES);
+            let items = Shape::of(&self.trees[name], self.rank_count()).all_items();
+            items.saturating_mul(blocks * FILE_SYSTEM_BLOCK_BYTES)
+        };
+        self.trees.keys().map(stored).fold(self.file_sets_bytes(), u64::saturating_add)
     }
 
     fn file_sets_bytes(&self) -> u64 {
         geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.bytes()).sum()
     }
 
+    fn workers(&self, job: &Job) -> RankRange {
+        let range = job.range(self.rank_count());
+        match &job.work {
+            Work::Metadata(work) => tree::workers(&self.trees[&work.tree], work.operation, range),
+            Work::Data(_) | Work::Find(_) => range,
+        }
+    }
+
     fn moved_bytes(&self, job: &Job) -> u64 {
-        let Work::Data(work) = &job.work else { return 0 };
+        let work = match &job.work {
+            Work::Data(work) => work,
+            Work::Metadata(work) => {
+                let items = Shape::of(&self.trees[&work.tree], self.rank_count()).items_per_part();
+                let items = items.min(job.limit.operations_per_rank.unwrap_or(u64::MAX));
+                let of_each = items.saturating_mul(moved_each(work));
+                return of_each.saturating_mul(self.workers(job).count.into());
+            }
+            Work::Find(_) => return 0,
+        };
         let geometry = Geometry::of(&self.files[&work.files], self.rank_count());
         let limit = job.limit.bytes_per_rank.unwrap_or(u64::MAX);
         let operations = job.limit.operations_per_rank.unwrap_or(u64::MAX);
@@ -108,10 +144,24 @@ impl Sizes for Plan {
     fn written_bytes(&self) -> u64 {
         let written = |job: &Job| match &job.work {
             Work::Data(work) if work.transfer.writes() => self.moved_bytes(job),
+            Work::Metadata(work) if written_each(work) > 0 => self.moved_bytes(job),
             Work::Data(_) | Work::Metadata(_) | Work::Find(_) => 0,
         };
         self.jobs().map(written).fold(0, u64::saturating_add)
     }
+}
+
+/// Bytes that a metadata job writes into each file.
+fn written_each(work: &MetadataWork) -> u64 {
+    match work.operation {
+        MetadataOperation::Create { write_bytes: bytes, .. } | MetadataOperation::Write { bytes, .. } => bytes,
+        _ => 0,
+    }
+}
+
+/// Bytes that a metadata job writes into, or reads from, each file.
+pub(crate) fn moved_each(work: &MetadataWork) -> u64 {
+    if let MetadataOperation::Read { bytes } = work.operation { bytes } else { written_each(work) }
 }
 
 /// The jobs of all phases.

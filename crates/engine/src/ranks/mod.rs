@@ -70,6 +70,17 @@ pub trait Ranks {
     /// The largest `own` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
     fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped>;
 
+    /// True if the list of work that the `members` of `job` share runs short: who has work to spare should share it.
+    /// Cheap enough to ask now and then in a hot loop.
+    fn wants_work(&self, job: usize, members: RankRange) -> bool;
+
+    /// Gives a piece of work to whoever takes it. False if there is no room for it: then its owner keeps it.
+    fn share_work(&self, job: usize, piece: &[u8]) -> bool;
+
+    /// Takes a piece of work into `piece`, waiting while other members may still share some. False when there is none
+    /// left and none to come, because all `members` have come to take some.
+    fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped>;
+
     /// Brings every rank's bytes to rank 0, ascending; the other ranks get `None`. Also a barrier. Works after
     /// a stop as well, so that what was measured until then is kept.
     fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped>;

@@ -50,7 +50,7 @@ impl StorageApi for Mmap {
     }
 
     fn connect(&self, _setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
-        Ok(Box::new(MmapConnection { names: PosixNames::default() }))
+        Ok(Box::new(MmapConnection { names: PosixNames { direct: false } }))
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
         let path = directory.path().join("short");
         std::fs::write(&path, vec![7; 5000]).unwrap();
         let opening = Opening { access: Access::Read, bytes: 10_000, size: None, advice: &[] };
-        let mut connection = MmapConnection { names: PosixNames::default() };
+        let mut connection = MmapConnection { names: PosixNames { direct: false } };
         let mut file = connection.open(&path, opening).unwrap();
         let mut data = [0; 4096];
         assert_eq!(file.read_at(&mut data, 0).unwrap(), 4096);

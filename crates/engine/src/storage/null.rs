@@ -3,6 +3,8 @@
 use std::io;
 use std::path::Path;
 
+use super::names::Names;
+use super::names::null::{CAPABILITIES, NullNames};
 use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Setup, StorageApi};
 
 pub(super) struct Null;
@@ -19,22 +21,31 @@ impl StorageApi for Null {
             rewrites: true,
             sync: true,
             depth: u32::MAX,
+            names: Some(CAPABILITIES),
             ..Capabilities::NONE
         }
     }
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
-        Ok(Box::new(NullConnection { transfer_bytes: setup.buffers.first().map_or(0, |buffer| buffer.len()) }))
+        Ok(Box::new(NullConnection {
+            transfer_bytes: setup.buffers.first().map_or(0, |buffer| buffer.len()),
+            names: NullNames,
+        }))
     }
 }
 
 struct NullConnection {
     transfer_bytes: usize,
+    names: NullNames,
 }
 
 impl Connection for NullConnection {
     fn open(&mut self, _path: &Path, _opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         Ok(Box::new(NullFile { transfer_bytes: self.transfer_bytes, begun: Vec::new() }))
+    }
+
+    fn names(&mut self) -> Option<&mut dyn Names> {
+        Some(&mut self.names)
     }
 }
 

@@ -45,7 +45,11 @@ impl StorageApi for Posix {
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
         let pieces = setup.storage.vectors as usize;
-        Ok(Box::new(PosixConnection { direct: setup.storage.direct, pieces, names: PosixNames::default() }))
+        Ok(Box::new(PosixConnection {
+            direct: setup.storage.direct,
+            pieces,
+            names: PosixNames { direct: setup.storage.direct },
+        }))
     }
 }
 

@@ -50,7 +50,7 @@ impl StorageApi for Uring {
         Ok(Box::new(UringConnection {
             ring: Rc::new(RefCell::new(ring)),
             direct: setup.storage.direct,
-            names: PosixNames::default(),
+            names: PosixNames { direct: setup.storage.direct },
         }))
     }
 }

@@ -7,4 +7,5 @@ pub mod layout;
 pub mod payload;
 pub mod permutation;
 pub mod random;
+pub mod tree;
 pub mod walk;

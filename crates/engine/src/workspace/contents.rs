@@ -3,15 +3,16 @@
 //! The list of a workspace holds it, so that what removes files knows their names without a line for each of
 //! millions. Not here: creating or removing anything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::data::FileSet;
-use ioassay_contract::plan::metadata::Tree;
+use ioassay_contract::plan::metadata::{MetadataOperation, Tree};
+use ioassay_contract::plan::{Plan, Work};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::Sizes;
+use crate::plan::{Jobs, Sizes};
 use crate::workload::layout::{file_name, geometries};
+use crate::workload::tree::{Shape, container_name};
 
 /// What a case may leave in its workspace.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -20,19 +21,46 @@ pub struct Contents {
     ranks: u32,
     files: BTreeMap<String, FileSet>,
     trees: BTreeMap<String, Tree>,
+    /// Trees whose items may have another name.
+    #[serde(default)]
+    renamed: BTreeSet<String>,
+}
+
+/// A tree that may be there.
+#[derive(Debug, Clone)]
+pub struct Planted {
+    /// Name of the directory in the workspace that holds it.
+    pub container: String,
+    /// What is in it.
+    pub shape: Shape,
+    /// Its items may have the name that a rename gives them.
+    pub renamed: bool,
 }
 
 impl Contents {
     /// What `plan` creates.
     pub fn of(plan: &Plan) -> Self {
+        let renamed = plan.jobs().filter_map(|job| match &job.work {
+            Work::Metadata(work) if work.operation == MetadataOperation::Rename => Some(work.tree.clone()),
+            _ => None,
+        });
+        let renamed = renamed.collect();
         let Plan { case, files, trees, .. } = plan.clone();
-        Self { case, ranks: plan.rank_count(), files, trees }
+        Self { case, ranks: plan.rank_count(), files, trees, renamed }
     }
 
     /// Names of the files of all file sets.
     pub fn file_names(&self) -> impl Iterator<Item = String> {
         geometries(&self.files, self.ranks).flat_map(move |(set, geometry)| {
             (0..geometry.files()).map(move |file| file_name(&self.case, set, &geometry, file))
+        })
+    }
+
+    /// All trees. A description that no engine has written is left out: nothing of it can be there.
+    pub fn trees(&self) -> impl Iterator<Item = Planted> {
+        self.trees.iter().filter_map(|(name, tree)| {
+            let shape = Shape::counted(tree, self.ranks)?;
+            Some(Planted { container: container_name(&self.case, name), shape, renamed: self.renamed.contains(name) })
         })
     }
 }

@@ -2,25 +2,23 @@
 //!
 //! * It is created by the engine and by nobody else: an existing directory of its name is refused.
 //! * It is marked by a file that says, before any of them exists, which files will be created ([`contents`]).
-//! * Removal goes by that list, name by name, and never by a pattern. What is not on the list stays, and so
-//!   does then the directory.
+//! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
+//!   and so does then the directory.
 //!
 //! Not here: what is written into the files.
 
 pub mod contents;
+mod removal;
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 use ioassay_units::Bytes;
-use nix::fcntl::AtFlags;
-use nix::sys::stat::{SFlag, fstatat};
-use nix::unistd::{UnlinkatFlags, unlinkat};
 use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
@@ -201,17 +199,29 @@ impl Workspace {
             read => read.map_err(at(&list))?,
         };
         // Names are resolved against the open directory, so that nobody can move another one in its place.
-        let flags = nix::fcntl::OFlag::O_DIRECTORY | nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_RDONLY;
-        let directory = nix::fcntl::open(&self.0, flags, nix::sys::stat::Mode::empty())
-            .map_err(|errno| at(&self.0)(errno.into()))?;
+        let own = CString::new(self.0.as_os_str().as_bytes()).map_err(|error| at(&self.0)(error.into()))?;
+        let directory =
+            removal::open_directory(nix::fcntl::AT_FDCWD, &own).map_err(|errno| at(&self.0)(errno.into()))?;
         for name in contents.file_names() {
-            match remove_file(&directory, &name) {
+            match name_of_ours(&name).and_then(|name| removal::remove_file(&directory, &name)) {
                 Ok(existed) => removed.files += u64::from(existed),
                 Err(error) => {
                     let path = self.0.join(&name).display().to_string();
                     removed.left.push(Left { path, because: error.to_string() });
                 }
             }
+        }
+        for tree in contents.trees() {
+            match name_of_ours(&tree.container) {
+                Ok(_) => removal::remove_tree(&directory, &self.0, &tree, removed),
+                Err(error) => {
+                    let path = self.0.join(&tree.container).display().to_string();
+                    removed.left.push(Left { path, because: error.to_string() });
+                }
+            }
+        }
+        if !removed.left.is_empty() {
+            return Ok(());
         }
         // The list goes last, and only if nothing else is left: without it nobody could remove the rest.
         let mut others = fs::read_dir(&self.0).map_err(at(&self.0))?.filter_map(Result::ok);
@@ -225,20 +235,12 @@ impl Workspace {
     }
 }
 
-/// Removes one regular file of the directory; true if it was there.
-fn remove_file(directory: &impl AsFd, name: &str) -> io::Result<bool> {
+/// A name in the workspace as system calls want it. A list that names anything else was not written by us.
+fn name_of_ours(name: &str) -> io::Result<CString> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
         return Err(io::Error::other("is no name of a file of ours"));
     }
-    let about = match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
-        Err(nix::errno::Errno::ENOENT) => return Ok(false),
-        found => found?,
-    };
-    if SFlag::from_bits_truncate(about.st_mode) & SFlag::S_IFMT != SFlag::S_IFREG {
-        return Err(io::Error::other("is no regular file, so it is not the one that ioassay created"));
-    }
-    unlinkat(directory, name, UnlinkatFlags::NoRemoveDir)?;
-    Ok(true)
+    Ok(CString::new(name)?)
 }
 
 #[cfg(test)]
@@ -323,5 +325,70 @@ mod tests {
         let failure = check(target.path(), "r1", u64::MAX, 1).unwrap_err();
         assert!(failure.message.contains("free, but a case needs 16777216 TiB"), "{failure:?}");
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+
+    /// A workspace for a shared tree of 2 ranks: a root and two leaves with 3 items of each rank.
+    fn workspace_with_tree() -> (tempfile::TempDir, Workspace, PathBuf) {
+        let contents = serde_json::json!({
+            "case": "c1", "ranks": 2, "files": {}, "renamed": ["t"],
+            "trees": {"t": {
+                "sharing": "shared", "depth": 1, "branch": 2, "items_per_directory": 3, "leaves_only": true,
+                "items": "files",
+            }},
+        });
+        let target = tempfile::tempdir().unwrap();
+        let workspace = Workspace::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
+        let root = workspace.path().join("c1.t/mdtest_tree.0");
+        fs::create_dir_all(root.join("mdtest_tree.1")).unwrap();
+        fs::create_dir_all(root.join("mdtest_tree.2")).unwrap();
+        for (leaf, numbers) in [(1, 3..6), (2, 6..9)] {
+            for (rank, number) in numbers.flat_map(|number| [(0, number), (1, number)]) {
+                fs::write(root.join(format!("mdtest_tree.{leaf}/file.mdtest.{rank}.{number}")), "").unwrap();
+            }
+        }
+        (target, workspace, root)
+    }
+
+    #[test]
+    fn a_tree_is_removed_whole_in_parts_and_with_renamed_items() {
+        let (target, workspace, root) = workspace_with_tree();
+        fs::rename(root.join("mdtest_tree.1/file.mdtest.0.3"), root.join("mdtest_tree.1/file.mdtest.0.3.renamed"))
+            .unwrap();
+        fs::remove_file(root.join("mdtest_tree.1/file.mdtest.1.5")).unwrap();
+        fs::remove_dir_all(root.join("mdtest_tree.2")).unwrap();
+        assert_eq!(workspace.remove(), Removed { files: 5, left: vec![] });
+        assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_not_ours_in_a_tree_stays_is_named_once_and_keeps_the_list() {
+        let (_target, workspace, root) = workspace_with_tree();
+        // One item too many, a name of ours that is no file, and a stranger beside our directories.
+        let (beyond, link) = (root.join("mdtest_tree.1/file.mdtest.0.6"), root.join("mdtest_tree.2/file.mdtest.0.6"));
+        fs::write(&beyond, "keep").unwrap();
+        fs::remove_file(&link).unwrap();
+        std::os::unix::fs::symlink(&beyond, &link).unwrap();
+        let removed = workspace.remove();
+        assert_eq!(removed.files, 11);
+        let left: Vec<&str> = removed.left.iter().map(|left| left.path.as_str()).collect();
+        assert_eq!(left, [beyond.parent().unwrap().to_str().unwrap(), link.to_str().unwrap()]);
+        assert!(removed.left[0].because.ends_with("such as file.mdtest.0.6"), "{removed:?}");
+        assert_eq!(fs::read_to_string(&link).unwrap(), "keep");
+        fs::remove_file(&beyond).unwrap();
+        fs::remove_file(&link).unwrap();
+        assert_eq!(Workspace::open(workspace.path()).unwrap().remove(), Removed::default());
+        assert!(!workspace.path().exists());
+    }
+
+    #[test]
+    fn a_link_in_the_place_of_a_directory_leads_nowhere() {
+        let (target, workspace, root) = workspace_with_tree();
+        let elsewhere = target.path().join("elsewhere");
+        fs::rename(root.join("mdtest_tree.1"), &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, root.join("mdtest_tree.1")).unwrap();
+        let removed = workspace.remove();
+        assert_eq!((removed.files, removed.left.len()), (6, 1));
+        assert!(removed.left[0].path.ends_with("mdtest_tree.1"), "{removed:?}");
+        assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 6);
     }
 }

@@ -1,42 +1,413 @@
 //! Trees, the jobs on their entries, and walks.
+//!
+//! [`Grown`] goes through the steps as the case will, so that work on entries that are not there is refused before
+//! any of them is created.
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::metadata::{FindWork, MetadataWork, Tree};
-use ioassay_contract::plan::{Job, Plan};
+use ioassay_contract::plan::metadata::{
+    CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+};
+use ioassay_contract::plan::storage::Target;
+use ioassay_contract::plan::{Job, Plan, Step};
 
+use super::data::LARGEST_TRANSFER_BYTES;
+use super::storage::SECTOR_BYTES;
+use super::{positive, range};
 use crate::plan::Refusal;
-use crate::storage::Capabilities;
+use crate::storage::{Capabilities, NameCapabilities};
+use crate::workload::tree::{MOST_ENTRIES, Shape, container_name, workers};
+use crate::workspace;
+
+/// The longest path that a system call takes, without the zero byte at its end.
+const LONGEST_PATH_BYTES: usize = libc::PATH_MAX as usize - 1;
+
+/// The longest name of one entry.
+const LONGEST_NAME_BYTES: usize = 255;
+
+/// Refuses a tree that cannot be counted or named, or that the storage API cannot keep.
+pub(super) fn tree(
+    key: &str,
+    plan: &Plan,
+    name: &str,
+    tree: &Tree,
+    ranks: u32,
+    can: &Capabilities,
+) -> Result<(), Refusal> {
+    let refuse = |name: &str, problem: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
+    range(&format!("{key}.ranks"), tree.ranks, ranks)?;
+    if tree.depth > 0 {
+        positive(&format!("{key}.branch"), tree.branch.into())?;
+    }
+    if tree.items == Items::Directories && tree.sharing == Sharing::SharedItems {
+        return refuse(
+            "items",
+            "directories cannot be shared as files are".to_owned(),
+            "take files, or share the tree",
+        );
+    }
+    if tree.items == Items::Directories && can.names.is_some_and(|can| !can.directories) {
+        return refuse("items", format!("{} has no directories", plan.storage.api), "take files");
+    }
+    let Some(shape) = Shape::counted(tree, ranks) else {
+        let problem = format!(
+            "depth {}, {} branches, {} items in each directory of each rank",
+            tree.depth, tree.branch, tree.items_per_directory
+        );
+        let valid = format!("keep its directories and items together at or below {MOST_ENTRIES}");
+        return refuse("depth", problem, &valid);
+    };
+    let container = container_name(&plan.case, name);
+    if container.len() > LONGEST_NAME_BYTES {
+        let problem = format!("{container} has {} letters", container.len());
+        return Err(Refusal::new(key, problem, "take shorter names of case and tree"));
+    }
+    if let Some(set) = plan.files.keys().find(|set| name == *set || name.starts_with(&format!("{set}."))) {
+        let problem = format!("its directory would have the name of a file of the file set {set:?}");
+        return Err(Refusal::new(key, problem, "give it another name"));
+    }
+    if let Target::Directory(target) = &plan.target {
+        let above = workspace::path(target, &plan.run).as_os_str().len() + container.len() + 2;
+        let bytes = above + shape.longest_path_bytes();
+        if bytes > LONGEST_PATH_BYTES {
+            let problem = format!("the deepest path would have {bytes} bytes");
+            let valid = format!("take fewer levels: a path has at most {LONGEST_PATH_BYTES} bytes");
+            return refuse("depth", problem, &valid);
+        }
+    }
+    Ok(())
+}
 
 /// What there is of a tree.
-#[derive(Debug, Default)]
-pub(super) struct Grown;
+#[derive(Debug)]
+pub(super) struct Grown {
+    /// Whether the directories are there, tree by tree.
+    directories: Vec<bool>,
+    /// Whether the items are there, part by part.
+    items: Vec<Grove>,
+    /// The last step with work on it, and whether that changed what is there.
+    used: Option<(usize, bool)>,
+}
 
-/// Refuses a tree that cannot be counted or that the storage API cannot keep.
-pub(super) fn tree(_key: &str, _tree: &Tree, _ranks: u32, _can: &Capabilities) -> Result<(), Refusal> {
-    Ok(())
+/// What there is of the items of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Grove {
+    /// None of them.
+    Bare,
+    /// All of them, or as many as a limit let be created, each with this many bytes.
+    Planted { bytes: u64 },
+    /// Nobody knows before the case has run.
+    Unknown,
+}
+
+impl Grown {
+    fn new(shape: &Shape, can: NameCapabilities) -> Self {
+        Self {
+            // Where there are no directories nothing must be created before its items.
+            directories: vec![!can.directories; shape.trees as usize],
+            items: vec![Grove::Bare; shape.parts as usize],
+            used: None,
+        }
+    }
 }
 
 /// Refuses work on entries that are not there, or that the storage API cannot do.
 pub(super) fn work(
-    _key: &str,
-    _plan: &Plan,
-    _job: &Job,
-    _work: &MetadataWork,
-    _can: &Capabilities,
-    _trees: &mut BTreeMap<String, Grown>,
+    key: &str,
+    plan: &Plan,
+    job: &Job,
+    work: &MetadataWork,
+    step: usize,
+    can: &Capabilities,
+    trees: &mut BTreeMap<String, Grown>,
 ) -> Result<(), Refusal> {
-    Ok(())
+    let Some(names) = can.names.filter(|_| !matches!(plan.target, Target::Device(_))) else {
+        let problem = format!("{} has no directory entries on this target", plan.storage.api);
+        return Err(Refusal::new(key, problem, "take the storage API posix on a directory"));
+    };
+    let Some(tree) = plan.trees.get(&work.tree) else {
+        let known: Vec<&str> = plan.trees.keys().map(String::as_str).collect();
+        let problem = format!("there is no tree {:?}", work.tree);
+        return Err(Refusal::new(format!("{key}.tree"), problem, format!("take one of: {}", known.join(", "))));
+    };
+    let ranks = plan.ranks.total().unwrap_or(0);
+    let asked = Asked {
+        key,
+        plan,
+        job,
+        work,
+        tree,
+        shape: Shape::of(tree, ranks),
+        members: workers(tree, work.operation, job.range(ranks)).count,
+    };
+    asked.possible(can, names)?;
+    asked.consistent()?;
+    asked.moves(can)?;
+    asked.shift()?;
+    asked.grow(trees.entry(work.tree.clone()).or_insert_with(|| Grown::new(&asked.shape, names)), step)
 }
 
+/// A job on a tree, and what follows from it.
+struct Asked<'a> {
+    key: &'a str,
+    plan: &'a Plan,
+    job: &'a Job,
+    work: &'a MetadataWork,
+    tree: &'a Tree,
+    shape: Shape,
+    /// Ranks that have something to do.
+    members: u32,
+}
+
+impl Asked<'_> {
+    fn refuse(&self, name: &str, problem: impl Into<String>, valid: impl Into<String>) -> Result<(), Refusal> {
+        Err(Refusal::new(format!("{}.{name}", self.key), problem, valid))
+    }
+
+    fn on_directories_of_the_tree(&self) -> bool {
+        matches!(self.work.operation, MetadataOperation::CreateTree | MetadataOperation::RemoveTree)
+    }
+
+    /// True if it changes which entries there are.
+    fn changes_names(&self) -> bool {
+        use MetadataOperation as Kind;
+        !matches!(self.work.operation, Kind::Stat | Kind::Read { .. } | Kind::Write { .. })
+    }
+
+    /// What the storage API must be able to do.
+    fn possible(&self, can: &Capabilities, names: NameCapabilities) -> Result<(), Refusal> {
+        let api = &self.plan.storage.api;
+        if self.work.paths == Paths::At && !names.at {
+            return self.refuse("paths", format!("{api} names no entries in open directories"), "take full");
+        }
+        if self.on_directories_of_the_tree() && !names.directories {
+            return self.refuse("operation", format!("{api} has no directories"), "leave the job out");
+        }
+        match self.work.operation {
+            MetadataOperation::Rename if !names.rename => {
+                self.refuse("operation", format!("{api} cannot rename"), "leave the job out")
+            }
+            MetadataOperation::Create { with: CreateWith::Mknod, .. } if !names.mknod => {
+                self.refuse("operation.with", format!("{api} has no mknod"), "take open")
+            }
+            MetadataOperation::Create { fsync: true, .. } | MetadataOperation::Write { fsync: true, .. }
+                if !can.sync =>
+            {
+                self.refuse("operation.fsync", format!("{api} cannot force data to stable storage"), "take false")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What contradicts itself whatever was done before.
+    fn consistent(&self) -> Result<(), Refusal> {
+        use MetadataOperation as Kind;
+        let directories = self.tree.items == Items::Directories;
+        if self.on_directories_of_the_tree() {
+            if !self.job.limit.is_none() {
+                let key = format!("{}.limit", self.key.trim_end_matches(".work"));
+                return Err(Refusal::new(key, "a tree is created and removed as a whole", "leave it out"));
+            }
+            if self.work.order == EntryOrder::Random {
+                return self.refuse("order", "a directory comes after the one that it is in", "take sequential");
+            }
+        } else if self.shape.items_per_part() == 0 {
+            return self.refuse("tree", "it has no items", "give it items_per_directory, or leave the job out");
+        }
+        match self.work.operation {
+            Kind::Read { .. } | Kind::Write { .. } if directories => {
+                self.refuse("operation", "items that are directories hold no bytes", "take a tree with files")
+            }
+            Kind::Create { with: CreateWith::Mknod, .. } if directories => {
+                self.refuse("operation.with", "mknod makes no directories", "take open")
+            }
+            Kind::Create { write_bytes, fsync, .. } if directories && (write_bytes > 0 || fsync) => {
+                self.refuse("operation", "directories hold no bytes", "take write_bytes 0 and fsync false")
+            }
+            Kind::Create { with: CreateWith::Mknod, write_bytes, fsync } if write_bytes > 0 || fsync => {
+                self.refuse("operation.with", "mknod opens no file to write or sync", "take open")
+            }
+            Kind::Create { with: CreateWith::Mknod, .. } if self.tree.sharing == Sharing::SharedItems => {
+                self.refuse("operation.with", "mknod fails for all ranks but the first", "take open")
+            }
+            _ if self.changes_names() && self.tree.sharing != Sharing::SharedItems => {
+                let parts = self.shape.parts;
+                if self.members <= parts {
+                    return Ok(());
+                }
+                let problem = format!("{} ranks would change the items of {parts}, some of them twice", self.members);
+                self.refuse("tree", problem, format!("give the job at most {parts} ranks"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The bytes of an operation.
+    fn moves(&self, can: &Capabilities) -> Result<(), Refusal> {
+        let (name, bytes) = match self.work.operation {
+            MetadataOperation::Create { write_bytes, .. } => ("operation.write_bytes", write_bytes),
+            MetadataOperation::Write { bytes, .. } => {
+                positive(&format!("{}.operation.bytes", self.key), bytes)?;
+                ("operation.bytes", bytes)
+            }
+            MetadataOperation::Read { bytes } => ("operation.bytes", bytes),
+            _ => return Ok(()),
+        };
+        if bytes > LARGEST_TRANSFER_BYTES {
+            let valid = format!("take at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
+            return self.refuse(name, format!("{bytes} bytes in one call"), valid);
+        }
+        if self.plan.storage.direct && can.direct && !bytes.is_multiple_of(SECTOR_BYTES) {
+            let problem = format!("{bytes} bytes are no whole sectors, and direct I/O moves nothing else");
+            return self.refuse(
+                name,
+                problem,
+                format!("take a multiple of {SECTOR_BYTES}, or leave out storage.direct"),
+            );
+        }
+        Ok(())
+    }
+
+    fn shift(&self) -> Result<(), Refusal> {
+        use MetadataOperation as Kind;
+        if self.work.shift == 0 {
+            return Ok(());
+        }
+        if matches!(self.work.operation, Kind::CreateTree | Kind::Create { .. }) {
+            return self.refuse("shift", "each rank creates its own entries", "leave it out");
+        }
+        let one_tree = self.work.operation == Kind::RemoveTree && self.tree.sharing != Sharing::Unique;
+        if one_tree || self.tree.sharing == Sharing::SharedItems {
+            return self.refuse("shift", "all ranks have the same entries", "leave it out");
+        }
+        Ok(())
+    }
+
+    /// Refuses work on what is not there, and notes what is there after it.
+    fn grow(&self, grown: &mut Grown, step: usize) -> Result<(), Refusal> {
+        let changes = self.changes_names();
+        if grown.used.is_some_and(|(last, changed)| last == step && (changed || changes)) {
+            let problem = format!("another job of this phase works on the tree {:?}", self.work.tree);
+            return self.refuse("tree", problem, "change a tree and use it in different phases");
+        }
+        grown.used = Some((step, changes));
+        let parts = self.shape.parts;
+        let of_member = |member: u32| ((u64::from(member) + u64::from(self.work.shift)) % u64::from(parts)) as u32;
+        let worked_on: Vec<u32> = (0..self.members.min(parts)).map(of_member).collect();
+        match self.work.operation {
+            MetadataOperation::CreateTree => self.create_tree(grown, &worked_on),
+            MetadataOperation::RemoveTree => self.remove_tree(grown, &worked_on),
+            _ => worked_on.iter().try_for_each(|&part| self.grow_part(grown, part)),
+        }
+    }
+
+    fn create_tree(&self, grown: &mut Grown, parts: &[u32]) -> Result<(), Refusal> {
+        for tree in parts.iter().map(|&part| self.shape.tree_of(part) as usize) {
+            if std::mem::replace(&mut grown.directories[tree], true) {
+                return self.refuse("operation", "the directories of the tree are there already", "remove them before");
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_tree(&self, grown: &mut Grown, parts: &[u32]) -> Result<(), Refusal> {
+        for tree in parts.iter().map(|&part| self.shape.tree_of(part)) {
+            let mut items = self.shape.parts_in(tree).map(|part| grown.items[part as usize]);
+            if items.any(|items| items != Grove::Bare) {
+                let problem = "some of its directories still have items";
+                return self.refuse("operation", problem, "put a job before it, without a limit, that removes them");
+            }
+            if !std::mem::replace(&mut grown.directories[tree as usize], false) {
+                return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
+            }
+        }
+        Ok(())
+    }
+
+    fn grow_part(&self, grown: &mut Grown, part: u32) -> Result<(), Refusal> {
+        use MetadataOperation as Kind;
+        let limited = !self.job.limit.is_none();
+        let items = &mut grown.items[part as usize];
+        let bytes_there = match (self.work.operation, *items) {
+            (Kind::Create { .. }, _) if !grown.directories[self.shape.tree_of(part) as usize] => {
+                return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
+            }
+            (Kind::Create { write_bytes, .. }, Grove::Bare) => {
+                *items = Grove::Planted { bytes: write_bytes };
+                return Ok(());
+            }
+            (Kind::Create { .. }, Grove::Planted { .. }) => {
+                return self.refuse(
+                    "operation",
+                    "the items are there already",
+                    "put a job before it that removes them",
+                );
+            }
+            (_, Grove::Unknown) => {
+                let problem = "a job with a limit has renamed or removed some of the items, and nobody knows which";
+                return self.refuse("operation", problem, "rename and remove without a limit");
+            }
+            (_, Grove::Bare) => {
+                let problem = format!("the items of rank {part} of the tree are not there");
+                return self.refuse("operation", problem, "put a job before it, of as many ranks, that creates them");
+            }
+            (_, Grove::Planted { bytes }) => bytes,
+        };
+        *items = match self.work.operation {
+            Kind::Read { bytes } if bytes > bytes_there => {
+                let problem = format!("{bytes} bytes would be read of files that hold {bytes_there}");
+                return self.refuse("operation.bytes", problem, format!("read at most {bytes_there}, or write more"));
+            }
+            Kind::Write { bytes, .. } if !limited => Grove::Planted { bytes: bytes.max(bytes_there) },
+            Kind::Rename | Kind::Remove if limited => Grove::Unknown,
+            Kind::Remove => Grove::Bare,
+            _ => *items,
+        };
+        Ok(())
+    }
+}
+
+const NO_DIRECTORIES: &str = "the directories of the tree are not there";
+
 /// Refuses a walk that contradicts itself.
-pub(super) fn find(
-    _key: &str,
-    _plan: &Plan,
-    _job: &Job,
-    _work: &FindWork,
-    _step: usize,
-    _can: &Capabilities,
-) -> Result<(), Refusal> {
+pub(super) fn find(key: &str, plan: &Plan, work: &FindWork, step: usize, can: &Capabilities) -> Result<(), Refusal> {
+    let refuse = |name: &str, problem: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
+    match &work.root {
+        Some(root) if !root.is_absolute() => {
+            return refuse("root", format!("{} is relative", root.display()), "give the absolute path of a directory");
+        }
+        Some(_) => {}
+        None if can.files && matches!(plan.target, Target::Directory(_)) => {}
+        None => {
+            let problem = format!("{} creates nothing here that could be walked through", plan.storage.api);
+            return refuse("root", problem, "name a directory");
+        }
+    }
+    if let Some(name) = &work.name
+        && (name.is_empty() || name.contains(['/', '\0']))
+    {
+        return refuse("name", format!("no entry is called {name:?}"), "give a pattern of a name, such as *.dat");
+    }
+    let sizes = [work.size_bytes, work.at_least_bytes, work.at_most_bytes];
+    if work.entries == Some(Items::Directories) && sizes.iter().any(Option::is_some) {
+        return refuse("entries", "only files have a size in bytes".to_owned(), "take files, or no sizes");
+    }
+    if work.size_bytes.is_some() && (work.at_least_bytes.is_some() || work.at_most_bytes.is_some()) {
+        return refuse("size_bytes", "a size and a range of sizes".to_owned(), "take one of them");
+    }
+    if let (Some(least), Some(most)) = (work.at_least_bytes, work.at_most_bytes)
+        && least > most
+    {
+        return refuse("at_least_bytes", format!("{least} is more than {most}"), "take at most at_most_bytes");
+    }
+    let Some(since) = work.newer_than_step else { return Ok(()) };
+    if work.newer_than_unix_ns.is_some() {
+        return refuse("newer_than_step", "two times after which entries changed".to_owned(), "take one of them");
+    }
+    let phase = matches!(plan.steps.get(since as usize), Some(Step::Phase(_)));
+    if !phase || since as usize >= step {
+        let problem = format!("step {since} is no phase before this one");
+        return refuse("newer_than_step", problem, "give the index of an earlier phase");
+    }
     Ok(())
 }

@@ -35,7 +35,7 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     data::all_file_sets(&plan.files, ranks)?;
     for (name, tree) in &plan.trees {
         identifier(&format!("trees.{name}"), name)?;
-        metadata::tree(&format!("trees.{name}"), tree, ranks, &can)?;
+        metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks, &can)?;
     }
     steps(plan, ranks, &can)?;
     if !(1_000_000..=3_600_000_000_000).contains(&plan.sample_interval_ns) {
@@ -201,8 +201,8 @@ fn jobs(
         let key = format!("{key}.work");
         match &job.work {
             Work::Data(work) => data::work(&key, plan, job, work, can, &mut state.filled)?,
-            Work::Metadata(work) => metadata::work(&key, plan, job, work, can, &mut state.trees)?,
-            Work::Find(work) => metadata::find(&key, plan, job, work, step, can)?,
+            Work::Metadata(work) => metadata::work(&key, plan, job, work, step, can, &mut state.trees)?,
+            Work::Find(work) => metadata::find(&key, plan, work, step, can)?,
         }
     }
     Ok(())

@@ -169,14 +169,15 @@ impl Crowd {
 }
 
 /// Sleeps while `word` is `value`, at most [`LOOK_AGAIN`].
-fn sleep_on(word: &AtomicU32, value: u32) {
+pub(super) fn sleep_on(word: &AtomicU32, value: u32) {
     let limit = libc::timespec { tv_sec: 0, tv_nsec: LOOK_AGAIN.subsec_nanos().into() };
     // SAFETY: the word and the time limit live through the call; FUTEX_WAIT without FUTEX_PRIVATE_FLAG works
     // across processes. Errors (woken early, value changed, time over) all mean: look again.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &limit) };
 }
 
-fn wake_all(word: &AtomicU32) {
+/// Wakes all who sleep on `word`.
+pub(super) fn wake_all(word: &AtomicU32) {
     // SAFETY: as above.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

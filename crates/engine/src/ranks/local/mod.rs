@@ -1,11 +1,13 @@
 //! `local` ranks: processes forked by the engine that meet in shared memory. Nothing to install, nothing listens.
 //!
-//! [`shared`] is that memory, [`barrier`] how they wait in it, [`exchange`] how bytes of any length travel.
+//! [`shared`] is that memory, [`barrier`] how they wait in it, [`exchange`] how bytes of any length travel,
+//! [`work_list`] how those who have work to spare give it to those who have none.
 //! Starting and watching the processes is the business of [`crate::supervise`].
 
 mod barrier;
 mod exchange;
 mod shared;
+mod work_list;
 
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +18,7 @@ use ioassay_contract::plan::RankRange;
 use self::barrier::Crowd;
 use self::exchange::Exchange;
 use self::shared::{Shared, SharedJob};
+use self::work_list::WorkLists;
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::environment;
 use crate::measure::clock::Clock;
@@ -26,6 +29,7 @@ use crate::measure::recorder::{LANES, Shown};
 pub struct MeetingPlace {
     shared: Shared,
     exchange: Exchange,
+    work: WorkLists,
     clock: Clock,
     crowd: Crowd,
 }
@@ -34,7 +38,8 @@ impl MeetingPlace {
     /// A meeting place for `size` ranks that share `clock`'s time line.
     pub fn new(size: u32, clock: Clock) -> io::Result<Self> {
         let crowd = Crowd { ranks: size, processors: environment::processors() };
-        Ok(Self { shared: Shared::new(size)?, exchange: Exchange::new()?, clock, crowd })
+        let work = WorkLists::new()?;
+        Ok(Self { shared: Shared::new(size)?, exchange: Exchange::new()?, work, clock, crowd })
     }
 
     /// The same place as `rank` sees it.
@@ -127,6 +132,7 @@ impl Ranks for LocalRank<'_> {
         self.shown().reset();
         if self.rank == 0 {
             header.jobs.iter().for_each(SharedJob::reset);
+            self.place.work.reset();
             header.step.store(step, Ordering::Relaxed);
             header.step_since_ns.store(self.place.clock.now_ns(), Ordering::Relaxed);
         }
@@ -196,6 +202,19 @@ impl Ranks for LocalRank<'_> {
         job.most.fetch_max(own, Ordering::SeqCst);
         job.agreement.wait(members.count, || self.must_stop())?;
         Ok(job.most.load(Ordering::SeqCst))
+    }
+
+    #[inline(always)]
+    fn wants_work(&self, job: usize, members: RankRange) -> bool {
+        self.place.work.of(job).wants(members.count)
+    }
+
+    fn share_work(&self, job: usize, piece: &[u8]) -> bool {
+        self.place.work.of(job).share(piece, || self.must_stop())
+    }
+
+    fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped> {
+        self.place.work.of(job).take(members.count, piece, || self.must_stop())
     }
 
     fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped> {

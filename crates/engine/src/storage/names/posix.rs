@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-use super::{Entry, Names};
+use super::{Content, Entry, Names, Presence};
 use crate::storage::NameCapabilities;
 
 /// What they can do.
@@ -15,9 +15,20 @@ pub(in crate::storage) const CAPABILITIES: NameCapabilities =
 const FILE_MODE: libc::mode_t = 0o600;
 const DIRECTORY_MODE: libc::mode_t = 0o700;
 
-/// Without state: the kernel has it all.
-#[derive(Debug, Default)]
-pub(in crate::storage) struct PosixNames;
+/// Without state of its own: the kernel has it all.
+#[derive(Debug)]
+pub(in crate::storage) struct PosixNames {
+    /// Bytes go past the page cache.
+    pub direct: bool,
+}
+
+impl PosixNames {
+    /// The flags for opening a file whose bytes are moved. One that is only opened and closed needs no more, and some
+    /// file systems refuse `O_DIRECT` as such.
+    fn moving(&self, flags: libc::c_int, bytes: &[u8]) -> libc::c_int {
+        if self.direct && !bytes.is_empty() { flags | libc::O_DIRECT } else { flags }
+    }
+}
 
 fn directory(entry: Entry<'_>) -> RawFd {
     entry.directory.map_or(libc::AT_FDCWD, |directory| directory.as_raw_fd())
@@ -38,10 +49,10 @@ fn open(entry: Entry<'_>, flags: libc::c_int) -> io::Result<OwnedFd> {
     }
 }
 
-fn write_all(file: &OwnedFd, content: &[u8]) -> io::Result<()> {
+fn write_all(file: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
     let mut written = 0;
-    while written < content.len() {
-        match nix::sys::uio::pwrite(file, &content[written..], written as libc::off_t) {
+    while written < bytes.len() {
+        match nix::sys::uio::pwrite(file, &bytes[written..], written as libc::off_t) {
             Ok(count) => written += count,
             Err(nix::errno::Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
@@ -50,9 +61,9 @@ fn write_all(file: &OwnedFd, content: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn write_and_close(file: OwnedFd, content: &[u8], sync: bool) -> io::Result<()> {
-    write_all(&file, content)?;
-    if sync {
+fn write_and_close(file: OwnedFd, content: Content<'_>) -> io::Result<()> {
+    write_all(&file, content.bytes)?;
+    if content.sync {
         nix::unistd::fsync(&file)?;
     }
     Ok(nix::unistd::close(file)?)
@@ -73,9 +84,10 @@ impl Names for PosixNames {
         answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), libc::AT_REMOVEDIR) })
     }
 
-    fn create(&mut self, entry: Entry<'_>, content: &[u8], sync: bool) -> io::Result<()> {
-        let file = open(entry, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)?;
-        write_and_close(file, content, sync)
+    fn create(&mut self, entry: Entry<'_>, presence: Presence, content: Content<'_>) -> io::Result<()> {
+        let new = if presence == Presence::New { libc::O_EXCL } else { 0 };
+        let flags = self.moving(libc::O_CREAT | libc::O_WRONLY | new, content.bytes);
+        write_and_close(open(entry, flags)?, content)
     }
 
     fn make_node(&mut self, entry: Entry<'_>) -> io::Result<()> {
@@ -92,11 +104,13 @@ impl Names for PosixNames {
     }
 
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
-        let file = open(entry, libc::O_RDONLY)?;
+        let file = open(entry, self.moving(libc::O_RDONLY, content))?;
         let mut read = 0;
         while read < content.len() {
             match nix::sys::uio::pread(&file, &mut content[read..], read as libc::off_t) {
-                Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("ends at byte {read}"))),
+                Ok(0) => {
+                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends at byte {read}")));
+                }
                 Ok(count) => read += count,
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(errno) => return Err(errno.into()),
@@ -105,8 +119,8 @@ impl Names for PosixNames {
         Ok(nix::unistd::close(file)?)
     }
 
-    fn write(&mut self, entry: Entry<'_>, content: &[u8], sync: bool) -> io::Result<()> {
-        write_and_close(open(entry, libc::O_WRONLY)?, content, sync)
+    fn write(&mut self, entry: Entry<'_>, content: Content<'_>) -> io::Result<()> {
+        write_and_close(open(entry, self.moving(libc::O_WRONLY, content.bytes))?, content)
     }
 
     fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()> {

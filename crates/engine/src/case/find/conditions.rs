@@ -1,0 +1,213 @@
+//! Which entries match: the conditions of a walk, the cheapest first.
+//!
+//! What the listing tells (kind, name) costs nothing; attributes cost a system call, and on a network file system a
+//! question to the server. They are asked for only when everything else matches, and only those that are needed.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::MaybeUninit;
+use std::ops::RangeInclusive;
+use std::os::fd::{AsRawFd, BorrowedFd};
+
+use ioassay_contract::plan::metadata::{FindWork, Items};
+
+use super::is_gone;
+use super::listing::{Entry, Type};
+
+/// The conditions of a walk.
+#[derive(Debug)]
+pub(super) struct Conditions {
+    kind: Option<Type>,
+    name: Option<CString>,
+    /// Sizes are of files: what a directory has is the file system's own affair.
+    size_bytes: Option<RangeInclusive<u64>>,
+    newer_than_unix_ns: Option<u64>,
+}
+
+/// What is found out about an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// It meets all conditions.
+    pub matches: bool,
+    /// It is a directory.
+    pub directory: bool,
+}
+
+impl Conditions {
+    /// Those of `work`; `step_unix_ns` is when the step began after which an entry must have changed.
+    pub fn of(work: &FindWork, step_unix_ns: Option<u64>) -> Self {
+        let sized = work.size_bytes.or(work.at_least_bytes).or(work.at_most_bytes).is_some();
+        let least = work.size_bytes.or(work.at_least_bytes).unwrap_or(0);
+        let most = work.size_bytes.or(work.at_most_bytes).unwrap_or(u64::MAX);
+        let kind = match work.entries {
+            _ if sized => Some(Type::File),
+            Some(Items::Files) => Some(Type::File),
+            Some(Items::Directories) => Some(Type::Directory),
+            None => None,
+        };
+        Self {
+            kind,
+            name: work.name.as_deref().map(|name| CString::new(name).expect("validated: no zero bytes")),
+            size_bytes: sized.then_some(least..=most),
+            // The kernel stamps files with the time of its last tick: what changed at the very beginning of the step
+            // bears a time up to a tick before it.
+            newer_than_unix_ns: step_unix_ns.map(|ns| ns.saturating_sub(tick_ns())).or(work.newer_than_unix_ns),
+        }
+    }
+
+    /// Whether `entry` of `directory` meets them.
+    #[inline(always)]
+    pub fn meets(&self, directory: BorrowedFd<'_>, entry: Entry<'_>) -> io::Result<Verdict> {
+        let told = entry.kind != Type::Unknown;
+        if !told {
+            return self.meets_unlisted(directory, entry.name);
+        }
+        let verdict = |matches| Ok(Verdict { matches, directory: entry.kind == Type::Directory });
+        if !self.kind_and_name(entry.kind, entry.name) {
+            return verdict(false);
+        }
+        let wanted = self.wanted_attributes();
+        if wanted == 0 {
+            return verdict(true);
+        }
+        match attributes(directory, entry.name, wanted) {
+            Ok(found) => verdict(self.attributes_meet(&found)),
+            Err(error) if is_gone(&error) => verdict(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same for an entry of which the listing does not tell what it is: whether to go into it must be known.
+    #[cold]
+    fn meets_unlisted(&self, directory: BorrowedFd<'_>, name: &CStr) -> io::Result<Verdict> {
+        let found = match attributes(directory, name, libc::STATX_TYPE | self.wanted_attributes()) {
+            Err(error) if is_gone(&error) => return Ok(Verdict { matches: false, directory: false }),
+            found => found?,
+        };
+        let kind = match u32::from(found.stx_mode) & libc::S_IFMT {
+            libc::S_IFREG => Type::File,
+            libc::S_IFDIR => Type::Directory,
+            _ => Type::Other,
+        };
+        let matches = self.kind_and_name(kind, name) && self.attributes_meet(&found);
+        Ok(Verdict { matches, directory: kind == Type::Directory })
+    }
+
+    fn kind_and_name(&self, kind: Type, name: &CStr) -> bool {
+        self.kind.is_none_or(|wanted| wanted == kind) && self.name.as_deref().is_none_or(|wanted| like(wanted, name))
+    }
+
+    fn wanted_attributes(&self) -> u32 {
+        let size = if self.size_bytes.is_some() { libc::STATX_SIZE } else { 0 };
+        let time = if self.newer_than_unix_ns.is_some() { libc::STATX_MTIME } else { 0 };
+        size | time
+    }
+
+    fn attributes_meet(&self, found: &libc::statx) -> bool {
+        let changed_ns = || {
+            let seconds = u64::try_from(found.stx_mtime.tv_sec).unwrap_or(0);
+            seconds.saturating_mul(1_000_000_000).saturating_add(found.stx_mtime.tv_nsec.into())
+        };
+        self.size_bytes.as_ref().is_none_or(|sizes| sizes.contains(&found.stx_size))
+            && self.newer_than_unix_ns.is_none_or(|since_ns| changed_ns() > since_ns)
+    }
+}
+
+/// True if `name` is like `pattern`, as `find -name` has it.
+fn like(pattern: &CStr, name: &CStr) -> bool {
+    // SAFETY: both end with a zero byte and live through the call.
+    unsafe { libc::fnmatch(pattern.as_ptr(), name.as_ptr(), 0) == 0 }
+}
+
+/// Asks for some attributes of an entry, which is not followed if it is a symbolic link, nor mounted.
+fn attributes(directory: BorrowedFd<'_>, name: &CStr, wanted: u32) -> io::Result<libc::statx> {
+    let mut found = MaybeUninit::uninit();
+    let flags = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT;
+    // SAFETY: the name ends with a zero byte, and the kernel fills `found` where it returns 0.
+    match unsafe { libc::statx(directory.as_raw_fd(), name.as_ptr(), flags, wanted, found.as_mut_ptr()) } {
+        // SAFETY: filled, as said.
+        0 => Ok(unsafe { found.assume_init() }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Length of a tick of the clock that stamps files.
+fn tick_ns() -> u64 {
+    let tick = nix::time::clock_getres(nix::time::ClockId::CLOCK_REALTIME_COARSE);
+    tick.map_or(10_000_000, |tick| tick.tv_nsec().unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    const ANY: FindWork = FindWork {
+        root: None,
+        name: None,
+        size_bytes: None,
+        at_least_bytes: None,
+        at_most_bytes: None,
+        newer_than_unix_ns: None,
+        newer_than_step: None,
+        entries: None,
+    };
+
+    /// `data.01` of 3901 bytes, the directory `data.d` and the link `data.l`; which of them match.
+    fn matching(work: &FindWork) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("data.01"), [0; 3901]).unwrap();
+        std::fs::create_dir(directory.path().join("data.d")).unwrap();
+        std::os::unix::fs::symlink("data.01", directory.path().join("data.l")).unwrap();
+        let open = File::open(directory.path()).unwrap();
+        let conditions = Conditions::of(work, None);
+        let mut matching = String::new();
+        for (name, kind) in [(c"data.01", Type::File), (c"data.d", Type::Directory), (c"data.l", Type::Other)] {
+            let verdict = conditions.meets(open.as_fd(), Entry { kind, name }).unwrap();
+            // A listing that does not tell the kind changes nothing but what it costs.
+            let unlisted = conditions.meets(open.as_fd(), Entry { kind: Type::Unknown, name }).unwrap();
+            assert_eq!(verdict, unlisted, "{name:?} and {work:?}");
+            assert_eq!(verdict.directory, kind == Type::Directory);
+            if verdict.matches {
+                matching.push(char::from(name.to_bytes()[5]));
+            }
+        }
+        let gone = conditions.meets(open.as_fd(), Entry { kind: Type::Unknown, name: c"data.x" }).unwrap();
+        assert_eq!(gone, Verdict { matches: false, directory: false });
+        matching
+    }
+
+    #[test]
+    fn an_entry_matches_that_meets_all_conditions() {
+        assert_eq!(matching(&ANY), "0dl");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Files), ..ANY }), "0");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Directories), ..ANY }), "d");
+        for (pattern, expected) in [("*01*", "0"), ("data.[dl]", "dl"), ("?", ""), ("data.0", ""), ("*", "0dl")] {
+            assert_eq!(matching(&FindWork { name: Some(pattern.into()), ..ANY }), expected, "{pattern}");
+        }
+        assert_eq!(matching(&FindWork { size_bytes: Some(3901), ..ANY }), "0");
+        assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..ANY }), "");
+        assert_eq!(matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..ANY }), "0");
+        assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..ANY }), "");
+        let now_ns = crate::measure::clock::unix_ns();
+        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..ANY }), "0dl");
+        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..ANY }), "");
+        let all = FindWork { name: Some("*01".into()), size_bytes: Some(3901), newer_than_unix_ns: Some(1), ..ANY };
+        assert_eq!(matching(&all), "0");
+    }
+
+    #[test]
+    fn what_changed_as_the_step_began_is_newer_than_the_step() {
+        let directory = tempfile::tempdir().unwrap();
+        let began_ns = crate::measure::clock::unix_ns();
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        let open = File::open(directory.path()).unwrap();
+        let meets = |conditions: Conditions| {
+            conditions.meets(open.as_fd(), Entry { kind: Type::File, name: c"file" }).unwrap().matches
+        };
+        let work = FindWork { newer_than_step: Some(0), ..ANY };
+        assert!(meets(Conditions::of(&work, Some(began_ns))));
+        assert!(!meets(Conditions::of(&work, Some(began_ns + 1_000_000_000))));
+    }
+}

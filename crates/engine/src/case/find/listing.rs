@@ -1,0 +1,167 @@
+//! Directories as the kernel lists them, without the C library in between: it would copy every entry, and lock.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::mem::{MaybeUninit, offset_of};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// Bytes that one call lists: some 2,000 entries. Larger ones save no calls worth mentioning, and leave the cache.
+const LISTING_BYTES: usize = 64 * 1024;
+
+/// Opens the directory in which a walk begins.
+pub(super) fn open_root(path: &Path) -> io::Result<OwnedFd> {
+    open_at(libc::AT_FDCWD, &CString::new(path.as_os_str().as_bytes())?, 0)
+}
+
+/// Opens the directory at `path` below `root`, the root itself if it is empty. A symbolic link is no directory.
+pub(super) fn open(root: &OwnedFd, path: &[u8]) -> io::Result<OwnedFd> {
+    let path = CString::new(if path.is_empty() { b"." } else { path })?;
+    open_at(root.as_raw_fd(), &path, libc::O_NOFOLLOW)
+}
+
+fn open_at(directory: libc::c_int, path: &CStr, flags: libc::c_int) -> io::Result<OwnedFd> {
+    let flags = flags | libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero byte and lives through the call.
+    match unsafe { libc::openat(directory, path.as_ptr(), flags) } {
+        -1 => Err(io::Error::last_os_error()),
+        // SAFETY: the kernel has just given us this descriptor.
+        opened => Ok(unsafe { OwnedFd::from_raw_fd(opened) }),
+    }
+}
+
+/// The file system that a directory is on.
+pub(super) fn device(directory: &OwnedFd) -> io::Result<u64> {
+    Ok(nix::sys::stat::fstat(directory)?.st_dev)
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// Something else: a symbolic link, a socket, a device.
+    Other,
+    /// The file system does not say so in a listing.
+    Unknown,
+}
+
+/// An entry of a directory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Entry<'a> {
+    /// What it is.
+    pub kind: Type,
+    /// Its name.
+    pub name: &'a CStr,
+}
+
+/// What one call has listed.
+#[derive(Debug)]
+pub(super) struct Listing {
+    buffer: Box<[MaybeUninit<u64>]>,
+    bytes: usize,
+}
+
+impl Listing {
+    /// Room for one.
+    pub fn new() -> Self {
+        Self { buffer: Box::new_uninit_slice(LISTING_BYTES / size_of::<u64>()), bytes: 0 }
+    }
+
+    /// Lists the next entries of `directory` and returns how many there are, `.` and `..` aside; 0 at the end.
+    pub fn read(&mut self, directory: &OwnedFd) -> io::Result<u64> {
+        loop {
+            let (to, room) = (self.buffer.as_mut_ptr(), LISTING_BYTES);
+            // SAFETY: the kernel writes at most `room` bytes into the buffer, which has as many.
+            let listed = unsafe { libc::syscall(libc::SYS_getdents64, directory.as_raw_fd(), to, room) };
+            self.bytes = usize::try_from(listed).map_err(|_| io::Error::last_os_error())?;
+            let entries = self.found().count() as u64;
+            if entries > 0 || self.bytes == 0 {
+                return Ok(entries);
+            }
+        }
+    }
+
+    /// The entries.
+    pub fn found(&self) -> Found<'_> {
+        // SAFETY: the kernel has written this many bytes.
+        Found(unsafe { std::slice::from_raw_parts(self.buffer.as_ptr().cast(), self.bytes) })
+    }
+}
+
+/// Entries that were listed, `.` and `..` aside.
+#[derive(Debug, Clone)]
+pub(super) struct Found<'a>(&'a [u8]);
+
+impl<'a> Iterator for Found<'a> {
+    type Item = Entry<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Entry<'a>> {
+        const LENGTH: usize = offset_of!(libc::dirent64, d_reclen);
+        const KIND: usize = offset_of!(libc::dirent64, d_type);
+        const NAME: usize = offset_of!(libc::dirent64, d_name);
+        loop {
+            let length = u16::from_ne_bytes(*self.0.get(LENGTH..)?.first_chunk()?);
+            let (entry, rest) = self.0.split_at_checked(usize::from(length))?;
+            self.0 = rest;
+            let name = entry.get(NAME..)?;
+            if name.starts_with(b".\0") || name.starts_with(b"..\0") {
+                continue;
+            }
+            let kind = match entry[KIND] {
+                libc::DT_REG => Type::File,
+                libc::DT_DIR => Type::Directory,
+                libc::DT_UNKNOWN => Type::Unknown,
+                _ => Type::Other,
+            };
+            return Some(Entry { kind, name: CStr::from_bytes_until_nul(name).ok()? });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    #[test]
+    fn a_listing_has_every_entry_once_with_its_kind() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut there = BTreeMap::new();
+        for number in 0..3000 {
+            let name = format!("a file with a name of some length {number}");
+            fs::write(directory.path().join(&name), "").unwrap();
+            there.insert(name, Type::File);
+        }
+        for name in ["..not-the-parent", ".hidden"] {
+            fs::create_dir(directory.path().join(name)).unwrap();
+            there.insert(name.to_owned(), Type::Directory);
+        }
+        std::os::unix::fs::symlink("/", directory.path().join("link")).unwrap();
+        there.insert("link".to_owned(), Type::Other);
+
+        let root = open_root(directory.path()).unwrap();
+        let (mut listing, mut listed, mut calls) = (Listing::new(), BTreeMap::new(), 0);
+        loop {
+            let entries = listing.read(&root).unwrap();
+            if entries == 0 {
+                break;
+            }
+            calls += 1;
+            assert_eq!(listing.found().count() as u64, entries);
+            for entry in listing.found() {
+                assert_eq!(listed.insert(entry.name.to_str().unwrap().to_owned(), entry.kind), None);
+            }
+        }
+        assert!(calls > 1);
+        listed.iter_mut().filter(|(_, kind)| **kind == Type::Unknown).for_each(|(name, kind)| *kind = there[name]);
+        assert_eq!(listed, there);
+        assert_eq!(open(&root, b"link").unwrap_err().raw_os_error(), Some(libc::ENOTDIR));
+        assert_eq!(device(&open(&root, b".hidden").unwrap()).unwrap(), device(&root).unwrap());
+    }
+}

@@ -1,0 +1,231 @@
+//! What is done to one entry after the other.
+
+use std::io;
+use std::ops::Range;
+use std::os::fd::BorrowedFd;
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
+
+use super::directories::OpenDirectories;
+use super::{Tree, failed};
+use crate::case::operations::{Moved, Operate};
+use crate::storage::names::{Content, Entry, Names, Presence};
+use crate::workload::permutation::Permutation;
+use crate::workload::random::SplitMix64;
+use crate::workload::tree::{Entries, EntryPath};
+
+/// Metadata operations are all of one kind, so they have one lane.
+pub(super) const LANE: usize = 0;
+
+/// In which order entries are taken.
+#[derive(Debug)]
+pub(super) struct Order {
+    /// How many there are.
+    pub count: u64,
+    shuffled: Option<Permutation>,
+    /// Those that are there are the first ones of another order.
+    first_of: Option<Permutation>,
+}
+
+impl Order {
+    /// `count` entries, as they are numbered.
+    pub fn all(count: u64) -> Self {
+        Self { count, shuffled: None, first_of: None }
+    }
+
+    /// `count` entries in `order`.
+    pub fn new(order: EntryOrder, count: u64, random: SplitMix64) -> Self {
+        let random = (order == EntryOrder::Random && count > 0).then_some(random);
+        Self { shuffled: random.map(|random| Permutation::new(count, random)), ..Self::all(count) }
+    }
+
+    /// The same order of the first entries of `created`.
+    pub fn of(self, created: Self) -> Self {
+        Self { first_of: created.shuffled, ..self }
+    }
+
+    /// The entry at place `index`.
+    #[inline(always)]
+    fn place(&self, mut index: u64) -> u64 {
+        if let Some(shuffled) = &self.shuffled {
+            index = shuffled.map(index);
+        }
+        self.first_of.as_ref().map_or(index, |created| created.map(index))
+    }
+}
+
+/// One rank's work on the entries of a tree.
+pub(super) struct Works<'a> {
+    names: &'a mut dyn Names,
+    kind: Kind,
+    target: &'a Tree,
+    entries: Entries,
+    order: Order,
+    path: EntryPath,
+    /// What a rename makes of it.
+    renamed: Option<EntryPath>,
+    open: Option<OpenDirectories>,
+    /// The directory of the last item, and the items in it: neighbours need no division.
+    directory: u64,
+    in_directory: Range<u64>,
+    buffer: &'a mut [u8],
+}
+
+/// What an operation is, with all that does not change decided.
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    CreateTree,
+    RemoveTree,
+    CreateDirectory,
+    RemoveDirectory,
+    CreateFile { presence: Presence, sync: bool },
+    MakeNode,
+    Stat,
+    Read,
+    Write { sync: bool },
+    Rename,
+    Remove,
+}
+
+impl Kind {
+    fn of(operation: MetadataOperation, items: Items, sharing: Sharing) -> Self {
+        let directories = items == Items::Directories;
+        match operation {
+            MetadataOperation::CreateTree => Self::CreateTree,
+            MetadataOperation::RemoveTree => Self::RemoveTree,
+            MetadataOperation::Create { .. } if directories => Self::CreateDirectory,
+            MetadataOperation::Create { with: CreateWith::Mknod, .. } => Self::MakeNode,
+            MetadataOperation::Create { fsync, .. } => {
+                let shared = sharing == Sharing::SharedItems;
+                Self::CreateFile { presence: if shared { Presence::Shared } else { Presence::New }, sync: fsync }
+            }
+            MetadataOperation::Stat => Self::Stat,
+            MetadataOperation::Read { .. } => Self::Read,
+            MetadataOperation::Write { fsync, .. } => Self::Write { sync: fsync },
+            MetadataOperation::Rename => Self::Rename,
+            MetadataOperation::Remove if directories => Self::RemoveDirectory,
+            MetadataOperation::Remove => Self::Remove,
+        }
+    }
+
+    /// Its name in failures.
+    fn name(self) -> &'static str {
+        match self {
+            Self::CreateTree | Self::CreateDirectory => "create directory",
+            Self::RemoveTree | Self::RemoveDirectory => "remove directory",
+            Self::CreateFile { .. } => "create",
+            Self::MakeNode => "mknod",
+            Self::Stat => "stat",
+            Self::Read => "read",
+            Self::Write { .. } => "write",
+            Self::Rename => "rename",
+            Self::Remove => "remove",
+        }
+    }
+}
+
+impl<'a> Works<'a> {
+    /// Work of the kind `operation` on `entries`, which are taken in `order`.
+    #[expect(clippy::too_many_arguments, reason = "what a job has prepared")]
+    pub fn new(
+        names: &'a mut dyn Names,
+        operation: MetadataOperation,
+        sharing: Sharing,
+        target: &'a Tree,
+        entries: Entries,
+        order: Order,
+        open: Option<OpenDirectories>,
+        buffer: &'a mut [u8],
+    ) -> Self {
+        let container = open.is_none().then_some(target.container.as_bytes());
+        let path = |entries| EntryPath::new(target.shape, container, entries);
+        let renamed = match (operation, entries) {
+            (MetadataOperation::Rename, Entries::Items { part, renamed }) => {
+                Some(path(Entries::Items { part, renamed: !renamed }))
+            }
+            _ => None,
+        };
+        let kind = Kind::of(operation, target.shape.items, sharing);
+        let path = path(entries);
+        Self { names, kind, target, entries, order, path, renamed, open, directory: 0, in_directory: 0..0, buffer }
+    }
+
+    /// The entry at place `index`: the directory that it is in, `None` being the container, and its number.
+    #[inline(always)]
+    fn entry(&mut self, index: u64) -> (Option<u64>, u64) {
+        let shape = &self.target.shape;
+        match self.kind {
+            Kind::CreateTree => (shape.parent(index), index),
+            // Each directory goes before the one that it is in.
+            Kind::RemoveTree => {
+                let directory = shape.directories - 1 - index;
+                (shape.parent(directory), directory)
+            }
+            _ => {
+                let number = shape.number(self.order.place(index));
+                if !self.in_directory.contains(&number) {
+                    self.directory = shape.directory_of(number);
+                    self.in_directory = shape.items_in(self.directory);
+                }
+                (Some(self.directory), number)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn work_on(&mut self, directory: Option<u64>, number: u64) -> io::Result<()> {
+        self.path.set(directory, number);
+        let within: Option<BorrowedFd<'_>> = match &mut self.open {
+            None => None,
+            Some(open) => Some(open.get(directory, self.names)?),
+        };
+        let entry = Entry { directory: within, name: self.path.as_c_str() };
+        let names = &mut *self.names;
+        match self.kind {
+            Kind::CreateTree | Kind::CreateDirectory => names.create_directory(entry),
+            Kind::RemoveTree | Kind::RemoveDirectory => names.remove_directory(entry),
+            Kind::CreateFile { presence, sync } => {
+                names.create(entry, presence, Content { bytes: stamped(self.buffer, number), sync })
+            }
+            Kind::MakeNode => names.make_node(entry),
+            Kind::Stat => names.stat(entry),
+            Kind::Read => names.read(entry, self.buffer),
+            Kind::Write { sync } => names.write(entry, Content { bytes: stamped(self.buffer, number), sync }),
+            Kind::Rename => {
+                let renamed = self.renamed.as_mut().expect("made for this kind");
+                renamed.set(directory, number);
+                names.rename(entry, Entry { directory: within, name: renamed.as_c_str() })
+            }
+            Kind::Remove => names.remove(entry),
+        }
+    }
+
+    #[cold]
+    fn failed(&self, directory: Option<u64>, number: u64, error: &io::Error) -> Box<Failure> {
+        let mut path = self.target.paths(self.entries);
+        path.set(directory, number);
+        failed(self.kind.name(), path.as_c_str(), error)
+    }
+}
+
+/// What is written into item `number`: with its number in it no two files are alike, so that nothing is stored once for
+/// all of them.
+#[inline(always)]
+fn stamped(buffer: &mut [u8], number: u64) -> &[u8] {
+    if let Some(stamp) = buffer.first_chunk_mut() {
+        *stamp = number.to_le_bytes();
+    }
+    buffer
+}
+
+impl Operate for Works<'_> {
+    #[inline(always)]
+    fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {
+        let (directory, number) = self.entry(index);
+        match self.work_on(directory, number) {
+            Ok(()) => Ok(Moved { bytes: self.buffer.len() as u64, lane: LANE }),
+            Err(error) => Err(self.failed(directory, number, &error)),
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Work that ranks share: those who have some to spare put it here, those who have none take it.
+//!
+//! What a piece of work is, only its owners know. Most work never comes here: a rank keeps what it finds and shares
+//! some while the list is short, so a list is small, and one that is full does no harm.
+
+use std::cell::UnsafeCell;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use super::barrier::{sleep_on, wake_all};
+use crate::ranks::{MOST_JOBS, Stopped};
+
+/// Room for pieces: some 2,000 of a hundred bytes each. What is not used costs no memory.
+const ROOM_BYTES: usize = 256 * 1024;
+
+/// Each piece is followed by its length.
+const LENGTH_BYTES: usize = size_of::<u32>();
+
+/// The list is short while it has fewer pieces than this for each rank.
+const PIECES_EACH: u32 = 2;
+
+/// The list of one job. Only atomics, and bytes that belong to whoever holds the lock. All zero is the valid
+/// beginning, as the kernel gives it.
+#[repr(C, align(64))]
+pub struct WorkList {
+    /// 0: free; 1: held; 2: held, and somebody sleeps until it is free.
+    lock: AtomicU32,
+    /// Pieces in the list.
+    pieces: AtomicU32,
+    /// Bytes in use.
+    used: AtomicU32,
+    /// Ranks that wait for work.
+    waiting: AtomicU32,
+    /// 1 when all ranks have waited at the same time: no work is left, and nobody is there who could find more.
+    finished: AtomicU32,
+    /// Rises when there may be something for those who wait: what they sleep on.
+    changed: AtomicU32,
+    bytes: UnsafeCell<[u8; ROOM_BYTES]>,
+}
+
+// SAFETY: atomics, and bytes that only the holder of a lock of atomics touches.
+unsafe impl Sync for WorkList {}
+
+impl WorkList {
+    /// True if there should be more in it for `members` ranks. One rank alone has nobody to share with.
+    #[inline(always)]
+    pub fn wants(&self, members: u32) -> bool {
+        members > 1 && self.pieces.load(Ordering::Relaxed) < PIECES_EACH.saturating_mul(members)
+    }
+
+    /// Adds a piece. False if it has no room, or `give_up` says that nobody will take it any more.
+    pub fn share(&self, piece: &[u8], give_up: impl Fn() -> bool) -> bool {
+        let Ok(_held) = self.hold(&give_up) else { return false };
+        let used = self.used.load(Ordering::Relaxed) as usize;
+        let end = used + piece.len() + LENGTH_BYTES;
+        if end > ROOM_BYTES {
+            return false;
+        }
+        self.write(used, piece);
+        self.write(used + piece.len(), &(piece.len() as u32).to_le_bytes());
+        self.used.store(end as u32, Ordering::Relaxed);
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        if self.waiting.load(Ordering::Relaxed) > 0 {
+            self.tell();
+        }
+        true
+    }
+
+    /// Takes the piece that was added last into `piece`, or waits for one. False when there will be none.
+    pub fn take(&self, members: u32, piece: &mut Vec<u8>, give_up: impl Fn() -> bool) -> Result<bool, Stopped> {
+        let mut waits = false;
+        loop {
+            let changed = self.changed.load(Ordering::SeqCst);
+            if self.finished.load(Ordering::SeqCst) == 1 {
+                return Ok(false);
+            }
+            {
+                let _held = self.hold(&give_up)?;
+                if self.pop(piece) {
+                    if waits {
+                        self.waiting.fetch_sub(1, Ordering::Relaxed);
+                    }
+                    return Ok(true);
+                }
+                if !waits {
+                    waits = true;
+                    if self.waiting.fetch_add(1, Ordering::Relaxed) + 1 == members {
+                        self.finished.store(1, Ordering::SeqCst);
+                        self.tell();
+                        return Ok(false);
+                    }
+                }
+            }
+            if give_up() {
+                return Err(Stopped);
+            }
+            sleep_on(&self.changed, changed);
+        }
+    }
+
+    /// Forgets the last phase.
+    fn reset(&self) {
+        for word in [&self.lock, &self.pieces, &self.used, &self.waiting, &self.finished] {
+            word.store(0, Ordering::Relaxed);
+        }
+    }
+
+    fn tell(&self) {
+        self.changed.fetch_add(1, Ordering::SeqCst);
+        wake_all(&self.changed);
+    }
+
+    /// Holds the lock, unless `give_up` says that whoever has it may be dead.
+    fn hold(&self, give_up: impl Fn() -> bool) -> Result<Held<'_>, Stopped> {
+        if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Ok(Held(self));
+        }
+        while self.lock.swap(2, Ordering::Acquire) != 0 {
+            if give_up() {
+                return Err(Stopped);
+            }
+            sleep_on(&self.lock, 2);
+        }
+        Ok(Held(self))
+    }
+
+    /// Takes the last piece, as holder of the lock.
+    fn pop(&self, piece: &mut Vec<u8>) -> bool {
+        let used = self.used.load(Ordering::Relaxed) as usize;
+        if used == 0 {
+            return false;
+        }
+        let mut length = [0; LENGTH_BYTES];
+        self.read(used - LENGTH_BYTES, &mut length);
+        let length = u32::from_le_bytes(length) as usize;
+        piece.resize(length, 0);
+        let begin = used - LENGTH_BYTES - length;
+        self.read(begin, piece);
+        self.used.store(begin as u32, Ordering::Relaxed);
+        self.pieces.fetch_sub(1, Ordering::Relaxed);
+        true
+    }
+
+    fn write(&self, at: usize, from: &[u8]) {
+        assert!(at + from.len() <= ROOM_BYTES);
+        // SAFETY: within the room, and the caller holds the lock, so nobody else touches it.
+        unsafe { self.bytes.get().cast::<u8>().add(at).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+    }
+
+    fn read(&self, at: usize, into: &mut [u8]) {
+        assert!(at + into.len() <= ROOM_BYTES);
+        // SAFETY: as above.
+        unsafe { self.bytes.get().cast::<u8>().add(at).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
+    }
+}
+
+/// The lock is held until this is dropped.
+struct Held<'a>(&'a WorkList);
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if self.0.lock.swap(0, Ordering::Release) == 2 {
+            wake_all(&self.0.lock);
+        }
+    }
+}
+
+/// The lists of all jobs of a phase: one shared mapping, made before ranks are forked.
+#[derive(Debug)]
+pub struct WorkLists(NonNull<WorkList>);
+
+// SAFETY: made to be used from several processes at once, which is harder than several threads, and gives out nothing
+// but shared references to what is `Sync`.
+unsafe impl Sync for WorkLists {}
+
+const ALL_BYTES: NonZeroUsize = NonZeroUsize::new(MOST_JOBS * size_of::<WorkList>()).expect("there are jobs");
+
+impl WorkLists {
+    /// Empty lists.
+    pub fn new() -> io::Result<Self> {
+        let (protection, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_NORESERVE);
+        // SAFETY: a new mapping of our own, so nothing that exists is overwritten.
+        let start = unsafe { mmap_anonymous(None, ALL_BYTES, protection, MapFlags::MAP_SHARED | flags) }?;
+        Ok(Self(start.cast()))
+    }
+
+    /// The list of job number `job`.
+    #[inline(always)]
+    pub fn of(&self, job: usize) -> &WorkList {
+        assert!(job < MOST_JOBS);
+        // SAFETY: the mapping is page-aligned, zeroed, holds this many lists, lives as long as `self`, and is only
+        // changed through atomics and under their lock.
+        unsafe { self.0.add(job).as_ref() }
+    }
+
+    /// Forgets the last phase; nobody may be using them.
+    pub fn reset(&self) {
+        (0..MOST_JOBS).for_each(|job| self.of(job).reset());
+    }
+}
+
+impl Drop for WorkLists {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, and no reference to it outlives `self`.
+        let _ = unsafe { munmap(self.0.cast(), ALL_BYTES.get()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    /// Each piece is a number that stands for as many pieces below it, as a directory does for those in it.
+    #[test]
+    fn every_piece_is_done_once_and_all_ranks_notice_the_end() {
+        for round in 0..50 {
+            let lists = WorkLists::new().unwrap();
+            let list = lists.of(round % MOST_JOBS);
+            let done = Mutex::new(Vec::new());
+            std::thread::scope(|scope| {
+                for rank in 0..4 {
+                    let done = &done;
+                    scope.spawn(move || {
+                        let mut own = if rank == 0 { vec![vec![5_u8]] } else { vec![] };
+                        let mut taken = Vec::new();
+                        loop {
+                            while let Some(piece) = own.pop() {
+                                done.lock().unwrap().push(piece.len());
+                                let below = *piece.last().unwrap();
+                                own.extend((0..below).map(|each| [&piece[..], &[each]].concat()));
+                                while list.wants(4) && own.len() > 1 {
+                                    assert!(list.share(&own.remove(0), || false));
+                                }
+                            }
+                            if !list.take(4, &mut taken, || false).unwrap() {
+                                break;
+                            }
+                            own.push(taken.clone());
+                        }
+                    });
+                }
+            });
+            // A node with k below it stands for 2^k nodes.
+            assert_eq!(done.lock().unwrap().len(), 32);
+        }
+    }
+
+    #[test]
+    fn a_full_list_takes_no_more_and_loses_nothing() {
+        let lists = WorkLists::new().unwrap();
+        let (list, large) = (lists.of(0), [7; 100_000]);
+        assert!(list.share(&large, || false) && list.share(&large, || false));
+        assert!(!list.share(&large, || false));
+        let mut piece = Vec::new();
+        for _ in 0..2 {
+            assert!(list.take(1, &mut piece, || false).unwrap());
+            assert_eq!(piece, large);
+        }
+        assert!(!list.take(1, &mut piece, || false).unwrap());
+        lists.reset();
+        assert!(list.share(b"again", || false) && list.take(1, &mut piece, || false).unwrap());
+    }
+
+    #[test]
+    fn who_waits_for_work_or_for_the_lock_of_a_dead_rank_gives_up_when_told() {
+        let (lists, stop) = (WorkLists::new().unwrap(), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| lists.of(0).take(2, &mut Vec::new(), || stop.load(Ordering::SeqCst)));
+            let locked = scope.spawn(|| {
+                std::mem::forget(lists.of(1).hold(|| false));
+                lists.of(1).take(2, &mut Vec::new(), || stop.load(Ordering::SeqCst))
+            });
+            stop.store(true, Ordering::SeqCst);
+            assert_eq!((waits.join().unwrap(), locked.join().unwrap()), (Err(Stopped), Err(Stopped)));
+        });
+    }
+}

@@ -1,0 +1,636 @@
+//! Metadata phases and walks on real files: ranks are threads here, everything else is real.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::events::{Event, PhaseRecord, RankRecord, Removed};
+use ioassay_contract::plan::metadata::{Items, Sharing};
+use ioassay_contract::plan::{Operation, Plan};
+use ioassay_engine::case::{self, Case};
+use ioassay_engine::environment;
+use ioassay_engine::measure::clock::Clock;
+use ioassay_engine::output::EventLog;
+use ioassay_engine::plan::{Sizes, parse};
+use ioassay_engine::ranks::local::MeetingPlace;
+use ioassay_engine::storage::{self, StorageApi};
+use ioassay_engine::workload::tree::{Entries, EntryPath, Shape};
+use ioassay_engine::workspace::Workspace;
+use ioassay_engine::workspace::contents::Contents;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+/// A plan for one tree, `t`, on `target`.
+fn plan_text(target: &Path, ranks: u32, tree: &Value, steps: &[Value]) -> Value {
+    json!({
+        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+        "target": {"directory": target}, "storage": {"api": "posix"},
+        "ranks": {"clients": ranks, "per_client": 1}, "trees": {"t": tree}, "steps": steps,
+        "seed": 7, "sample_interval_ns": 1_000_000,
+    })
+}
+
+fn parsed(text: &Value) -> Result<Plan, String> {
+    parse(text.to_string().as_bytes()).map_err(|refusal| refusal.to_string())
+}
+
+fn tree(sharing: &str, depth: u32, branch: u32, items: u64) -> Value {
+    json!({
+        "sharing": sharing, "depth": depth, "branch": branch, "items_per_directory": items, "leaves_only": false,
+        "items": "files",
+    })
+}
+
+/// A phase with one job of the whole on the tree `t`.
+fn phase(name: &str, operation: Value) -> Value {
+    let work = json!({
+        "kind": "metadata", "tree": "t", "operation": operation, "order": "sequential", "paths": "full",
+    });
+    json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+}
+
+/// The same with some keys of its job's work, or of the job itself, set.
+fn with(mut phase: Value, keys: &Value, of_job: &Value) -> Value {
+    let job = &mut phase["jobs"][0];
+    keys.as_object().into_iter().flatten().for_each(|(key, value)| job["work"][key] = value.clone());
+    of_job.as_object().into_iter().flatten().for_each(|(key, value)| job[key] = value.clone());
+    phase
+}
+
+fn kind(kind: &str) -> Value {
+    json!({"kind": kind})
+}
+
+fn create(bytes: u64) -> Value {
+    json!({"kind": "create", "with": "open", "write_bytes": bytes, "fsync": false})
+}
+
+fn find(name: &str, conditions: Value) -> Value {
+    let mut work = conditions;
+    work["kind"] = json!("find");
+    json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
+}
+
+/// What a case left.
+struct Ran {
+    events: Vec<Event>,
+    place: MeetingPlace,
+    workspace: Workspace,
+}
+
+impl Ran {
+    fn phases(&self) -> Vec<&PhaseRecord> {
+        let record = |event| if let Event::Phase(record) = event { Some(&**record) } else { None };
+        self.events.iter().filter_map(record).collect()
+    }
+
+    fn phase(&self, name: &str) -> &PhaseRecord {
+        self.phases().into_iter().find(|record| record.name == name).unwrap()
+    }
+
+    /// Paths of all that is in the workspace, from below the container of the tree on.
+    fn paths(&self) -> BTreeSet<String> {
+        fn walk(directory: &Path, root: &Path, all: &mut BTreeSet<String>) {
+            for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
+                all.insert(entry.path().strip_prefix(root).unwrap().to_str().unwrap().to_owned());
+                if entry.file_type().unwrap().is_dir() {
+                    walk(&entry.path(), root, all);
+                }
+            }
+        }
+        let root = self.workspace.path().join("c1.t");
+        let mut all = BTreeSet::new();
+        if root.exists() {
+            walk(&root, &root, &mut all);
+        }
+        all
+    }
+}
+
+/// Runs the case, a thread per rank.
+fn run(plan: &Plan, target: &Path) -> Ran {
+    run_on(plan, target, storage::by_name(&plan.storage.api).unwrap())
+}
+
+fn run_on(plan: &Plan, target: &Path, storage: &dyn StorageApi) -> Ran {
+    let log = tempfile::NamedTempFile::new().unwrap();
+    let workspace = Workspace::create(target, &plan.run, &Contents::of(plan)).unwrap();
+    let clock = Clock::calibrated();
+    let nodes = [environment::of_this_node(target, &clock)];
+    let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
+    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    std::thread::scope(|scope| {
+        for rank in 0..plan.rank_count() {
+            let (case, place, log) = (&case, &place, log.path());
+            scope.spawn(move || case::run(case, &place.rank(rank), &mut EventLog::open(log).unwrap()));
+        }
+    });
+    let text = std::fs::read_to_string(log.path()).unwrap();
+    let events = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    Ran { events, place, workspace }
+}
+
+/// What the plan's tree has, directories and items, from below its container on.
+fn enumerated(plan: &Plan) -> (BTreeSet<String>, BTreeSet<String>) {
+    let shape = Shape::of(&plan.trees["t"], plan.rank_count());
+    let below = |path: &EntryPath| path.as_c_str().to_str().unwrap().strip_prefix("c/").unwrap().to_owned();
+    let (mut directories, mut items) = (BTreeSet::new(), BTreeSet::new());
+    for tree in 0..shape.trees {
+        let mut path = EntryPath::new(shape, Some(b"c"), Entries::Directories { tree });
+        for directory in 0..shape.directories {
+            path.set(shape.parent(directory), directory);
+            directories.insert(below(&path));
+        }
+    }
+    for part in 0..shape.parts {
+        let mut path = EntryPath::new(shape, Some(b"c"), Entries::Items { part, renamed: false });
+        for number in (0..shape.items_per_part()).map(|index| shape.number(index)) {
+            path.set(Some(shape.directory_of(number)), number);
+            items.insert(below(&path));
+        }
+    }
+    (directories, items)
+}
+
+/// Sums of a record are those of its ranks, of its samples and of its latencies.
+fn sums_agree(phase: &PhaseRecord) {
+    let sum = |of: fn(&RankRecord) -> u64| phase.ranks.iter().map(of).sum::<u64>();
+    assert_eq!(phase.operations, sum(|rank| rank.operations), "{}", phase.name);
+    assert_eq!(phase.operations, sum(|rank| rank.sample_operations.iter().sum()), "{}", phase.name);
+    assert_eq!(phase.operations, phase.latencies.count.iter().sum::<u64>(), "{}", phase.name);
+    assert_eq!(phase.bytes, sum(|rank| rank.bytes), "{}", phase.name);
+    assert_eq!(phase.bytes, sum(|rank| rank.sample_bytes.iter().sum()), "{}", phase.name);
+    assert_eq!(phase.duration_ns, phase.ranks.iter().map(|rank| rank.end_ns).max().unwrap(), "{}", phase.name);
+    assert!(phase.first_finished_ns <= phase.duration_ns && phase.first_finished_operations <= phase.operations);
+}
+
+fn no_failure(ran: &Ran) {
+    assert_eq!(ran.place.failure(), None);
+    ran.phases().into_iter().for_each(|phase| {
+        assert!(phase.complete, "{}", phase.name);
+        sums_agree(phase);
+    });
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn every_planned_entry_is_created_looked_at_and_removed_once_and_all_sums_agree(
+        sharing in prop_oneof![Just("unique"), Just("shared"), Just("shared-items")],
+        depth in 0..3_u32, branch in 1..4_u32, items in 1..6_u64, leaves_only: bool, directories: bool,
+        random: bool, at: bool, mknod: bool, ranks in 1..4_u32, shift in 0..4_u32, bytes in 0..3_u64,
+    ) {
+        let shares_items = sharing == "shared-items";
+        let directories = directories && !shares_items;
+        let (mknod, bytes) = (mknod && !directories && !shares_items, if directories { 0 } else { bytes * 2000 });
+        let mut described = tree(sharing, depth, branch, items);
+        described["leaves_only"] = json!(leaves_only);
+        described["items"] = json!(if directories { "directories" } else { "files" });
+        let paths = json!(if at { "at" } else { "full" });
+        let order = json!(if random { "random" } else { "sequential" });
+        let in_order = |name: &str, operation: Value, shift: u32| {
+            let shift = if shares_items { 0 } else { shift };
+            with(phase(name, operation), &json!({"order": order, "paths": paths, "shift": shift}), &json!({}))
+        };
+        let whole_tree = |name: &str| with(phase(name, kind(name)), &json!({"paths": paths}), &json!({}));
+        let mut operation = create(if mknod { 0 } else { bytes });
+        operation["with"] = json!(if mknod { "mknod" } else { "open" });
+        let mut steps = vec![whole_tree("create-tree"), in_order("create", operation, 0)];
+        steps.push(in_order("stat", kind("stat"), shift));
+        if !directories {
+            steps.push(in_order("write", json!({"kind": "write", "bytes": 4096, "fsync": true}), 0));
+            steps.push(in_order("read", json!({"kind": "read", "bytes": 4096}), shift));
+        }
+        steps.extend([in_order("rename", kind("rename"), 0), in_order("stat-renamed", kind("stat"), 0)]);
+
+        let target = tempfile::tempdir().unwrap();
+        let plan = parsed(&plan_text(target.path(), ranks, &described, &steps)).unwrap();
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        let (tree_entries, item_entries) = enumerated(&plan);
+        // What the ranks did together is what the tree has, whoever did it.
+        let times = if shares_items { u64::from(ranks) } else { 1 };
+        let items = item_entries.len() as u64;
+        prop_assert_eq!(ran.phase("create-tree").operations, tree_entries.len() as u64);
+        prop_assert_eq!(ran.phase("create").operations, items * times);
+        prop_assert_eq!(ran.phase("create").bytes, if mknod { 0 } else { items * times * bytes });
+        prop_assert_eq!(ran.phase("stat").operations, items * times);
+        prop_assert_eq!(ran.phase("rename").operations, items);
+        if !directories {
+            prop_assert_eq!(ran.phase("read").bytes, items * times * 4096);
+            prop_assert_eq!(ran.phase("write").bytes, items * times * 4096);
+            prop_assert_eq!(ran.phase("read").operation, Operation::Read);
+        }
+        let renamed = item_entries.iter().map(|item| format!("{item}.renamed"));
+        prop_assert_eq!(ran.paths(), tree_entries.iter().cloned().chain(renamed).collect::<BTreeSet<_>>());
+        let files = if directories { 0 } else { items };
+        prop_assert_eq!(ran.workspace.remove(), Removed { files, left: vec![] });
+
+        // Again, with names as they were, and removed by the case itself.
+        steps.retain(|step| !step["name"].as_str().unwrap().contains("rename"));
+        let plan = parsed(&plan_text(target.path(), ranks, &described, &steps)).unwrap();
+        let ran = run(&plan, target.path());
+        prop_assert_eq!(ran.paths(), tree_entries.union(&item_entries).cloned().collect::<BTreeSet<_>>());
+        prop_assert!(ran.workspace.remove().left.is_empty());
+        steps.extend([in_order("remove", kind("remove"), shift), whole_tree("remove-tree")]);
+        let plan = parsed(&plan_text(target.path(), ranks, &described, &steps)).unwrap();
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        prop_assert_eq!(ran.phase("remove").operations, items);
+        prop_assert_eq!(ran.phase("remove-tree").operations, tree_entries.len() as u64);
+        prop_assert_eq!(ran.paths(), BTreeSet::new());
+        prop_assert_eq!(ran.workspace.remove(), Removed::default());
+    }
+
+    #[test]
+    fn what_a_limit_let_be_created_is_what_later_jobs_find(
+        random_create: bool, random_stat: bool, created in 1..30_u64, ranks in 1..4_u32, shift in 0..3_u32,
+    ) {
+        let order = |random| json!({"order": if random { "random" } else { "sequential" }});
+        let limited = with(
+            phase("create", create(10)), &order(random_create), &json!({"limit": {"operations_per_rank": created}}),
+        );
+        let mut stat = with(phase("stat", kind("stat")), &order(random_stat), &json!({}));
+        stat["jobs"][0]["work"]["shift"] = json!(shift);
+        let steps = [phase("grow", kind("create-tree")), limited, stat, phase("remove", kind("remove"))];
+        let steps = [&steps[..], &[phase("fell", kind("remove-tree"))]].concat();
+        let target = tempfile::tempdir().unwrap();
+        let plan = parsed(&plan_text(target.path(), ranks, &tree("shared", 1, 2, 7), &steps)).unwrap();
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        let expected = u64::from(ranks) * created.min(21);
+        for name in ["create", "stat", "remove"] {
+            prop_assert_eq!(ran.phase(name).operations, expected, "{}", name);
+        }
+        prop_assert_eq!(ran.paths(), BTreeSet::new());
+    }
+
+    #[test]
+    fn a_walk_visits_every_entry_once_whoever_shares_it(
+        depth in 0..4_u32, branch in 1..4_u32, items in 0..20_u64, ranks in 1..5_u32,
+    ) {
+        let mut steps = vec![phase("grow", kind("create-tree"))];
+        if items > 0 {
+            steps.push(phase("create", create(0)));
+        }
+        steps.push(find("all", json!({})));
+        steps.push(find("files", json!({"entries": "files", "name": "file.mdtest.*"})));
+        steps.push(find("tenth", json!({"name": "*.1"})));
+        steps.push(find("directories", json!({"entries": "directories"})));
+        let target = tempfile::tempdir().unwrap();
+        let plan = parsed(&plan_text(target.path(), ranks, &tree("unique", depth, branch, items), &steps)).unwrap();
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        let (directories, files) = enumerated(&plan);
+        let all = directories.len() + files.len() + 1;
+        for name in ["all", "files", "tenth", "directories"] {
+            // The list of the workspace lies beside the directory that holds the tree.
+            prop_assert_eq!(ran.phase(name).operations, all as u64 + 1, "{}", name);
+        }
+        prop_assert_eq!(ran.phase("all").matched, Some(all as u64 + 1));
+        prop_assert_eq!(ran.phase("files").matched, Some(files.len() as u64));
+        prop_assert_eq!(ran.phase("directories").matched, Some(directories.len() as u64 + 1));
+        let tenth = files.union(&directories).filter(|path| path.ends_with(".1")).count();
+        prop_assert_eq!(ran.phase("tenth").matched, Some(tenth as u64));
+    }
+}
+
+#[test]
+fn a_stonewall_ends_a_create_and_wear_out_lets_all_ranks_do_as_much_as_the_first() {
+    let limit = json!({"limit": {"stonewall_ns": 20_000_000, "wear_out": true}});
+    let steps = [
+        phase("grow", kind("create-tree")),
+        with(phase("create", create(0)), &json!({}), &limit),
+        phase("stat", kind("stat")),
+        phase("remove", kind("remove")),
+        phase("fell", kind("remove-tree")),
+    ];
+    let target = tempfile::tempdir().unwrap();
+    let plan = parsed(&plan_text(target.path(), 3, &tree("unique", 0, 0, 100_000_000), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    no_failure(&ran);
+    let created = ran.phase("create");
+    let stonewall = created.stonewall.unwrap();
+    assert!(created.ranks.iter().all(|rank| rank.operations == stonewall.most_operations));
+    assert_eq!(ran.phase("stat").operations, created.operations);
+    assert_eq!(ran.phase("remove").operations, created.operations);
+    assert_eq!(ran.paths(), BTreeSet::new());
+}
+
+#[test]
+fn one_rank_of_a_shared_tree_creates_its_directories_and_has_the_record_alone() {
+    let target = tempfile::tempdir().unwrap();
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(0))];
+    let plan = parsed(&plan_text(target.path(), 4, &tree("shared", 2, 3, 2), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    no_failure(&ran);
+    let ranks = |name: &str| ran.phase(name).ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>();
+    assert_eq!(ranks("grow"), [0]);
+    assert_eq!(ranks("create"), [0, 1, 2, 3]);
+    assert_eq!(ran.phase("grow").operation, Operation::CreateTree);
+}
+
+#[test]
+fn more_directories_than_a_rank_keeps_open_are_named_in_all_the_same() {
+    let at = json!({"paths": "at"});
+    let order = json!({"paths": "at", "order": "random"});
+    let steps = [
+        with(phase("grow", kind("create-tree")), &at, &json!({})),
+        with(phase("create", create(0)), &at, &json!({})),
+        with(phase("stat", kind("stat")), &order, &json!({})),
+        with(phase("remove", kind("remove")), &order, &json!({})),
+        with(phase("fell", kind("remove-tree")), &at, &json!({})),
+    ];
+    let target = tempfile::tempdir().unwrap();
+    let plan = parsed(&plan_text(target.path(), 2, &tree("unique", 2, 20, 2), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    no_failure(&ran);
+    assert_eq!(ran.phase("create").operations, 2 * 421 * 2);
+    assert_eq!(ran.paths(), BTreeSet::new());
+}
+
+#[test]
+fn an_entry_that_is_missing_ends_the_phase_and_is_named() {
+    let target = tempfile::tempdir().unwrap();
+    let pause = json!({"step": "pause", "duration_ns": 300_000_000});
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(0)), pause, phase("stat", kind("stat"))];
+    let plan = parsed(&plan_text(target.path(), 2, &tree("unique", 0, 0, 50), &steps)).unwrap();
+    let missing = target.path().join("ioassay-r1/c1.t/mdtest_tree.1.0/file.mdtest.1.33");
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !missing.exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            std::fs::remove_file(&missing).unwrap();
+        });
+        run(&plan, target.path())
+    });
+    let failure = ran.place.failure().unwrap();
+    assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "stat"));
+    assert_eq!(failure.errno_name.as_deref(), Some("ENOENT"));
+    assert_eq!(failure.path.map(PathBuf::from), Some(missing));
+    assert!(!ran.phase("stat").complete && ran.phase("stat").doubts[0].invalidates);
+}
+
+#[test]
+fn a_file_of_somebody_else_is_never_taken_for_a_new_one() {
+    let target = tempfile::tempdir().unwrap();
+    let pause = json!({"step": "pause", "duration_ns": 200_000_000});
+    let steps = [phase("grow", kind("create-tree")), pause, phase("create", create(0))];
+    let plan = parsed(&plan_text(target.path(), 1, &tree("unique", 0, 0, 5), &steps)).unwrap();
+    let directory = target.path().join("ioassay-r1/c1.t/mdtest_tree.0.0");
+    let ran = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !directory.exists() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            std::fs::write(directory.join("file.mdtest.0.3"), "theirs").unwrap();
+        });
+        run(&plan, target.path())
+    });
+    assert_eq!(ran.place.failure().unwrap().errno_name.as_deref(), Some("EEXIST"));
+    assert_eq!(std::fs::read_to_string(directory.join("file.mdtest.0.3")).unwrap(), "theirs");
+}
+
+#[test]
+fn a_walk_finds_by_size_and_by_what_changed_since_a_step_and_stays_where_it_began() {
+    let target = tempfile::tempdir().unwrap();
+    let write = json!({"kind": "write", "bytes": 9000, "fsync": false});
+    let limit = json!({"limit": {"operations_per_rank": 3}});
+    let steps = [
+        phase("grow", kind("create-tree")),
+        phase("create", create(100)),
+        // Longer than a tick of the clock that stamps files.
+        json!({"step": "pause", "duration_ns": 30_000_000}),
+        with(phase("write", write), &json!({}), &limit),
+        find("newer", json!({"newer_than_step": 3, "entries": "files"})),
+        find("small", json!({"size_bytes": 100})),
+        find("large", json!({"at_least_bytes": 101, "at_most_bytes": 9000, "name": "file.*"})),
+        find("elsewhere", json!({"root": target.path().join("elsewhere")})),
+    ];
+    let elsewhere = target.path().join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("a/b/c")).unwrap();
+    std::fs::write(elsewhere.join("a/b/file"), "").unwrap();
+    std::os::unix::fs::symlink(target.path(), elsewhere.join("a/loop")).unwrap();
+    let plan = parsed(&plan_text(target.path(), 2, &tree("shared", 1, 2, 10), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    no_failure(&ran);
+    let matched = |name: &str| ran.phase(name).matched.unwrap();
+    assert_eq!((matched("newer"), matched("small"), matched("large")), (6, 54, 6));
+    assert_eq!((matched("elsewhere"), ran.phase("elsewhere").operations), (5, 5));
+}
+
+#[test]
+fn a_directory_that_cannot_be_read_ends_a_walk_and_is_named() {
+    let target = tempfile::tempdir().unwrap();
+    let gone = target.path().join("not-there");
+    let plan = plan_text(target.path(), 2, &tree("shared", 0, 0, 1), &[find("find", json!({"root": gone}))]);
+    let ran = run(&parsed(&plan).unwrap(), target.path());
+    let failure = ran.place.failure().unwrap();
+    assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("open directory", Some("ENOENT")));
+    assert_eq!(failure.path.map(PathBuf::from), Some(gone));
+}
+
+#[test]
+fn items_that_this_node_has_just_created_are_doubted_when_it_looks_at_them() {
+    let target = tempfile::tempdir().unwrap();
+    let steps = [
+        phase("grow", kind("create-tree")),
+        phase("create", create(10)),
+        phase("stat", kind("stat")),
+        json!({"step": "cold-cache", "attempts": ["drop-caches"]}),
+        phase("cold", kind("stat")),
+    ];
+    let plan = parsed(&plan_text(target.path(), 1, &tree("shared", 0, 0, 4), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    let doubts = |name: &str| serde_json::to_string(&ran.phase(name).doubts).unwrap();
+    assert!(doubts("stat").contains("attributes-cached"));
+    assert!(!doubts("cold").contains("attributes-cached") && !doubts("grow").contains("attributes-cached"));
+    assert!(doubts("create").contains("unsynced-write"));
+}
+
+#[test]
+fn every_metadata_job_runs_on_the_null_api_and_leaves_nothing() {
+    let target = tempfile::tempdir().unwrap();
+    let at = json!({"paths": "at"});
+    let steps = [
+        phase("grow", kind("create-tree")),
+        phase("create", create(100)),
+        with(phase("stat", kind("stat")), &at, &json!({})),
+        phase("read", json!({"kind": "read", "bytes": 100})),
+        phase("rename", kind("rename")),
+        phase("remove", kind("remove")),
+        phase("fell", kind("remove-tree")),
+    ];
+    let mut text = plan_text(target.path(), 2, &tree("unique", 2, 2, 50), &steps);
+    text["storage"]["api"] = json!("null");
+    let ran = run(&parsed(&text).unwrap(), target.path());
+    no_failure(&ran);
+    assert_eq!(ran.phase("create").operations, 2 * 7 * 50);
+    assert_eq!(ran.paths(), BTreeSet::new());
+}
+
+/// What refuses a plan with these steps, and with what.
+fn refused(steps: &[Value], change: impl Fn(&mut Value)) -> String {
+    let mut text = plan_text(Path::new("/target"), 4, &tree("unique", 1, 2, 10), steps);
+    change(&mut text);
+    parsed(&text).map(|_| "accepted".to_owned()).unwrap_or_else(|refusal| refusal)
+}
+
+fn as_it_is(_: &mut Value) {}
+
+#[test]
+fn work_on_entries_that_will_not_be_there_is_refused_before_any_of_them_is_created() {
+    let (grow, fell) = (phase("grow", kind("create-tree")), phase("fell", kind("remove-tree")));
+    let (plant, stat) = (phase("create", create(100)), phase("stat", kind("stat")));
+    let (rename, remove) = (phase("rename", kind("rename")), phase("remove", kind("remove")));
+    let read = |bytes| phase("read", json!({"kind": "read", "bytes": bytes}));
+    let again = |mut phase: Value| {
+        phase["name"] = json!(format!("{}-again", phase["name"].as_str().unwrap()));
+        phase
+    };
+    let limited = |phase: &Value| with(phase.clone(), &json!({}), &json!({"limit": {"operations_per_rank": 3}}));
+    let by_two = |phase: &Value| with(phase.clone(), &json!({}), &json!({"ranks": {"first": 0, "count": 2}}));
+    let write = phase("write", json!({"kind": "write", "bytes": 200, "fsync": false}));
+    let cases: &[(&[&Value], &str)] = &[
+        (&[&grow, &plant, &stat, &read(100), &rename, &again(stat.clone()), &remove, &fell], "accepted"),
+        (&[&grow, &plant, &remove, &again(plant.clone())], "accepted"),
+        (&[&grow, &by_two(&plant), &by_two(&stat), &by_two(&remove), &fell], "accepted"),
+        (&[&grow, &limited(&plant), &stat, &remove, &fell], "accepted"),
+        (&[&grow, &plant, &write, &read(200)], "accepted"),
+        (&[&stat], "are not there"),
+        (&[&grow, &stat], "are not there"),
+        (&[&plant], "the directories of the tree are not there"),
+        (&[&grow, &again(grow.clone())], "are there already"),
+        (&[&grow, &plant, &again(plant.clone())], "are there already"),
+        (&[&grow, &plant, &remove, &again(remove.clone())], "are not there"),
+        (&[&grow, &plant, &remove, &stat], "are not there"),
+        (&[&grow, &plant, &fell], "still have items"),
+        (&[&fell], "the directories of the tree are not there"),
+        (&[&grow, &fell, &plant], "the directories of the tree are not there"),
+        (&[&grow, &plant, &read(101)], "101 bytes would be read of files that hold 100"),
+        (&[&grow, &plant, &limited(&write), &read(200)], "of files that hold 100"),
+        (&[&grow, &by_two(&plant), &stat], "the items of rank 2 of the tree are not there"),
+        (&[&grow, &plant, &by_two(&remove), &fell], "still have items"),
+        (&[&grow, &plant, &limited(&remove), &stat], "nobody knows which"),
+        (&[&grow, &plant, &limited(&rename), &remove], "nobody knows which"),
+        (&[&grow, &plant, &limited(&remove), &fell], "still have items"),
+    ];
+    for (steps, expected) in cases {
+        let steps: Vec<Value> = steps.iter().map(|&step| step.clone()).collect();
+        let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+        let refusal = refused(&steps, as_it_is);
+        assert!(refusal.contains(expected), "{names:?}: {refusal}");
+    }
+}
+
+#[test]
+fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_is_valid() {
+    let (grow, plant) = (phase("grow", kind("create-tree")), phase("create", create(0)));
+    let job = |operation: Value| vec![grow.clone(), plant.clone(), phase("x", operation)];
+    let set = |pointer: &'static str, value: Value| {
+        move |text: &mut Value| {
+            let (parent, key) = pointer.rsplit_once('/').unwrap();
+            text.pointer_mut(parent).unwrap()[key] = value.clone();
+        }
+    };
+    assert_eq!(refused(&job(kind("stat")), as_it_is), "accepted");
+    let shift = "/steps/1/jobs/0/work/shift";
+    assert!(refused(&job(kind("stat")), set(shift, json!(1))).starts_with("steps[1].jobs[0].work.shift"));
+    let unknown = refused(&job(kind("stat")), set("/steps/2/jobs/0/work/tree", json!("u")));
+    assert!(unknown.ends_with("there is no tree \"u\"; take one of: t"), "{unknown}");
+    for (pointer, value, expected) in [
+        ("/trees/t/branch", json!(0), "trees.t.branch"),
+        ("/trees/t/depth", json!(60), "trees.t.depth: depth 60, 2 branches"),
+        ("/trees/t/items_per_directory", json!(1_u64 << 62), "trees.t.depth"),
+        ("/trees/t/items_per_directory", json!(0), "it has no items"),
+        ("/trees/t/ranks", json!({"first": 2, "count": 3}), "trees.t.ranks"),
+        ("/trees/t/ranks", json!({"first": 0, "count": 3}), "4 ranks would change the items of 3"),
+        ("/steps/0/jobs/0/limit", json!({"operations_per_rank": 1}), "steps[0].jobs[0].limit"),
+        ("/steps/0/jobs/0/work/order", json!("random"), "take sequential"),
+        ("/storage/api", json!("skeleton"), "skeleton has no directory entries"),
+        ("/steps/1/jobs/0/limit", json!({"bytes_per_rank": 1}), "take limit.operations_per_rank"),
+        ("/steps/1/jobs/0/work/operation/with", json!("touch"), "expected `open` or `mknod`"),
+        ("/steps/1/jobs/0/work/operation/write_bytes", json!(1_u64 << 40), "1099511627776 bytes in one call"),
+    ] {
+        let refusal = refused(&job(kind("stat")), set(pointer, value.clone()));
+        assert!(refusal.contains(expected), "{pointer} = {value}: {refusal}");
+    }
+    let mut deep = tree("unique", 250, 1, 1);
+    deep["ranks"] = Value::Null;
+    assert!(refused(&job(kind("stat")), set("/trees/t", deep)).contains("the deepest path would have"));
+    let with_data = |text: &mut Value| {
+        text["trees"]["data.7"] = text["trees"]["t"].clone();
+        text["files"]["data"] = json!({
+            "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 1, "block_bytes": 1, "segments": 1,
+            "payload": {"kind": "zero"},
+        });
+    };
+    assert!(refused(&job(kind("stat")), with_data).contains("would have the name of a file"));
+
+    let mknod = json!({"kind": "create", "with": "mknod", "write_bytes": 5, "fsync": false});
+    assert!(refused(&[grow.clone(), phase("x", mknod)], as_it_is).contains("mknod opens no file"));
+    let directories = set("/trees/t/items", json!("directories"));
+    assert!(refused(&job(json!({"kind": "read", "bytes": 0})), &directories).contains("hold no bytes"));
+    assert!(refused(&[grow.clone(), phase("x", create(7))], &directories).contains("hold no bytes"));
+    assert_eq!(refused(&job(kind("stat")), &directories), "accepted");
+    let shared_items = set("/trees/t/sharing", json!("shared-items"));
+    assert_eq!(refused(&job(kind("remove")), &shared_items), "accepted");
+    let shifted = [grow.clone(), plant.clone(), with(phase("x", kind("stat")), &json!({"shift": 1}), &json!({}))];
+    assert!(refused(&shifted, &shared_items).contains("all ranks have the same entries"));
+    let direct = |text: &mut Value| text["storage"]["direct"] = json!(true);
+    assert!(refused(&[grow.clone(), phase("x", create(513))], direct).contains("take a multiple of 512"));
+
+    // Two jobs side by side: one may look at a tree while another does, but not while it is changed.
+    let side_by_side = |operations: [Value; 2]| {
+        let mut phase = phase("both", kind("stat"));
+        let jobs = operations.into_iter().zip(0..).map(|(operation, number)| {
+            let mut job = phase["jobs"][0].clone();
+            (job["name"], job["ranks"]) = (json!(format!("j{number}")), json!({"first": number * 2, "count": 2}));
+            job["work"]["operation"] = operation;
+            job
+        });
+        phase["jobs"] = jobs.collect();
+        [grow.clone(), plant.clone(), phase]
+    };
+    assert_eq!(refused(&side_by_side([kind("stat"), json!({"kind": "read", "bytes": 0})]), as_it_is), "accepted");
+    let changed = refused(&side_by_side([kind("stat"), kind("remove")]), as_it_is);
+    assert!(changed.starts_with("steps[2].jobs[1].work.tree: another job of this phase"), "{changed}");
+}
+
+#[test]
+fn walks_that_contradict_themselves_are_refused() {
+    for (conditions, expected) in [
+        (json!({}), "accepted"),
+        (json!({"root": "/somewhere", "name": "*.dat", "at_least_bytes": 5}), "accepted"),
+        (json!({"newer_than_step": 0}), "accepted"),
+        (json!({"root": "relative"}), "work.root: relative is relative"),
+        (json!({"name": "a/b"}), "work.name"),
+        (json!({"name": ""}), "work.name"),
+        (json!({"size_bytes": 1, "at_most_bytes": 2}), "take one of them"),
+        (json!({"at_least_bytes": 3, "at_most_bytes": 2}), "3 is more than 2"),
+        (json!({"entries": "directories", "size_bytes": 1}), "only files have a size"),
+        (json!({"newer_than_step": 1}), "step 1 is no phase before this one"),
+        (json!({"newer_than_step": 0, "newer_than_unix_ns": 1}), "take one of them"),
+    ] {
+        let refusal = refused(&[phase("grow", kind("create-tree")), find("find", conditions.clone())], as_it_is);
+        assert!(refusal.contains(expected), "{conditions}: {refusal}");
+    }
+    let on_null = |text: &mut Value| text["storage"]["api"] = json!("null");
+    assert!(refused(&[find("find", json!({}))], on_null).contains("name a directory"));
+    assert_eq!(refused(&[find("find", json!({"root": "/x"}))], on_null), "accepted");
+}
+
+#[test]
+fn a_case_is_counted_with_its_trees_before_it_starts() {
+    let target = tempfile::tempdir().unwrap();
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(3901))];
+    let plan = parsed(&plan_text(target.path(), 3, &tree("unique", 1, 2, 10), &steps)).unwrap();
+    assert_eq!(plan.trees["t"].items, Items::Files);
+    assert_eq!(plan.trees["t"].sharing, Sharing::Unique);
+    // Three trees of three directories, ten files of each rank in each, and what holds them.
+    assert_eq!(plan.entries(), 3 * 3 + 3 * 30 + 1);
+    assert_eq!(plan.stored_bytes(), 90 * 4096);
+    assert_eq!(plan.written_bytes(), 90 * 3901);
+}
