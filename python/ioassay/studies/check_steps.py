@@ -15,6 +15,7 @@ from ioassay.studies.shorthand import DATA
 from ioassay.studies.source import Origin, Problem, nearest
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
+from ioassay.studies.values import LARGEST_TRANSFER_BYTES
 from ioassay.units import format_bytes
 
 Path = tuple[str | int, ...]
@@ -39,8 +40,10 @@ class _Steps:
     """File sets that are written in full."""
     directories: set[str] = field(default_factory=set)
     """Trees whose directories are there."""
-    items: set[str] = field(default_factory=set)
-    """Trees whose items are there."""
+    items: dict[str, int] = field(default_factory=dict)
+    """Trees whose items are there, with the bytes in each."""
+    partly: set[str] = field(default_factory=set)
+    """Trees of whose items a phase with a limit has renamed or removed some."""
     phases: list[str] = field(default_factory=list)
 
     def check(self) -> Iterator[Problem]:
@@ -101,6 +104,9 @@ class _Steps:
         if find.newer_than is not None and find.newer_than not in self.phases:
             wrong = f"no phase before it is called `{find.newer_than}`"
             yield self.at(*place, "find", "newer_than").problem(wrong, nearest(find.newer_than, self.phases))
+        if find.named is not None and "/" in find.named:
+            wrong = "no entry has a name with a slash"
+            yield self.at(*place, "find", "named").problem(wrong, "give a pattern of a name, such as `*.dat`")
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:
         known = sweep.fitting(self.workload, work)
@@ -175,7 +181,7 @@ class _Steps:
         if (phase.order or "sequential") not in ("sequential", "random"):
             wrong = f"items have no order `{phase.order}`"
             yield self.at(*inside, "order").problem(wrong, "take `sequential` or `random`")
-        yield from self._turn(str(work.verb), on, self.at(*place))
+        yield from self._turn(str(work.verb), on, phase, self.at(*place))
 
     def _bytes_of_items(self, tree: Tree, work: Work, phase: Phase, inside: Path) -> Iterator[Problem]:
         if (phase.fsync or "never") not in ("never", "at-close"):
@@ -186,6 +192,20 @@ class _Steps:
             yield self.at(*inside).problem("directories have no bytes", "take a tree of files")
         elif work.verb == "write" and not phase.bytes:
             yield self.at(*inside).problem("writes nothing into the items", "give `bytes:`")
+        if phase.using == "mknod" and (phase.bytes or phase.fsync == "at-close"):
+            yield self.at(*inside, "using").problem("mknod opens no file to write or sync", "take `open`")
+        if tree.sharing == "shared-items":
+            if phase.using == "mknod":
+                yield self.at(*inside, "using").problem("mknod fails for all ranks but the first", "take `open`")
+            if phase.shift:
+                yield self.at(*inside, "shift").problem("all ranks have the same items", "leave it out")
+        held = self.items.get(sweep.works_on(self.workload, work) or "", 0)
+        if work.verb == "read" and (phase.bytes or 0) > held:
+            wrong = f"{format_bytes(phase.bytes or 0)} would be read of items that hold {format_bytes(held)}"
+            yield self.at(*inside, "bytes").problem(wrong, "read less, or write more")
+        if (phase.bytes or 0) > LARGEST_TRANSFER_BYTES:
+            wrong = f"{format_bytes(phase.bytes or 0)} in one call"
+            yield self.at(*inside, "bytes").problem(wrong, f"take at most {format_bytes(LARGEST_TRANSFER_BYTES)}")
 
     def _pace_of_items(self, phase: Phase, inside: Path) -> Iterator[Problem]:
         """Entries have no bytes to count by."""
@@ -196,7 +216,7 @@ class _Steps:
         if phase.rate is not None and "bytes_per_s" in spelling.rate_plan(phase.rate):
             yield self.at(*inside, "rate").problem("items are not counted in bytes", "give the rate in IOPS")
 
-    def _turn(self, verb: str, on: str, origin: Origin) -> Iterator[Problem]:
+    def _turn(self, verb: str, on: str, phase: Phase, origin: Origin) -> Iterator[Problem]:
         """What must be there, and must not be, when a step on a tree begins; then what it leaves."""
         with_items = verb not in ("create-tree", "create", "remove-tree")
         of = f"`{verb}` of the tree `{on}`"
@@ -206,14 +226,20 @@ class _Steps:
             yield origin.problem(f"{of}: its directories are not there", "put `- create-tree` before it")
         elif with_items and on not in self.items:
             yield origin.problem(f"{of}: its items are not there", "put `- create` before it")
+        elif on in self.partly:
+            wrong = f"{of}: a phase with a limit has renamed or removed some of its items, and nobody knows which"
+            yield origin.problem(wrong, "rename and remove without a limit")
         elif verb in ("create", "remove-tree") and on in self.items:
             yield origin.problem(f"{of}: its items are there", "put `- remove` before it")
         match verb:
             case "create-tree":
                 self.directories.add(on)
-            case "create":
-                self.items.add(on)
+            case "create" | "write":
+                whole = verb == "create" or phase.limit is None
+                self.items[on] = max(self.items.get(on, 0), (phase.bytes or 0) if whole else 0)
+            case "rename" | "remove" if phase.limit is not None:
+                self.partly.add(on)
             case "remove":
-                self.items.discard(on)
+                self.items.pop(on, None)
             case "remove-tree":
                 self.directories.discard(on)

@@ -78,7 +78,7 @@ _ITEMS: tuple[Verb, ...] = ("write", "read", "create", "stat", "rename", "remove
 
 GOES_WITH: Mapping[str, For] = {
     "name": _ALL,
-    "limit": _ALL,
+    "limit": For(ON_FILES, _ITEMS),
     "rate": _ALL,
     "think": _ALL,
     "order": For(ON_FILES, _ITEMS),
@@ -220,6 +220,16 @@ class Find(Part):
         default=None, description="Changed later than the beginning of this phase, an earlier one of the workload."
     )
     entries: Items | None = Field(default=None, description="What kind of entry.")
+
+    @model_validator(mode="after")
+    def _sizes_of_files(self) -> Self:
+        if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("has an exact size and a range of sizes; take one of them")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError("has a smallest size above its largest; exchange them")
+        if self.entries == "directories" and {self.exactly, self.at_least, self.at_most} != {None}:
+            raise ValueError("asks for the size of directories; only files have one")
+        return self
 
 
 class Work(Part):

@@ -189,9 +189,10 @@ def test_jobs_side_by_side_have_ranks_of_their_own() -> None:
 
 
 def test_a_tree_goes_through_its_life() -> None:
-    text = "[create-tree, {create: {bytes: 100, fsync: at-close, using: open}}, {stat: {shift: 2, order: random}}, "
+    text = "[create-tree, {create: {bytes: 100, fsync: at-close, using: open}}, "
+    text += "{stat: {shift: 2, order: random, limit: {operations: 5}}}, "
     text += "{read: {bytes: 100, paths: at}}, {write: {bytes: 50}}, rename, {find: {named: '*7', newer_than: stat}}, "
-    text += "{remove: {limit: {operations: 5}, rate: 1kIOPS}}, remove-tree]"
+    text += "{remove: {rate: 1kIOPS}}, remove-tree]"
     case, plan = only(f"{HEAD}{TREE}    steps: {text}\n")
     assert plan["trees"] == {
         "tree": {
@@ -210,7 +211,7 @@ def test_a_tree_goes_through_its_life() -> None:
     assert works[6] == {"kind": "find", "name": "*7", "newer_than_step": 2}
     assert (case.file_set_bytes, case.written_bytes) == (9 * 10 * 4 * 100, 9 * 10 * 4 * 150)
     planned = {phase.name: phase.jobs[0].planned_operations for phase in case.phases}
-    assert (planned["create-tree"], planned["create"], planned["remove"]) == (13, 360, 20)
+    assert (planned["create-tree"], planned["create"], planned["stat"]) == (13, 360, 20)
     commands = {phase.name: phase.jobs[0].command for phase in case.phases}
     assert (
         commands["create"]
@@ -337,6 +338,15 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ("[create-tree, create, write]", "steps[2]: writes nothing into the items; give `bytes:`"),
         ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: does not go with `create` of a tree"),
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
+        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 B would be read of items that hold 0 B"),
+        ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
+        ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
+        (
+            "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
+            "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed or removed some",
+        ),
+        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find: has an exact size and a range of sizes"),
+        ("[{find: {named: a/b}}]", "steps[0].find.named: no entry has a name with a slash"),
         ("[create-tree, mixed: 70%]", "steps[1]: `w` has no file set to read and write"),
     ],
 )
