@@ -7,15 +7,20 @@ from pathlib import Path
 import pytest
 
 from ioassay.results.run_directory import load
+from ioassay.studies import find_study, resolve
 
 from .support import ioassay
+
+SMALL = {"total": "16MiB", "items": "50", "repetitions": "1"}
+"""What keeps an example short, where it has such a setting."""
 
 EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.yaml"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.stem)
 def test_the_example_runs(example: Path, target: Path, tmp_path: Path) -> None:
-    small = ["--set", "total=16MiB", "--set", "repetitions=1"]
+    settings = resolve(find_study(str(example)), None, []).entry.settings
+    small = [option for name, value in SMALL.items() if name in settings for option in ("--set", f"{name}={value}")]
     code, _, err = ioassay("run", example, "--target", target, "--out", tmp_path / "run", *small)
     assert code == 0, err
     run = load(tmp_path / "run")

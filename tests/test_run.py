@@ -12,7 +12,7 @@ from ioassay.results.run_directory import load
 
 from .support import ioassay, states, study, workload
 
-KEYS = ["case", "phase"]
+KEYS = list(schema.KEY)
 
 
 def test_a_run_measures_every_phase_and_leaves_the_target_as_it_was(target: Path, tmp_path: Path) -> None:
@@ -91,3 +91,31 @@ def test_a_complete_run_has_nothing_to_resume_and_is_not_measured_again(target: 
     assert load(run).measurements.equals(before.measurements)
     assert states(load(run).document) == {"nn": "complete"}
     assert "report.html" in out
+
+
+def test_a_stonewall_a_mix_and_jobs_side_by_side_are_kept_apart(target: Path, tmp_path: Path) -> None:
+    steps = "[write, {mixed: 70%}]"
+    walled = workload("walled", transfer="4", total="256MiB", steps="[{write: {limit: {stonewall: 100ms}}}, read]")
+    both = workload("mix", steps=steps)
+    beside = """\
+  beside:
+    title: beside
+    files:
+      a: {ranks: 1/2, layout: N-N, order: sequential, transfer: 64KiB, total: 1MiB}
+      b: {ranks: 1/2, layout: N-N, order: sequential, transfer: 64KiB, total: 1MiB}
+    steps: [{write: {files: b}}, {together: {writer: {write: {files: a}}, reader: {read: {files: b}}}}]
+"""
+    code, _, err = ioassay("run", study(tmp_path, walled, both, beside), "--target", target, "--out", tmp_path / "run")
+    assert code == 0, err
+    run = load(tmp_path / "run")
+    kinds = run.measurements.select("workload", "phase", "job", "operation").rows()
+    assert [row for row in kinds if row[0] == "mix"][1:] == [
+        ("mix", "mixed", "mixed", "read"),
+        ("mix", "mixed", "mixed", "write"),
+    ]
+    assert [row[2:] for row in kinds if row[1] == "together"] == [("writer", "write"), ("reader", "read")]
+    wall = run.measurements.filter(workload="walled", phase="write").row(0, named=True)
+    assert wall["stonewall_ns"] >= 100_000_000
+    assert 0 < wall["stonewall_bytes"] <= wall["bytes"] < 256 << 20
+    assert run.ranks.filter(case=wall["case"], phase="write")["stonewall_bytes"].sum() == wall["stonewall_bytes"]
+    assert list(target.iterdir()) == []

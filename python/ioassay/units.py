@@ -23,8 +23,11 @@ LARGEST = 2**64 - 1
 SHOWN = 40
 """The most characters of a refused text that an error repeats."""
 
-RateUnit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS"]
+RateUnit = Literal["GB/s", "MB/s", "GiB/s", "MiB/s", "kIOPS", "IOPS", "kops/s", "ops/s"]
 """The units that rates are shown in."""
+
+OPERATIONS_UNITS: tuple[RateUnit, ...] = ("kIOPS", "IOPS", "kops/s", "ops/s")
+"""Those that count operations and not bytes: IOPS of data, ops/s of metadata."""
 
 RATE_UNITS: tuple[RateUnit, ...] = get_args(RateUnit)
 
@@ -35,6 +38,8 @@ PER_SECOND: dict[RateUnit, float] = {
     "MiB/s": 2.0**20,
     "kIOPS": 1e3,
     "IOPS": 1.0,
+    "kops/s": 1e3,
+    "ops/s": 1.0,
 }
 """How many bytes, or operations, per second each unit stands for."""
 
@@ -188,7 +193,7 @@ def format_about_bytes(size_bytes: float) -> str:
 
 
 def format_rate(per_second: float, unit: RateUnit) -> str:
-    """A rate in bytes (`GB/s MB/s GiB/s MiB/s`) or operations (`kIOPS IOPS`) per second, in `unit`: `12.3 GB/s`."""
+    """A rate in bytes (`GB/s MB/s GiB/s MiB/s`) or operations (`kIOPS IOPS kops/s ops/s`) per second: `12.3 GB/s`."""
     return f"{_three_digits(per_second / PER_SECOND[unit])} {unit}"
 
 

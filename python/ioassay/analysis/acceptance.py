@@ -18,6 +18,7 @@ from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Criterion, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT
 
 Judgement = Literal["passed", "failed", "not judged"]
 
@@ -112,10 +113,10 @@ def _missing(selection: _Selection) -> int:
 
 def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
     planned = _planned(run.document, criterion)
-    wanted = pl.DataFrame(planned, schema={"case": pl.String, "phase": pl.String}, orient="row")
+    wanted = pl.DataFrame(planned, schema=dict.fromkeys(KEY, pl.String), orient="row")
 
     def of(table: pl.DataFrame) -> pl.DataFrame:
-        return table.join(wanted, on=["case", "phase"], how="semi", maintain_order="left")
+        return table.join(wanted, on=list(KEY), how="semi", maintain_order="left")
 
     lost = tuple(place for place in _lost(run) if place in planned)
     return _Selection(planned, of(run.measurements), of(run.ranks), of(run.latencies), lost)
@@ -126,30 +127,29 @@ def _lost(run: LoadedRun) -> list[Place]:
     complete = dict(zip(_places(run.measurements), run.measurements["complete"], strict=True))
     lost = []
     for case in run.document.cases:
-        phases = [(case.id, phase.name) for phase in case.phases]
-        unmeasured = [place for place in phases if place not in complete]
-        if case.state == "failed" and unmeasured and all(complete.get(place, True) for place in phases):
+        unmeasured = [place for place in case.measured if place not in complete]
+        if case.state == "failed" and unmeasured and all(complete.get(place, True) for place in case.measured):
             lost.append(unmeasured[0])
     return lost
 
 
 def _planned(document: RunDocument, criterion: Criterion) -> tuple[Place, ...]:
     return tuple(
-        (case.id, phase.name)
+        place
         for case in document.cases
         if criterion.of in ("all", case.workload)
-        for phase in case.phases
-        if criterion.operation in ("all", phase.operation)
+        for place in case.measured
+        if criterion.operation in ("all", place[3])
     )
 
 
 def _places(table: pl.DataFrame) -> list[Place]:
-    return list(table.select("case", "phase").iter_rows())
+    return rates.places(table)
 
 
 def _at(selection: _Selection, point: dict[str, object]) -> tuple[Place, ...]:
     """The valid measurements of one sweep point."""
-    same = pl.all_horizontal(pl.col(name) == point[name] for name in ("workload", "operation", "clients"))
+    same = pl.all_horizontal(pl.col(name) == point[name] for name in POINT)
     return tuple(_places(selection.valid.filter(same)))
 
 
@@ -165,7 +165,9 @@ def _slowest_operation(selection: _Selection) -> _Finding | None:
     if selection.ranks.is_empty():
         return None
     slowest = selection.ranks.sort("slowest_ns", descending=True, maintain_order=True).row(0, named=True)
-    return _Finding(slowest["slowest_ns"] / 1e9, ((slowest["case"], slowest["phase"]),))
+    return _Finding(
+        slowest["slowest_ns"] / 1e9, ((slowest["case"], slowest["phase"], slowest["job"], slowest["operation"]),)
+    )
 
 
 def _p99_latency(selection: _Selection) -> _Finding | None:

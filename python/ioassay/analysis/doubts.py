@@ -12,19 +12,21 @@ from string import ascii_lowercase
 
 import polars as pl
 
-Place = tuple[str, str]
-"""A measurement, named by (case, phase)."""
+from ioassay.results.schema import KEY
+
+Place = tuple[str, str, str, str]
+"""A measurement, named by the columns of `schema.KEY`: case, phase, job, operation."""
 
 
 @dataclass(frozen=True)
 class DoubtGroup:
-    """All doubts of one kind. `places` holds (case, phase, message), in the order of the doubts."""
+    """All doubts of one kind. `places` holds (measurement, message), in the order of the doubts."""
 
     mark: str
     kind: str
     invalidates: bool
     remedies: tuple[str, ...]
-    places: tuple[tuple[str, str, str], ...]
+    places: tuple[tuple[Place, str], ...]
 
 
 @dataclass(frozen=True)
@@ -58,13 +60,13 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
                 kind=kind,
                 invalidates=invalidates,
                 remedies=tuple(rows["remedy"].unique(maintain_order=True)),
-                places=tuple(rows.select("case", "phase", "message").iter_rows()),
+                places=tuple(zip(rows.select(*KEY).iter_rows(), rows["message"], strict=True)),
             )
         )
     marks_at: defaultdict[Place, set[str]] = defaultdict(set)
     for group in groups:
-        for case, phase, _ in group.places:
-            marks_at[case, phase].add(group.mark)
+        for place, _ in group.places:
+            marks_at[place].add(group.mark)
     return Doubts(
         groups=tuple(groups),
         measurements=measurements.height,

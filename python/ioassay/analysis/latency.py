@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from ioassay.results.schema import KEY, POINT
+
 PERCENTILES = {"p50_ns": 500, "p90_ns": 900, "p99_ns": 990, "p99_9_ns": 999, "max_ns": 1000}
 """Every percentile by the name of its column, in parts per thousand: integers, so that ranks are exact."""
 
@@ -43,15 +45,14 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 
 def by_phase(latencies: pl.DataFrame) -> pl.DataFrame:
-    """Percentiles of every phase of every case, valid or not. Columns: case, phase, and as `percentiles`."""
-    return percentiles(latencies, ["case", "phase"])
+    """Percentiles of every measurement, valid or not. Columns: those of `schema.KEY`, and as `percentiles`."""
+    return percentiles(latencies, KEY)
 
 
 def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame) -> pl.DataFrame:
-    """Percentiles over the valid repetitions together. Columns: workload, operation, clients, and as `percentiles`."""
-    point = ["workload", "operation", "clients"]
-    valid = measurements.filter("valid").select("case", "phase", *point)
-    return percentiles(latencies.join(valid, on=["case", "phase"]), point)
+    """Percentiles over the valid repetitions together. Columns: `schema.POINT`, and as `percentiles`."""
+    valid = measurements.filter("valid").select("case", *POINT)
+    return percentiles(latencies.join(valid, on=list(KEY)), POINT)
 
 
 def is_resolved(operations: int, column: str) -> bool:

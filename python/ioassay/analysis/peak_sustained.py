@@ -8,15 +8,17 @@ the table is that of "Dell EMC Ready Solution for HPC PixStor Storage, capacity 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 import polars as pl
 
-from ioassay.analysis import rates
+from ioassay.analysis import rates, series
 from ioassay.analysis.rate_units import UNITS, Unit
-from ioassay.results.document import SummaryRow
+from ioassay.analysis.rates import Axis
+from ioassay.analysis.series import Series
+from ioassay.results.document import RunDocument
 
 SATURATED = 0.9
 """The share of the peak from which on a sweep counts as saturated."""
@@ -24,10 +26,11 @@ SATURATED = 0.9
 
 @dataclass(frozen=True)
 class Level:
-    """A rate (bytes/s or operations/s) and the sweep points, in clients, that it rests on."""
+    """A rate (bytes/s or operations/s) and the sweep points that it rests on, in clients or ranks."""
 
     rate: float
-    clients: tuple[int, ...]
+    at: tuple[int, ...]
+    axis: Axis = "clients"
 
 
 @dataclass(frozen=True)
@@ -40,46 +43,62 @@ class PeakSustained:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table. `None` where nothing valid was measured."""
+    """What the study asks for of a workload: each of its series, `None` where nothing valid was measured."""
 
     label: str
     workload: str
     unit: Unit
-    write: PeakSustained | None
-    read: PeakSustained | None
+    series: Mapping[Series, PeakSustained | None]
+
+    @property
+    def is_write_and_read(self) -> bool:
+        """True where nothing is done but one write and one read, as in the tables of the papers."""
+        operations = [one.operation for one in self.series]
+        return set(operations) <= {"write", "read"} and len(set(operations)) == len(operations)
+
+    def of(self, operation: str) -> PeakSustained | None:
+        """The first series with this operation."""
+        return next((both for one, both in self.series.items() if one.operation == operation), None)
 
 
-def peak_and_sustained(curve: Sequence[tuple[int, float]]) -> PeakSustained | None:
-    """Peak and sustained rate of `curve`: (clients, median rate) per sweep point, in any order.
+def peak_and_sustained(curve: Sequence[tuple[int, float]], axis: Axis = "clients") -> PeakSustained | None:
+    """Peak and sustained rate of `curve`: (clients or ranks, median rate) per sweep point, in any order.
 
-    Of several equal peaks, the one with the fewest clients counts. An empty curve gives `None`.
+    Of several rates at one place the best counts, and of several equal peaks the one with the fewest. An empty curve
+    gives `None`.
     """
     if not curve:
         return None
-    ascending = sorted(curve)
+    best: dict[int, float] = {}
+    for place, rate in curve:
+        best[place] = max(rate, best.get(place, rate))
+    ascending = sorted(best.items())
     clients, peak = max(ascending, key=lambda point: (point[1], -point[0]))
     first = next(at for at, (_, rate) in enumerate(ascending) if rate >= SATURATED * peak)
     plateau = ascending[first:]
     return PeakSustained(
-        peak=Level(peak, (clients,)),
-        sustained=Level(median(rate for _, rate in plateau), tuple(clients for clients, _ in plateau)),
+        peak=Level(peak, (clients,), axis),
+        sustained=Level(median(rate for _, rate in plateau), tuple(place for place, _ in plateau), axis),
     )
 
 
-def table(summary: Sequence[SummaryRow], points: pl.DataFrame) -> list[Row]:
+def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
     """The rows that the study asks for, from the `points` of `rates.points`."""
     return [
         Row(
             label=row.label,
             workload=row.workload,
             unit=UNITS[row.unit],
-            write=_of(points, row, "write"),
-            read=_of(points, row, "read"),
+            series={
+                one: _of(rates.of(points, row.workload, one.operation, one.phase, one.job), UNITS[row.unit])
+                for one in series.of_workload(document, row.workload)
+            },
         )
-        for row in summary
+        for row in document.study.summary
     ]
 
 
-def _of(points: pl.DataFrame, row: SummaryRow, operation: str) -> PeakSustained | None:
-    curve = rates.medians(rates.of(points, row.workload, operation), UNITS[row.unit].column)
-    return peak_and_sustained(list(zip(curve["clients"], curve["median"], strict=True)))
+def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
+    curve = rates.medians(points, unit.column)
+    axis = rates.axis(points)
+    return peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)

@@ -1,8 +1,10 @@
-"""Where the ranks' time of a phase went: open, transfer, fsync, close."""
+"""Where the ranks' time of a phase went: open, transfer, fsync, close; and what the kernel spent on it."""
 
 from __future__ import annotations
 
 import polars as pl
+
+from ioassay.results.schema import KEY
 
 PARTS = ("open", "transfer", "fsync", "close")
 
@@ -10,11 +12,40 @@ PARTS = ("open", "transfer", "fsync", "close")
 def shares(ranks: pl.DataFrame) -> pl.DataFrame:
     """Each part's share of all ranks' time between start and end, 0 to 1; the rest is waiting in between.
 
-    Columns: case, phase, open_share, transfer_share, fsync_share, close_share; null where no time passed.
+    Columns: those of `schema.KEY`, open_share, transfer_share, fsync_share, close_share; null where no time passed.
     """
     at_work = (pl.col("end_ns") - pl.col("start_ns")).sum()
     return (
-        ranks.group_by("case", "phase")
+        ranks.group_by(*KEY)
         .agg(pl.when(at_work > 0).then(pl.col(f"{part}_ns").sum() / at_work).alias(f"{part}_share") for part in PARTS)
-        .sort("case", "phase")
+        .sort(*KEY)
     )
+
+
+def costs(ranks: pl.DataFrame) -> pl.DataFrame:
+    """What the work cost the processors of the clients.
+
+    Columns: those of `schema.KEY`, processor_ns (user and kernel, all ranks), context_switches,
+    device_read_bytes and device_write_bytes (null where the kernel does not tell of every rank), processor_ns_per_gib
+    (null where no byte moved), processor_ns_per_operation (null where nothing was done). Both operations of a mix carry
+    the cost of the whole mix.
+    """
+    spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
+    gib, operations = pl.col("bytes").sum() / 2**30, pl.col("operations").sum()
+    return (
+        ranks.group_by(*KEY)
+        .agg(
+            spent.alias("processor_ns"),
+            (pl.col("voluntary_switches") + pl.col("involuntary_switches")).sum().alias("context_switches"),
+            _known("device_read_bytes"),
+            _known("device_write_bytes"),
+            pl.when(gib > 0).then(spent / gib).alias("processor_ns_per_gib"),
+            pl.when(operations > 0).then(spent / operations).alias("processor_ns_per_operation"),
+        )
+        .sort(*KEY)
+    )
+
+
+def _known(column: str) -> pl.Expr:
+    """The sum, where every rank has a value."""
+    return pl.when(pl.col(column).null_count() == 0).then(pl.col(column).sum()).alias(column)

@@ -23,7 +23,7 @@ class Unit:
 
 
 def _counted(unit: units.RateUnit) -> RateColumn:
-    return "rate_operations_per_s" if unit.endswith("IOPS") else "rate_bytes_per_s"
+    return "rate_operations_per_s" if unit in units.OPERATIONS_UNITS else "rate_bytes_per_s"
 
 
 UNITS = {unit: Unit(unit, _counted(unit), units.PER_SECOND[unit]) for unit in units.RATE_UNITS}

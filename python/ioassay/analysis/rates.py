@@ -1,50 +1,75 @@
-"""Rates of a workload's operation against the number of clients: every repetition, and the median.
+"""Rates at the points of a sweep: every repetition, and the median.
 
 Only valid measurements enter a median. Invalid ones stay among the points, marked, because a reader has to
-see that something was measured and thrown out.
+see that something was measured and thrown out. Phases and jobs are kept apart: a warm read is no repetition of a
+cold one.
 """
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
 
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.schema import KEY, POINT
 
-_SWEEP_POINT = ["workload", "operation", "clients"]
+Axis = Literal["clients", "ranks"]
+"""What a sweep is drawn against."""
+
+_POINT = list(POINT)
 
 
 def points(measurements: pl.DataFrame) -> pl.DataFrame:
     """One row per measurement that has a rate.
 
-    Columns: workload, operation, clients, repetition, case, phase, valid, rate_bytes_per_s and
-    rate_operations_per_s (both last-finished, as IOR's). Ascending by workload, operation, clients, repetition.
+    Columns: those of `schema.POINT`, repetition, case, valid, rate_bytes_per_s and rate_operations_per_s (both
+    last-finished, as IOR's). Ascending by the point, then by repetition.
     """
     return (
         measurements.filter(pl.col("rate_bytes_per_s").is_not_null())
-        .select(*_SWEEP_POINT, "repetition", "case", "phase", "valid", "rate_bytes_per_s", "rate_operations_per_s")
-        .sort(*_SWEEP_POINT, "repetition", "phase")
+        .select(*_POINT, "repetition", "case", "valid", "rate_bytes_per_s", "rate_operations_per_s")
+        .sort(*_POINT, "repetition")
     )
 
 
 def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     """One row per sweep point with at least one valid measurement.
 
-    Columns: workload, operation, clients, repetitions (how many valid ones), lowest, median, highest; the last
-    three in the unit of `column`. Ascending by workload, operation, clients.
+    Columns: those of `schema.POINT`, repetitions (how many valid ones), lowest, median, highest; the last three in
+    the unit of `column`. Ascending by the point.
     """
     return (
         points.filter("valid")
-        .group_by(_SWEEP_POINT)
+        .group_by(_POINT)
         .agg(
             pl.len().alias("repetitions"),
             pl.col(column).min().alias("lowest"),
             pl.col(column).median().alias("median"),
             pl.col(column).max().alias("highest"),
         )
-        .sort(_SWEEP_POINT)
+        .sort(_POINT)
     )
 
 
-def of(frame: pl.DataFrame, workload: str, operation: str) -> pl.DataFrame:
-    """The rows of one workload's operation."""
-    return frame.filter((pl.col("workload") == workload) & (pl.col("operation") == operation))
+def of(
+    frame: pl.DataFrame, workload: str, operation: str, phase: str | None = None, job: str | None = None
+) -> pl.DataFrame:
+    """The rows of one workload's operation, in one of its phases and jobs where these are named."""
+    wanted = (pl.col("workload") == workload) & (pl.col("operation") == operation)
+    if phase is not None:
+        wanted &= pl.col("phase") == phase
+    if job is not None:
+        wanted &= pl.col("job") == job
+    return frame.filter(wanted)
+
+
+def axis(points: pl.DataFrame) -> Axis:
+    """What tells the points of a sweep apart: clients, or ranks where clients alone do not."""
+    pairs = points.select("workload", "job", "clients", "ranks").unique()
+    return "clients" if pairs.height == pairs.select("workload", "job", "clients").unique().height else "ranks"
+
+
+def places(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
+    """The keys of measurements, in the order of the rows."""
+    return list(frame.select(*KEY).iter_rows())

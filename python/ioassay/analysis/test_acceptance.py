@@ -44,7 +44,7 @@ def test_the_rate_is_the_lowest_median_and_names_where_it_was_measured() -> None
     verdict = _verdict(_builder().criterion("rate", unit="bytes/s", operation="write", at_least=1.6e9))
     assert verdict.judgement == "failed"
     assert verdict.value == pytest.approx(1.5e9)
-    assert verdict.rests_on == (("w-c1-r1", "write"), ("w-c1-r2", "write"))
+    assert verdict.rests_on == (("w-c1-r1", "write", "write", "write"), ("w-c1-r2", "write", "write", "write"))
 
 
 def test_the_spread_is_the_widest_over_the_sweep_points() -> None:
@@ -60,7 +60,7 @@ def test_one_repetition_has_no_spread_to_judge() -> None:
 def test_an_invalid_phase_is_a_failed_one() -> None:
     builder = _builder().doubt("w-c2-r1", "read", "failed", invalidates=True)
     verdict = _verdict(builder.criterion("failed_phases", unit="1", at_most=0))
-    assert (verdict.judgement, verdict.value, verdict.rests_on) == ("failed", 1, (("w-c2-r1", "read"),))
+    assert (verdict.judgement, verdict.value, verdict.rests_on) == ("failed", 1, (("w-c2-r1", "read", "read", "read"),))
 
 
 def test_a_case_that_died_without_a_word_counts_as_one_failed_phase() -> None:

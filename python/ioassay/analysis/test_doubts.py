@@ -12,8 +12,8 @@ def test_kinds_are_grouped_gravest_first_then_most_frequent() -> None:
     doubts = grouped(run.doubts, run.measurements)
     kinds = [(group.mark, group.kind) for group in doubts.groups]
     assert kinds == [("a", "failed"), ("b", "short-phase"), ("c", "start-spread")]
-    assert doubts.marks([("w-c1-r1", "read"), ("w-c1-r1", "write")]) == ("b", "c")
-    assert doubts.marks([("w-c9-r1", "read")]) == ()
+    assert doubts.marks([("w-c1-r1", "read", "read", "read"), ("w-c1-r1", "write", "write", "write")]) == ("b", "c")
+    assert doubts.marks([("w-c9-r1", "read", "read", "read")]) == ()
 
 
 def test_there_are_marks_for_more_kinds_than_letters() -> None:

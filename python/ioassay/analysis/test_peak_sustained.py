@@ -18,8 +18,8 @@ curves = st.dictionaries(st.integers(1, 4096), st.floats(1, 1e12), min_size=1, m
 def test_sustained_starts_at_the_first_point_that_reaches_nine_tenths_of_the_peak() -> None:
     both = peak_and_sustained([(1, 2.0), (2, 5.0), (4, 9.0), (8, 10.0), (16, 8.0)])
     assert both is not None
-    assert (both.peak.rate, both.peak.clients) == (10.0, (8,))
-    assert (both.sustained.rate, both.sustained.clients) == (9.0, (4, 8, 16))
+    assert (both.peak.rate, both.peak.at) == (10.0, (8,))
+    assert (both.sustained.rate, both.sustained.at) == (9.0, (4, 8, 16))
 
 
 def test_a_collapse_beyond_the_peak_lowers_what_is_sustained() -> None:
@@ -50,9 +50,9 @@ def test_the_peak_is_never_exceeded_and_sustained_never_above_it(curve: list[tup
 def test_points_before_the_plateau_do_not_reach_it(curve: list[tuple[int, float]]) -> None:
     both = peak_and_sustained(curve)
     assert both is not None
-    first = both.sustained.clients[0]
+    first = both.sustained.at[0]
     assert all(rate < SATURATED * both.peak.rate for clients, rate in curve if clients < first)
-    assert both.sustained.clients == tuple(sorted(clients for clients, _ in curve if clients >= first))
+    assert both.sustained.at == tuple(sorted(clients for clients, _ in curve if clients >= first))
 
 
 @given(curves)
@@ -62,19 +62,21 @@ def test_the_order_of_the_points_does_not_matter(curve: list[tuple[int, float]])
 
 def test_a_row_of_the_table_uses_operations_where_its_unit_asks_for_them() -> None:
     run = RunBuilder().workload("small", transfer_bytes=4096, unit="kIOPS").clients(1).build()
-    (row,) = table(run.document.study.summary, rates.points(run.measurements))
+    (row,) = table(run.document, rates.points(run.measurements))
     measured = run.measurements.filter(operation="write")["rate_operations_per_s"].item()
-    assert row.write is not None
-    assert row.write.peak.rate == measured
+    write = row.of("write")
+    assert write is not None
+    assert write.peak.rate == measured
 
 
 def test_invalid_measurements_do_not_count() -> None:
     builder = RunBuilder().workload("w").clients(1, 2).rates("w", "write", 2, 9e12)
     builder.doubt("w-c2-r1", "write", "failed", invalidates=True)
     run = builder.build()
-    (row,) = table(run.document.study.summary, rates.points(run.measurements))
-    assert row.write is not None
-    assert row.write.peak.clients == (1,)
+    (row,) = table(run.document, rates.points(run.measurements))
+    write = row.of("write")
+    assert write is not None
+    assert write.peak.at == (1,)
 
 
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)

@@ -12,7 +12,7 @@ INTERVAL_NS = 100
 
 def _timeline(per_rank: list[list[int]], ends_ns: list[int]) -> Timeline:
     rows = [
-        {"rank": rank, "sample": at, "bytes": moved}
+        {"rank": rank, "sample": at, "bytes": moved, "operations": 0}
         for rank, samples in enumerate(per_rank)
         for at, moved in enumerate(samples)
     ]

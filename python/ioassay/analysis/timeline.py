@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
+
+Counts = Literal["bytes", "operations"]
+"""What the rates of a time line count."""
 
 MOST_LINES = 8
 """Up to so many ranks are shown as a line each; more become a band."""
@@ -22,7 +26,7 @@ MOST_STEPS = 160
 
 @dataclass(frozen=True)
 class Timeline:
-    """The time line of one phase. All times in seconds since the barrier opened, all rates in bytes/s.
+    """The time line of one phase. All times in seconds since the barrier opened, all rates in `counts` per second.
 
     `total`: start_s, end_s, rate. `ranks`: rank, start_s, end_s, rate; empty where there is a band.
     `band`: start_s, end_s, lowest, median, highest over the ranks still at work; empty where there are lines.
@@ -35,15 +39,20 @@ class Timeline:
     duration_s: float
     step_s: float
     samples_per_step: int
+    counts: Counts = "bytes"
 
 
 def timeline(samples: pl.DataFrame, ranks: pl.DataFrame, sample_interval_ns: int, duration_ns: int) -> Timeline | None:
-    """The time line of one phase from its rows of `samples` and `ranks`. `None` where it has none."""
+    """The time line of one phase from its rows of `samples` and `ranks`. `None` where it has none.
+
+    It is of bytes, or of operations where the phase moves no byte.
+    """
     if samples.is_empty() or ranks.is_empty() or duration_ns <= 0:
         return None
+    counts: Counts = "bytes" if samples["bytes"].sum() else "operations"
     per_step = max(1, math.ceil(duration_ns / sample_interval_ns / MOST_STEPS))
     step_ns = per_step * sample_interval_ns
-    steps = samples.select("rank", (pl.col("sample") // per_step).alias("step"), "bytes")
+    steps = samples.select("rank", (pl.col("sample") // per_step).alias("step"), pl.col(counts).alias("amount"))
 
     whole = pl.DataFrame({"rank": [0], "end_ns": [duration_ns]}, schema={"rank": pl.Int64, "end_ns": pl.Int64})
     total = _rates(steps.with_columns(pl.lit(0, pl.Int64).alias("rank")), whole, step_ns)
@@ -57,6 +66,7 @@ def timeline(samples: pl.DataFrame, ranks: pl.DataFrame, sample_interval_ns: int
         duration_s=duration_ns / 1e9,
         step_s=step_ns / 1e9,
         samples_per_step=per_step,
+        counts=counts,
     )
 
 
@@ -66,22 +76,22 @@ def _rates(steps: pl.DataFrame, ends: pl.DataFrame, step_ns: int) -> pl.DataFram
     cut_short = (pl.col("end_ns") - last * step_ns) * 2 < step_ns
     ends = ends.with_columns((last - (cut_short & (last > 0)).cast(pl.Int64)).alias("last"))
     grid = ends.with_columns(pl.int_ranges(0, pl.col("last") + 1).alias("step")).explode("step")
-    bytes_moved = (
+    done = (
         steps.join(ends, on="rank")
         .with_columns(pl.min_horizontal("step", "last").alias("step"))
         .group_by("rank", "step")
-        .agg(pl.col("bytes").sum())
+        .agg(pl.col("amount").sum())
     )
     start = pl.col("step") * step_ns
     end = pl.when(pl.col("step") == pl.col("last")).then("end_ns").otherwise(start + step_ns)
     return (
-        grid.join(bytes_moved, on=["rank", "step"], how="left")
+        grid.join(done, on=["rank", "step"], how="left")
         .select(
             "rank",
             "step",
             (start / 1e9).alias("start_s"),
             (end / 1e9).alias("end_s"),
-            (pl.col("bytes").fill_null(0) * 1e9 / (end - start)).alias("rate"),
+            (pl.col("amount").fill_null(0) * 1e9 / (end - start)).alias("rate"),
         )
         .sort("rank", "step")
     )

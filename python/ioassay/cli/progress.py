@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import TextIO, cast
 
 from rich.console import Console, Group, RenderableType
@@ -19,12 +20,13 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from ioassay.analysis import series
 from ioassay.cli.remaining import Remaining
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument
 from ioassay.results.events import Event
-from ioassay.units import RateUnit, format_about_bytes, format_rate
+from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_rate
 
 NS_PER_S = 1_000_000_000
 
@@ -47,8 +49,8 @@ class Lines:
 
     def run_begins(self, document: RunDocument) -> None:
         """Says what runs where."""
-        self._count = sum(len(case.phases) for case in document.cases)
-        self._ended = sum(len(case.phases) for case in document.cases if case.state == "complete")
+        self._count = sum(len(case.measured) for case in document.cases)
+        self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._units = _units(document)
         self._say(_headline(document))
         if self._need:
@@ -67,8 +69,8 @@ class Lines:
         self._ended += 1
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
-            f"[{self._ended}/{self._count}] {_where(case)} {event['name']}: "
-            f"{_rate(event, self._units[case.workload])}, {format_about_bytes(event['bytes'])} "
+            f"[{self._ended}/{self._count}] {_where(case)} {_label(event)}: "
+            f"{_rate(event, _unit_for(event, self._units[case.workload]))}, {_amount(event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
 
@@ -96,14 +98,16 @@ class LiveView:
         self._need = need
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
         self._remaining = Remaining()
-        self._rates: dict[tuple[str, str], dict[int, list[float]]] = {}
+        self._rates: dict[tuple[str, str], dict[_Place, list[float]]] = {}
+        self._row_units: dict[tuple[str, str], RateUnit] = {}
         self._doubts: Counter[str] = Counter()
         self._ended = 0
         self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
         self._case: CaseEntry | None = None
-        self._latest_clients = 0
+        self._latest: _Place = (0, 0, 0)
         self._phases_ended: set[str] = set()
+        self._measured: Counter[str] = Counter()
         self._progress: Event | None = None
         self._began_s = self._case_began_s = time.monotonic()
 
@@ -111,7 +115,7 @@ class LiveView:
         """Says what runs where, and opens the view."""
         self._document = document
         self._units = _units(document)
-        self._ended = sum(len(case.phases) for case in document.cases if case.state == "complete")
+        self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
         if self._need:
@@ -121,8 +125,8 @@ class LiveView:
 
     def case_begins(self, case: CaseEntry) -> None:
         """A new row or column may begin."""
-        self._case, self._progress, self._phases_ended = case, None, set()
-        self._latest_clients = case.clients
+        self._case, self._progress, self._phases_ended, self._measured = case, None, set(), Counter()
+        self._latest = _place(case)
         self._case_began_s = time.monotonic()
         self._draw()
 
@@ -141,9 +145,13 @@ class LiveView:
             return
         self._ended += 1
         self._doubts.update(doubt["kind"] for doubt in event["doubts"])
-        self._remaining.phase_took(case, event["operation"], event["bytes"], event["duration_ns"] / NS_PER_S)
-        by_clients = self._rates.setdefault((case.workload, event["operation"]), {})
-        by_clients.setdefault(case.clients, []).append(_per_second(event, self._units[case.workload]))
+        phase = next(phase for phase in case.phases if phase.name == event["name"])
+        self._measured[phase.name] += 1
+        if self._measured[phase.name] == sum(len(job.operations) for job in phase.jobs):
+            self._remaining.phase_took(case, phase, event["duration_ns"] / NS_PER_S)
+        by_place = self._rates.setdefault((case.workload, _label(event)), {})
+        unit = self._row_units.setdefault((case.workload, _label(event)), _unit_for(event, self._units[case.workload]))
+        by_place.setdefault(_place(case), []).append(_per_second(event, unit))
         self._draw()
 
     def case_ends(self, case: CaseEntry) -> None:
@@ -183,7 +191,7 @@ class LiveView:
 
     def _overall(self) -> RenderableType:
         assert self._document is not None
-        count = sum(len(case.phases) for case in self._document.cases)
+        count = sum(len(case.measured) for case in self._document.cases)
         times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
         left = self._remaining.seconds(*self._left())
         if left is not None and self._ended < count:
@@ -192,7 +200,7 @@ class LiveView:
         bar = ProgressBar(
             total=max(1, count), completed=self._ended + self._share(), width=max(10, self._console.width - 54)
         )
-        row.add_row(f"{self._ended} of {count} phases", bar, times)
+        row.add_row(f"{self._ended} of {count} measured", bar, times)
         return row
 
     def _share(self) -> float:
@@ -232,30 +240,31 @@ class LiveView:
         return self._units[self._case.workload]
 
     def _table(self) -> RenderableType:
-        """Rates by workload and operation against clients, the median where a case was repeated."""
+        """Rates by workload and phase against the points of the sweep, the median where a case was repeated."""
         assert self._document is not None
         rows = list(self._rates)
-        clients = sorted({case.clients for case in self._document.cases})
+        places = sorted({_place(case) for case in self._document.cases})
         label = max([len(workload) for workload, _ in rows] + [len("clients")])
         # Of a sweep wider than the terminal, the part up to the latest case is shown.
         fitting = max(1, (self._console.width - label - 14) // 8)
-        first = max(0, clients.index(self._latest_clients) + 1 - fitting)
-        clients = clients[first : first + fitting]
+        first = max(0, places.index(self._latest) + 1 - fitting)
+        headings = _headings(places)
+        places = places[first : first + fitting]
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_header=True, header_style="dim")
-        table.add_column("clients", no_wrap=True)
+        table.add_column(headings.pop((0, 0, 0)), no_wrap=True)
         table.add_column("", no_wrap=True)
         table.add_column("", no_wrap=True, style="dim")
-        for count in clients:
-            table.add_column(str(count), justify="right", min_width=7, no_wrap=True)
+        for place in places:
+            table.add_column(headings[place], justify="right", min_width=7, no_wrap=True)
         before = None
-        for workload, operation in rows:
-            unit = self._units[workload]
-            rates = self._rates[workload, operation]
+        for workload, measured in rows:
+            unit = self._row_units[workload, measured]
+            rates = self._rates[workload, measured]
             cells = [
-                format_rate(statistics.median(rates[count]), unit).split()[0] if count in rates else ""
-                for count in clients
+                format_rate(statistics.median(rates[place]), unit).split()[0] if place in rates else ""
+                for place in places
             ]
-            table.add_row(escape(workload) if workload != before else "", operation, unit, *cells)
+            table.add_row(escape(workload) if workload != before else "", escape(measured), unit, *cells)
             before = workload
         return table
 
@@ -287,6 +296,35 @@ class _Lasting:
             return
 
 
+_Place = tuple[int, int, int]
+"""A point of the sweep: clients, ranks per client, groups (0 where these are not swept)."""
+
+
+def _place(case: CaseEntry) -> _Place:
+    return case.clients, case.ranks_per_client, case.groups or 0
+
+
+def _headings(places: Sequence[_Place]) -> dict[_Place, str]:
+    """What to call each point: by the axes that tell them apart. At (0, 0, 0) what the axes are called."""
+    names = ("clients", "ranks", "groups")
+    told = [at for at in range(3) if len({place[at] for place in places}) > 1] or [0]
+    headings = {place: "×".join(str(place[at]) for at in told) for place in places}
+    return headings | {(0, 0, 0): "×".join(names[at] for at in told)}
+
+
+def _label(event: Event) -> str:
+    return series.label(series.Series(event["name"], event["job"], event["operation"]))
+
+
+def _unit_for(event: Event, unit: RateUnit) -> RateUnit:
+    """Bytes per second say nothing of what moves no byte."""
+    return "ops/s" if not event["bytes"] and unit not in OPERATIONS_UNITS else unit
+
+
+def _amount(event: Event) -> str:
+    return format_about_bytes(event["bytes"]) if event["bytes"] else f"{event['operations']} operations"
+
+
 def _headline(document: RunDocument) -> str:
     scale = f" ({document.study.scale})" if document.study.scale else ""
     return f"{document.study.name}{scale} on {document.target}: {len(document.cases)} cases"
@@ -303,7 +341,9 @@ def _need(need: Need) -> str:
 def _where(case: CaseEntry) -> str:
     clients = "1 client" if case.clients == 1 else f"{case.clients} clients"
     repetition = f", repetition {case.repetition}" if case.repetition > 1 else ""
-    return f"{case.workload}, {clients}{repetition}"
+    ranks = f", {case.ranks_per_client} ranks each" if case.ranks_per_client > 1 else ""
+    groups = f", {case.groups} groups" if case.groups else ""
+    return f"{case.workload}, {clients}{ranks}{groups}{repetition}"
 
 
 def _units(document: RunDocument) -> dict[str, RateUnit]:
@@ -313,7 +353,7 @@ def _units(document: RunDocument) -> dict[str, RateUnit]:
 
 
 def _per_second(moved: Event, unit: RateUnit) -> float:
-    amount = moved["operations"] if unit in ("IOPS", "kIOPS") else moved["bytes"]
+    amount = moved["operations"] if unit in OPERATIONS_UNITS else moved["bytes"]
     return float(amount * NS_PER_S / max(1, moved["duration_ns"]))
 
 

@@ -8,23 +8,23 @@ from ioassay.results.document import CaseEntry, PhaseEntry
 
 
 class Remaining:
-    """Learns the time per byte of each workload and operation, and what cases take beside their phases.
+    """Learns the time per unit of work of each phase of a workload, and what cases take beside their phases.
 
     A small random transfer takes a hundred times longer per byte than a large sequential one, so neither the
     share of phases nor the share of bytes tells the time.
     """
 
     def __init__(self) -> None:
-        self._s_per_byte: dict[tuple[str, str], float] = {}
+        self._s_per_unit: dict[tuple[str, str], float] = {}
         self._phases_s = 0.0
         self._cases_s = 0.0
         self._cases = 0
 
-    def phase_took(self, case: CaseEntry, operation: str, size_bytes: int, duration_s: float) -> None:
-        """A phase of `case` has moved `size_bytes` in `duration_s`."""
+    def phase_took(self, case: CaseEntry, phase: PhaseEntry, duration_s: float) -> None:
+        """A phase of `case` has taken `duration_s`."""
         self._phases_s += duration_s
-        if size_bytes:
-            self._s_per_byte[case.workload, operation] = duration_s / size_bytes
+        if units := _units(phase):
+            self._s_per_unit[case.workload, phase.name] = duration_s / units
 
     def case_took(self, duration_s: float) -> None:
         """A case took this long from start to removal of its files."""
@@ -38,14 +38,20 @@ class Remaining:
 
         `None` before the first phase has ended.
         """
-        if not self._s_per_byte:
+        if not self._s_per_unit:
             return None
         between = max(0.0, self._cases_s - self._phases_s) / self._cases if self._cases else 0.0
         return between * len(cases) + sum(
-            self._of(case.workload, phase.operation) * case.file_set_bytes * share for case, phase, share in phases
+            self._of(case.workload, phase.name) * _units(phase) * share for case, phase, share in phases
         )
 
-    def _of(self, workload: str, operation: str) -> float:
-        known = self._s_per_byte
-        alike = [value for (_, other), value in known.items() if other == operation] or list(known.values())
-        return known.get((workload, operation), sum(alike) / len(alike))
+    def _of(self, workload: str, phase: str) -> float:
+        known = self._s_per_unit
+        alike = [value for (_, other), value in known.items() if other == phase] or list(known.values())
+        return known.get((workload, phase), sum(alike) / len(alike))
+
+
+def _units(phase: PhaseEntry) -> int:
+    """Its work: bytes, or operations where it moves none. Units of different kinds never meet in one phase's name."""
+    moved = sum(job.planned_bytes for job in phase.jobs)
+    return moved or sum(job.planned_operations for job in phase.jobs)

@@ -23,8 +23,16 @@ def run(
         str | None, typer.Argument(metavar="STUDY", help="A built-in study (see `ioassay studies`) or a YAML file.")
     ] = None,
     target: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="The directory to measure. Only a directory of its own in it is written to."),
+        str | None,
+        typer.Option(
+            metavar="TARGET",
+            help="What to measure: a directory, of which only a directory of its own is written to; a URL such as "
+            "s3://BUCKET/PREFIX; a block device (see --destroy-data).",
+        ),
+    ] = None,
+    destroy_data: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICE", help="The block device of --target once more: all data on it will be lost."),
     ] = None,
     scale: Annotated[str | None, typer.Option(metavar="SCALE", help="A scale of the study, such as quick.")] = None,
     settings: Annotated[
@@ -42,7 +50,7 @@ def run(
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
 ) -> int:
-    """Run a study on a directory and write its report.
+    """Run a study on a directory, an object store or a block device and write its report.
 
     Everything is checked before anything is written. Whatever ends the run, finished phases are kept.
     """
@@ -50,9 +58,10 @@ def run(
     from ioassay.execution.execute import execute  # noqa: PLC0415
     from ioassay.execution.prepare import Request, prepare  # noqa: PLC0415
     from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
+    from ioassay.studies import parse_target  # noqa: PLC0415
 
     if resume is not None:
-        if study or target or scale or settings or out:
+        if study or target or destroy_data or scale or settings or out:
             raise UsageError(
                 "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
             )
@@ -61,11 +70,13 @@ def run(
         if study is None:
             raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")
         if target is None:
-            raise UsageError("Which directory is to be measured?", f"Write: ioassay run {study} --target DIR")
+            raise UsageError(
+                "Which directory, URL or device is to be measured?", f"Write: ioassay run {study} --target DIR"
+            )
         directory, need = prepare(
             Request(
                 study=study,
-                target=target,
+                target=parse_target(target, destroy_data),
                 scale=scale,
                 settings=settings or [],
                 launcher=launcher,

@@ -11,7 +11,16 @@ from ioassay.cli.progress import Lines, LiveView, _Lasting
 from ioassay.cli.remaining import Remaining
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
-from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument, StudyEntry, SummaryRow
+from ioassay.results.document import (
+    OPERATIONS,
+    CaseEntry,
+    JobEntry,
+    Operation,
+    PhaseEntry,
+    RunDocument,
+    StudyEntry,
+    SummaryRow,
+)
 from ioassay.results.events import Event
 
 GB = 10**9
@@ -24,14 +33,26 @@ def _case(workload: str = "sequential", clients: int = 1) -> CaseEntry:
         clients=clients,
         ranks_per_client=1,
         repetition=1,
-        layout="N-N",
-        order="sequential",
-        transfer_bytes=1,
-        block_bytes=1,
-        segments=1,
         file_set_bytes=4 * GB,
         written_bytes=4 * GB,
-        phases=[PhaseEntry(name=name, operation=name, ior="") for name in ("write", "read")],
+        phases=[PhaseEntry(name=name, jobs=[_job(name)]) for name in OPERATIONS[:2]],
+    )
+
+
+def _job(name: Operation) -> JobEntry:
+    return JobEntry(
+        name=name,
+        operations=[name],
+        ranks=1,
+        file_set="data",
+        layout="N-N",
+        order="sequential",
+        files=1,
+        transfer_bytes=1,
+        file_set_bytes=4 * GB,
+        planned_bytes=4 * GB,
+        planned_operations=8000,
+        command="",
     )
 
 
@@ -64,7 +85,8 @@ def _document(cases: list[CaseEntry]) -> RunDocument:
 
 def _phase(name: Literal["write", "read"], seconds: float, complete: bool = True, **more: Any) -> Event:
     moved = {"bytes": 4 * GB, "operations": 8000, "duration_ns": int(seconds * 1e9)}
-    return {"event": "phase", "name": name, "operation": name, "complete": complete, "doubts": [], **moved, **more}
+    names = {"name": name, "job": name, "operation": name}
+    return {"event": "phase", **names, "complete": complete, "doubts": [], **moved, **more}
 
 
 NEED = Need(written_bytes=8 << 30, at_once_bytes=4 << 30, at_once_files=1, free_bytes=90 << 30, file_system="lustre")
@@ -118,7 +140,7 @@ def test_the_live_view_fits_its_terminal_and_ends_with_the_rates(width: int) -> 
     lines = [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", line) for line in stream.getvalue().splitlines()]
     assert max(map(len, lines)) <= width
     last = "\n".join(lines[-8:])
-    assert "2 of 4 phases" in last
+    assert "2 of 4 measured" in last
     assert re.search(r"sequential write MB/s +2000", last)
     assert "2 doubts: " in last
     assert "random" not in last, "a phase that was stopped has no rate"
@@ -152,15 +174,15 @@ def test_a_display_outlives_its_terminal() -> None:
     lasting.flush()
 
 
-def test_the_time_that_remains_is_judged_by_workload_and_operation() -> None:
+def test_the_time_that_remains_is_judged_by_workload_and_phase() -> None:
     remaining = Remaining()
     first, second, other = _case(), _case(clients=2), _case("random")
     write, read = first.phases
     assert remaining.seconds([second], [(second, write, 1.0)]) is None
 
-    remaining.phase_took(first, "write", 4 * GB, 10)
-    remaining.phase_took(first, "read", 4 * GB, 2)
+    remaining.phase_took(first, write, 10)
+    remaining.phase_took(first, read, 2)
     remaining.case_took(15)
     assert remaining.seconds([], [(second, write, 0.5), (second, read, 1.0)]) == pytest.approx(5 + 2)
     assert remaining.seconds([second], []) == pytest.approx(3), "what a case takes beside its phases"
-    assert remaining.seconds([], [(other, read, 1.0)]) == pytest.approx(2), "unknown: as the same operation elsewhere"
+    assert remaining.seconds([], [(other, read, 1.0)]) == pytest.approx(2), "unknown: as the same phase elsewhere"

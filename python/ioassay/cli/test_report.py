@@ -38,7 +38,7 @@ def test_a_run_that_moved_gives_the_same_report(tmp_path: Path) -> None:
 
 def test_the_other_formats_go_to_standard_output(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     report([_stored(tmp_path / "run")], form="csv")
-    assert capsysbinary.readouterr().out.startswith(b"case,workload")
+    assert capsysbinary.readouterr().out.startswith(b"case,phase,job,operation,workload")
 
 
 def test_several_runs_go_into_a_directory(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_a_missing_table_and_a_newer_version_are_usage_errors(tmp_path: Path) ->
     with pytest.raises(UsageError, match="missing"):
         report([run])
     document = run / run_directory.DOCUMENT
-    document.write_text(document.read_text().replace('"version":1', '"version":99', 1))
+    document.write_text(document.read_text().replace('"version":2', '"version":99', 1))
     with pytest.raises(UsageError, match="version 99"):
         report([run])
 

@@ -14,6 +14,7 @@ from ioassay.launchers import Placement, find_launcher
 from ioassay.results.events import EventTail
 from ioassay.results.outcome import sentence
 from ioassay.results.run_directory import RunDirectory
+from ioassay.studies.target import Target
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,9 @@ def clean_run(path: Path) -> Cleaned:
 def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
     # The contract names the workspace, so it is known even if the engine was killed before it could report it.
-    workspace = str(Path(run.document.target) / f"ioassay-{run.document.run}")
+    workspace = Target(run.document.target_kind, run.document.target).workspace(run.document.run)
+    if run.document.target_kind == "device":  # nothing of it is ours to remove
+        return Cleaned(workspace, 0, [])
     logs = run.path / "logs"
     events = EventTail(logs / "clean.jsonl")
     events.new()  # those of earlier clean-ups

@@ -10,12 +10,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioassay import __version__
-from ioassay.errors import UsageError
 from ioassay.execution.check import Need, check
 from ioassay.launchers import find_launcher
 from ioassay.results.document import RunDocument
 from ioassay.results.run_directory import RunDirectory, now, refuse_occupied
-from ioassay.studies import expand, find_study, resolve
+from ioassay.studies import Target, expand, find_study, resolve
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class Request:
 
     study: str
     """Name of a built-in study, or path of one."""
-    target: Path
+    target: Target
     scale: str | None
     settings: Sequence[str]
     """`KEY=VALUE` each."""
@@ -48,22 +47,15 @@ def prepare(request: Request) -> tuple[RunDirectory, Need]:
     stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{resolved.entry.name}"
     # Two runs of one second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
-    # Absolute, but not resolved: following links would already touch the target.
-    target = Path(os.path.abspath(request.target))
-    if not str(target).isprintable():
-        # Plans and results are JSON in UTF-8, and a name that cannot be printed cannot be reported either.
-        raise UsageError(
-            f"The target {os.fsencode(target)!r} has a name that cannot be written in UTF-8 or printed.",
-            "Reach it under another name, for example through a symbolic link.",
-        )
-    expanded = expand(resolved, identifier, target, request.launcher)
+    expanded = expand(resolved, identifier, request.target, request.launcher)
     plans = {case.id: plan for case, plan in expanded}
     need = check(plans, launcher)
     document = RunDocument(
         run=identifier,
         study=resolved.entry,
         cases=[case for case, _ in expanded],
-        target=str(target),
+        target=request.target.place,
+        target_kind=request.target.kind,
         launcher=request.launcher,
         command=list(request.command),
         ioassay_version=__version__,

@@ -1,17 +1,21 @@
-"""Latency percentiles against the number of clients, write beside read, on a logarithmic axis.
+"""Latency percentiles against the number of clients or ranks, phase beside phase, on a logarithmic axis.
 
 Percentiles over the sweep rather than a distribution per phase: where a system saturates, its tail grows
-before its rate falls, and that is what a storage engineer looks for. Both panels share the axis.
+before its rate falls, and that is what a storage engineer looks for. All panels share the axis.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import altair as alt
 import polars as pl
 
+from ioassay.analysis import series
 from ioassay.analysis.latency import PERCENTILES, is_resolved
+from ioassay.analysis.rates import Axis
+from ioassay.analysis.series import Series
 from ioassay.figures import theme
 
 WIDTH, HEIGHT = 236, 220
@@ -28,13 +32,14 @@ _TICKS = (
 def data(percentiles: pl.DataFrame) -> pl.DataFrame:
     """What the figure shows, from `latency.by_sweep_point` of one workload: a row per percentile.
 
-    Columns: operation, clients, operations, percentile (one of `LABELS`), latency_ns. Percentiles that so few
-    operations cannot tell from the maximum are left out.
+    Columns: series (its label), clients, ranks, operations, percentile (one of `LABELS`), latency_ns. Percentiles that
+    so few operations cannot tell from the maximum are left out.
     """
     rows = [
         {
-            "operation": row["operation"],
+            "series": series.label(Series(row["phase"], row["job"], row["operation"])),
             "clients": row["clients"],
+            "ranks": row["ranks"],
             "operations": row["operations"],
             "percentile": LABELS[column],
             "latency_ns": row[column],
@@ -44,8 +49,9 @@ def data(percentiles: pl.DataFrame) -> pl.DataFrame:
         if is_resolved(row["operations"], column)
     ]
     schema = {
-        "operation": pl.String,
+        "series": pl.String,
         "clients": pl.Int64,
+        "ranks": pl.Int64,
         "operations": pl.Int64,
         "percentile": pl.String,
         "latency_ns": pl.Int64,
@@ -53,10 +59,10 @@ def data(percentiles: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def chart(data: pl.DataFrame) -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty."""
+def chart(data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients") -> theme.Chart:
+    """The figure. `data` is what `data` returns, not empty; a panel for each series of `panels_of` that it has."""
     names = list(reversed(LABELS.values()))  # as the lines lie: the slowest on top
-    clients = sorted(set(data["clients"]))
+    places = sorted(set(data[axis_of]))
     legend = alt.Legend(title=None, orient="right", symbolStrokeWidth=1.6)
     colour = alt.Color(
         "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)]), legend=legend
@@ -67,17 +73,17 @@ def chart(data: pl.DataFrame) -> theme.Chart:
     decades = _decades(data["latency_ns"])
     scale = alt.Scale(type="log", domain=[decades[0], decades[-1]], nice=False)
     panels: list[theme.Chart] = []
-    for operation in ("write", "read"):
-        rows = data.filter(pl.col("operation") == operation)
+    for label in panels_of:
+        rows = data.filter(pl.col("series") == label)
         if rows.is_empty():
             continue
-        x = theme.clients_axis(clients)
+        x = theme.sweep_axis(axis_of, places)
         axis = alt.Axis(labelExpr=_TICKS, values=decades)
-        y = alt.Y("latency_ns:Q", title=None if panels else "Latency", scale=scale, axis=axis)
+        y = alt.Y("latency_ns:Q", title=None if len(panels) % 2 else "Latency", scale=scale, axis=axis)
         base = alt.Chart(rows).encode(x, y, colour)
         panels.append(
             alt.layer(base.mark_line(strokeWidth=1.4), base.mark_point(filled=True, size=34).encode(shape)).properties(
-                width=WIDTH, height=HEIGHT, title=operation.capitalize()
+                width=WIDTH, height=HEIGHT, title=label.capitalize()
             )
         )
     return alt.concat(*panels, columns=2, spacing=24)

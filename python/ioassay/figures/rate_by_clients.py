@@ -1,18 +1,21 @@
-"""The figure of every scaling study: a rate against the number of clients.
+"""The figure of every scaling study: a rate against the number of clients, or of ranks.
 
 A point per repetition, the medians joined; measurements that do not count are crosses off the line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import altair as alt
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.rate_units import Unit
+from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.rates import Axis
 from ioassay.figures import theme
+from ioassay.results.document import FigureEntry
+from ioassay.results.schema import KEY, POINT
 
 WIDTH, HEIGHT = 420, 250
 
@@ -20,32 +23,47 @@ HEADROOM = 1.04
 """So that the highest point, and a mark above it, do not sit on the frame."""
 
 
-def data(points: pl.DataFrame, series: Sequence[tuple[str, str]], operation: str, unit: Unit) -> pl.DataFrame:
+def data(points: pl.DataFrame, entry: FigureEntry, titles: Mapping[str, str]) -> pl.DataFrame:
     """What the figure shows, one row per measurement, from `rates.points`.
 
-    `series` holds (workload, title). Columns: series, clients, repetition, valid, rate (in `unit`), median (in
-    `unit`, of the sweep point's valid repetitions; null where there is none), case, phase.
+    `titles` names every workload. A workload has a line for each series that the entry asks for, and for each count
+    of files where there are several at one place. Columns: series, clients, ranks, repetition, valid, rate (in the
+    entry's unit), median (in that unit, of the sweep point's valid repetitions; null where there is none), and
+    those of `schema.KEY`.
     """
-    rows = points.filter((pl.col("operation") == operation) & pl.col("workload").is_in([name for name, _ in series]))
-    medians = rates.medians(rows, unit.column).select("workload", "clients", pl.col("median") / unit.divisor)
-    order = {name: at for at, (name, _) in enumerate(series)}
+    unit = UNITS[entry.unit]
+    parts = [_line_data(rates.of(points, name, entry.operation, entry.phase), titles[name]) for name in entry.workloads]
+    rows = pl.concat(parts)
+    medians = rates.medians(rows, unit.column).select(*POINT, pl.col("median") / unit.divisor)
     return (
-        rows.join(medians, on=["workload", "clients"], how="left")
-        .with_columns(
-            pl.col("workload").replace_strict(order, return_dtype=pl.Int64).alias("order"),
-            pl.col("workload").replace_strict(dict(series), return_dtype=pl.String).alias("series"),
-            (pl.col(unit.column) / unit.divisor).alias("rate"),
-        )
-        .sort("order", "clients", "repetition", "phase")
-        .select("series", "clients", "repetition", "valid", "rate", "median", "case", "phase")
+        rows.join(medians, on=list(POINT), how="left", maintain_order="left")
+        .with_columns((pl.col(unit.column) / unit.divisor).alias("rate"))
+        .select("series", "clients", "ranks", "repetition", "valid", "rate", "median", *KEY)
     )
 
 
-def chart(data: pl.DataFrame, operation: str, unit: Unit, marks: Mapping[tuple[str, int], str]) -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, clients)."""
+def _line_data(rows: pl.DataFrame, title: str) -> pl.DataFrame:
+    """The rows of one workload with the name of the line that each belongs to."""
+    several_series = rows.select("phase", "job").n_unique() > 1
+    place = ["phase", "job", "clients", "ranks"]
+    several_files = rows.select(*place, "files").n_unique() > rows.select(*place).n_unique()
+    name = [pl.lit(title)]
+    if several_series:
+        same = pl.col("phase") == pl.col("job")
+        name += [pl.lit(", "), pl.when(same).then("phase").otherwise(pl.concat_str("phase", pl.lit(", "), "job"))]
+    if several_files:
+        name += [pl.lit(", "), pl.col("files").cast(pl.String), pl.lit(" objects")]
+    return rows.with_columns(pl.concat_str(name).alias("series")).sort(
+        "phase", "job", "files" if several_files else "clients", "clients", "ranks", "repetition"
+    )
+
+
+def chart(
+    data: pl.DataFrame, operation: str, unit: Unit, marks: Mapping[tuple[str, int], str], axis_of: Axis = "clients"
+) -> theme.Chart:
+    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis)."""
     titles = list(dict.fromkeys(data["series"]))
-    clients = sorted(set(data["clients"]))
-    x = theme.clients_axis(clients)
+    x = theme.sweep_axis(axis_of, sorted(set(data[axis_of])))
     axis = alt.Axis(tickCount=6)
     scale = alt.Scale(domain=[0, HEADROOM * _highest(data["rate"])], nice=True)
     y_title = f"{operation.capitalize()} rate ({unit.name})"
@@ -56,16 +74,16 @@ def chart(data: pl.DataFrame, operation: str, unit: Unit, marks: Mapping[tuple[s
     shape = alt.Shape(
         "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_SHAPES, len(titles))), legend=legend
     )
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", "clients"], maintain_order=True)
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis_of], maintain_order=True)
     top = pl.DataFrame(
         [
-            {"series": series, "clients": clients, "rate": rate, "mark": marks[series, clients]}
-            for series, clients, rate in data.group_by("series", "clients", maintain_order=True)
+            {"series": series, axis_of: place, "rate": rate, "mark": marks[series, place]}
+            for series, place, rate in data.group_by("series", axis_of, maintain_order=True)
             .agg(pl.col("rate").max())
             .iter_rows()
-            if marks.get((series, clients))
+            if marks.get((series, place))
         ],
-        schema={"series": pl.String, "clients": pl.Int64, "rate": pl.Float64, "mark": pl.String},
+        schema={"series": pl.String, axis_of: pl.Int64, "rate": pl.Float64, "mark": pl.String},
     )
     y = alt.Y("rate:Q", title=y_title, scale=scale, axis=axis)
     layers: list[alt.Chart] = [

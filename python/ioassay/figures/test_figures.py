@@ -9,14 +9,20 @@ from ioassay.analysis import latency, rates
 from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render, theme
+from ioassay.results.document import FigureEntry, Operation
+from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
 
 
 def _rates(builder: RunBuilder, workloads: list[str]) -> theme.Chart:
     run = builder.build()
     unit = UNITS["GB/s"]
-    data = rate_by_clients.data(rates.points(run.measurements), [(w, w) for w in workloads], "write", unit)
+    data = rate_by_clients.data(rates.points(run.measurements), _entry(*workloads), {w: w for w in workloads})
     return rate_by_clients.chart(data, "write", unit, {})
+
+
+def _entry(*workloads: str, operation: Operation = "write") -> FigureEntry:
+    return FigureEntry(title="", workloads=list(workloads), operation=operation, unit="GB/s")
 
 
 def _texts(svg: str) -> list[str]:
@@ -41,7 +47,7 @@ def test_a_sweep_of_one_point_is_drawn() -> None:
 
 def test_invalid_measurements_are_kept_apart_in_the_data() -> None:
     run = RunBuilder().workload("w").clients(1).doubt("w-c1-r1", "write", "failed", invalidates=True).build()
-    data = rate_by_clients.data(rates.points(run.measurements), [("w", "w")], "write", UNITS["GB/s"])
+    data = rate_by_clients.data(rates.points(run.measurements), _entry("w"), {"w": "w"})
     assert data.select("valid", "median").row(0) == (False, None)
 
 
@@ -76,6 +82,6 @@ def test_coordinates_are_rounded_and_texts_are_not() -> None:
 
 def test_the_schema_of_a_figure_is_known() -> None:
     run = RunBuilder().workload("w").build()
-    data = rate_by_clients.data(rates.points(run.measurements), [("w", "w")], "read", UNITS["GB/s"])
-    assert data.columns == ["series", "clients", "repetition", "valid", "rate", "median", "case", "phase"]
+    data = rate_by_clients.data(rates.points(run.measurements), _entry("w", operation="read"), {"w": "w"})
+    assert data.columns == ["series", "clients", "ranks", "repetition", "valid", "rate", "median", *KEY]
     assert data.schema["rate"] == pl.Float64

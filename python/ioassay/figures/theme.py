@@ -10,6 +10,8 @@ from typing import Any
 
 import altair as alt
 
+from ioassay.analysis.rates import Axis
+
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
 GREEN = "#009E73"
@@ -63,13 +65,13 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VCon
 """What a figure may be."""
 
 
-def clients_axis(clients: list[int]) -> alt.X:
-    """The axis of a client sweep: logarithmic, with a tick at every swept value and nowhere else."""
-    low, high = min(clients), max(clients)
+def sweep_axis(axis: Axis, values: list[int]) -> alt.X:
+    """The axis of a sweep over clients or ranks: logarithmic, with a tick at every swept value and nowhere else."""
+    low, high = min(values), max(values)
     return alt.X(
-        "clients:Q",
-        title="Clients",
+        f"{axis}:Q",
+        title=axis.capitalize(),
         # Room on both sides, so that no point sits on the frame; it also gives a sweep of one value a width.
         scale=alt.Scale(type="log", base=2, domain=[low / 1.15, high * 1.15], nice=False),
-        axis=alt.Axis(values=clients, format="d", grid=False, labelOverlap=False),
+        axis=alt.Axis(values=values, format="d", grid=False, labelOverlap=False),
     )

@@ -13,7 +13,7 @@ import altair as alt
 import polars as pl
 
 from ioassay.analysis.rate_units import UNITS, Unit
-from ioassay.analysis.timeline import Timeline
+from ioassay.analysis.timeline import Counts, Timeline
 from ioassay.figures import theme
 
 COLUMNS = 4
@@ -32,10 +32,11 @@ class Panel:
 
 
 def chart(panels: Sequence[Panel]) -> theme.Chart:
-    """The figure. `panels` is not empty."""
+    """The figure. `panels` is not empty, and all of them count the same."""
     highest_total = max(_highest(panel.timeline.total["rate"]) for panel in panels)
-    total_unit = _unit(highest_total)
-    rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels))
+    counts = panels[0].timeline.counts
+    total_unit = _unit(highest_total, counts)
+    rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels), counts)
     drawn = []
     for at, panel in enumerate(panels):
         first = at % COLUMNS == 0
@@ -123,5 +124,7 @@ def _highest(rates: pl.Series) -> float:
     return highest if isinstance(highest, float) and highest > 0 else 1.0
 
 
-def _unit(highest: float) -> Unit:
+def _unit(highest: float, counts: Counts) -> Unit:
+    if counts == "operations":
+        return UNITS["kops/s"] if highest >= 1e3 else UNITS["ops/s"]
     return UNITS["GB/s"] if highest >= 1e9 else UNITS["MB/s"]

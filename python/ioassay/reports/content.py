@@ -11,15 +11,17 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import acceptance, doubts, latency, peak_sustained, phase_times, rates
+from ioassay.analysis import acceptance, doubts, latency, peak_sustained, phase_times, rates, series
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.peak_sustained import Level
-from ioassay.reports import format, nodes
-from ioassay.reports.names import Names
+from ioassay.reports import format, nodes, surveys
+from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.nodes import NodeGroup
-from ioassay.results.document import CaseEntry, RunDocument
+from ioassay.reports.surveys import Survey
+from ioassay.results.document import CaseEntry, Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT
 from ioassay.units import format_rate
 
 
@@ -38,6 +40,17 @@ class SummaryLine:
 
     label: str
     cells: tuple[Cell, Cell, Cell, Cell]
+
+
+@dataclass(frozen=True)
+class SeriesLine:
+    """A row of the peak and sustained table of workloads that do more than one write and one read."""
+
+    label: str
+    series: str
+    operation: str
+    peak: Cell
+    sustained: Cell
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,19 @@ class WorkloadPart:
     measurements: list[dict[str, Any]]
     latencies: list[dict[str, Any]]
     cases: list[CaseEntry]
+    columns: Columns
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Which columns the table of a workload's measurements needs beside those that every one has."""
+
+    point: bool
+    """More than clients tells the cases apart."""
+    bytes: bool
+    """Something moves bytes."""
+    stonewall: bool
+    matched: bool
 
 
 @dataclass(frozen=True)
@@ -73,6 +99,8 @@ class Content:
     verdicts: list[VerdictLine]
     accepted: acceptance.Judgement | None
     summary: list[SummaryLine]
+    by_series: list[SeriesLine]
+    surveys: list[Survey]
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -86,7 +114,7 @@ def assemble(run: LoadedRun) -> Content:
     """The content of a run's report."""
     points = rates.points(run.measurements)
     found = doubts.grouped(run.doubts, run.measurements)
-    levels = peak_sustained.table(run.document.study.summary, points)
+    levels = peak_sustained.table(run.document, points)
     judged = acceptance.judge(run)
     names = Names(run.document)
     return Content(
@@ -94,7 +122,9 @@ def assemble(run: LoadedRun) -> Content:
         points=points,
         verdicts=[_verdict(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        summary=[_summary_line(row, points, found) for row in levels],
+        summary=[_summary_line(row, points, found) for row in levels if row.is_write_and_read],
+        by_series=[line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found)],
+        surveys=surveys.assemble(run.document, points, found),
         levels=levels,
         judged=judged,
         doubts=found,
@@ -109,21 +139,37 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
     """Every measurement with the shares of the ranks' time, in the order in which the cases ran."""
     order = {case.id: at for at, case in enumerate(run.document.cases)}
     return (
-        run.measurements.join(phase_times.shares(run.ranks), on=["case", "phase"], how="left")
-        .with_columns(pl.col("case").replace_strict(order, default=None, return_dtype=pl.Int64).alias("order"))
-        .sort("order", "started_unix_ns", "phase")
-        .drop("order")
+        run.measurements.join(phase_times.shares(run.ranks), on=list(KEY), how="left")
+        .join(phase_times.costs(run.ranks), on=list(KEY), how="left")
+        .with_columns(pl.col("case").replace_strict(order, default=None, return_dtype=pl.Int64).alias("at"))
+        .sort("at", "started_unix_ns", "phase", "job", "operation")
+        .drop("at")
     )
 
 
+def commands(case: CaseEntry) -> list[tuple[str, str]]:
+    """(phase and job, equivalent command line) of every job of a case."""
+    return [
+        (phase.name if job.name == phase.name else f"{phase.name}, {job.name}", job.command)
+        for phase in case.phases
+        for job in phase.jobs
+    ]
+
+
 def _missing(run: LoadedRun) -> list[Place]:
-    measured = set(run.measurements.select("case", "phase").iter_rows())
-    planned = [(case.id, phase.name) for case in run.document.cases for phase in case.phases]
-    return [place for place in planned if place not in measured]
+    measured = set(rates.places(run.measurements))
+    return [place for case in run.document.cases for place in case.measured if place not in measured]
 
 
 def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart]:
-    every = measurements(run).sort("clients", "repetition", maintain_order=True)
+    order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
+    every = (
+        measurements(run)
+        .with_columns(
+            pl.col("case").replace_strict(_ranked(order), default=None, return_dtype=pl.Int64).alias("point_order")
+        )
+        .sort("point_order", "repetition", maintain_order=True)
+    )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
     parts = []
     for name in dict.fromkeys(case.workload for case in run.document.cases):
@@ -132,31 +178,81 @@ def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart
             WorkloadPart(
                 name=name,
                 title=names.workload(name),
-                measurements=[_measurement(row, found) for row in own.iter_rows(named=True)],
-                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found),
+                measurements=[_measurement(row, found, names) for row in own.iter_rows(named=True)],
+                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
                 cases=[case for case in run.document.cases if case.workload == name],
+                columns=_columns(name, own, names),
             )
         )
     return parts
 
 
-def _measurement(row: dict[str, Any], found: Doubts) -> dict[str, Any]:
+def _ranked(order: dict[str, tuple[int, int, int]]) -> dict[str, int]:
+    """The place of each case among the points of a sweep, ascending."""
+    places = {point: at for at, point in enumerate(sorted(set(order.values())))}
+    return {case: places[point] for case, point in order.items()}
+
+
+def _columns(name: str, own: pl.DataFrame, names: Names) -> Columns:
+    return Columns(
+        point=names.is_swept(name),
+        bytes=bool(own["bytes"].sum()),
+        stonewall=not own["stonewall_ns"].is_null().all(),
+        matched=not own["matched"].is_null().all(),
+    )
+
+
+def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, Any]:
     """A row of the table of all measurements, as text."""
+    noun = NOUNS[row["operation"]]
+    moves = bool(row["bytes"])
+    on_files = bool(row["files"])
     return {
+        "case": row["case"],
         "clients": row["clients"],
+        "point": names.point(row["case"]),
         "repetition": row["repetition"],
-        "phase": row["phase"],
-        "rate": format.rate(row["rate_bytes_per_s"]),
-        "first_rate": format.rate(row["first_finished_rate_bytes_per_s"]),
-        "operations": format.operations_rate(row["rate_operations_per_s"]),
+        "phase": names.measurement(row["phase"], row["job"], row["operation"]),
+        "rate": format.rate(row["rate_bytes_per_s"]) if moves else format.ABSENT,
+        "first_rate": format.rate(row["first_finished_rate_bytes_per_s"])
+        if moves
+        else format.count_rate(row["first_finished_rate_operations_per_s"]),
+        "operations": format.operations_rate(row["rate_operations_per_s"])
+        if on_files
+        else format.count_rate(row["rate_operations_per_s"], noun),
+        "stonewall": _stonewall(row, moves),
+        "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
         "duration": format.duration(row["duration_ns"]),
         "shares": [format.share(row[f"{part}_share"]) for part in phase_times.PARTS],
+        "processor": format.duration(row["processor_ns"]),
+        "processor_each": format.per_amount(row["processor_ns_per_gib"], "GiB")
+        if moves and on_files
+        else format.per_amount(row["processor_ns_per_operation"], "op"),
+        "switches": format.ABSENT if row["context_switches"] is None else str(row["context_switches"]),
+        "from_devices": format.size(row["device_read_bytes"]),
+        "to_devices": format.size(row["device_write_bytes"]),
         "start_spread": format.duration(row["start_spread_ns"]),
         "finish_spread": format.duration(row["finish_spread_ns"]),
         "resident": _resident(row),
         "valid": row["valid"],
-        "marks": found.marks([(row["case"], row["phase"])]),
+        "marks": found.marks([_place(row)]),
     }
+
+
+def _place(row: dict[str, Any]) -> Place:
+    return row["case"], row["phase"], row["job"], row["operation"]
+
+
+def _stonewall(row: dict[str, Any], moves: bool) -> str:
+    """The rate until the stonewall, and how far apart the ranks were then."""
+    if row["stonewall_ns"] is None:
+        return format.ABSENT
+    rate = (
+        format.rate(row["stonewall_rate_bytes_per_s"])
+        if moves
+        else format.count_rate(row["stonewall_rate_operations_per_s"])
+    )
+    return f"{rate} ({row['stonewall_least_operations']}–{row['stonewall_most_operations']} per rank)"
 
 
 def _resident(row: dict[str, Any]) -> str:
@@ -166,50 +262,81 @@ def _resident(row: dict[str, Any]) -> str:
     return format.share(resident / row["file_set_bytes"])
 
 
-def _latencies(points: pl.DataFrame, measured: pl.DataFrame, found: Doubts) -> list[dict[str, Any]]:
-    """Rows of the latency table: write before read, then ascending clients."""
+def _latencies(
+    points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument
+) -> list[dict[str, Any]]:
+    """Rows of the latency table: series in the order in which they run, then ascending clients, ranks and files."""
+    names = Names(document)
     rows = []
-    # "write" sorts after "read", but comes first in time.
-    for point in points.sort(["operation", "clients"], descending=[True, False]).iter_rows(named=True):
-        same = measured.filter(
-            pl.col("valid") & (pl.col("operation") == point["operation"]) & (pl.col("clients") == point["clients"])
+    workload = measured["workload"].first()
+    for one in series.of_workload(document, str(workload)) if workload is not None else []:
+        own = points.filter(
+            (pl.col("phase") == one.phase) & (pl.col("job") == one.job) & (pl.col("operation") == one.operation)
         )
-        rows.append(
-            {
-                "operation": point["operation"],
-                "clients": point["clients"],
-                "operations": point["operations"],
-                "percentiles": [
-                    format.duration(point[column] if latency.is_resolved(point["operations"], column) else None)
-                    for column in latency.PERCENTILES
-                ],
-                "marks": found.marks(same.select("case", "phase").iter_rows()),
-            }
-        )
+        for point in own.sort("clients", "ranks", "files").iter_rows(named=True):
+            same = measured.filter(pl.col("valid") & pl.all_horizontal(pl.col(name) == point[name] for name in POINT))
+            rows.append(
+                {
+                    "operation": series.label(one),
+                    "clients": point["clients"],
+                    "point": names.point(same["case"][0]),
+                    "operations": point["operations"],
+                    "percentiles": [
+                        format.duration(point[column] if latency.is_resolved(point["operations"], column) else None)
+                        for column in latency.PERCENTILES
+                    ],
+                    "marks": found.marks(rates.places(same)),
+                }
+            )
     return rows
 
 
 def _summary_line(row: peak_sustained.Row, points: pl.DataFrame, found: Doubts) -> SummaryLine:
-    def cell(operation: str, level: Level | None) -> Cell:
-        if level is None:
-            return Cell(format.ABSENT, "nothing valid measured")
-        at_level = pl.col("valid") & pl.col("clients").is_in(list(level.clients))
-        measured = rates.of(points, row.workload, operation).filter(at_level)
-        return Cell(
-            text=format_rate(level.rate, row.unit.name),
-            rests_on=format.clients(level.clients),
-            marks=found.marks(measured.select("case", "phase").iter_rows()),
+    def both(operation: str) -> tuple[Cell, Cell]:
+        levels = row.of(operation)
+        measured = rates.of(points, row.workload, operation)
+        return (
+            _level(levels.peak if levels else None, row, measured, found),
+            _level(levels.sustained if levels else None, row, measured, found),
         )
 
-    write, read = row.write, row.read
-    return SummaryLine(
-        label=row.label,
-        cells=(
-            cell("write", write.peak if write else None),
-            cell("read", read.peak if read else None),
-            cell("write", write.sustained if write else None),
-            cell("read", read.sustained if read else None),
-        ),
+    write, read = both("write"), both("read")
+    return SummaryLine(label=row.label, cells=(write[0], read[0], write[1], read[1]))
+
+
+def _series_lines(row: peak_sustained.Row, points: pl.DataFrame, found: Doubts) -> list[SeriesLine]:
+    lines = []
+    for one, levels in row.series.items():
+        measured = rates.of(points, row.workload, one.operation, one.phase, one.job)
+        lines.append(
+            SeriesLine(
+                label=row.label,
+                series=series.label(one),
+                operation=one.operation,
+                peak=_level(levels.peak if levels else None, row, measured, found, one.operation),
+                sustained=_level(levels.sustained if levels else None, row, measured, found, one.operation),
+            )
+        )
+    return lines
+
+
+def _level(
+    level: Level | None,
+    row: peak_sustained.Row,
+    measured: pl.DataFrame,
+    found: Doubts,
+    operation: Operation | None = None,
+) -> Cell:
+    if level is None:
+        return Cell(format.ABSENT, "nothing valid measured")
+    at_level = pl.col("valid") & pl.col(level.axis).is_in(list(level.at))
+    text = format_rate(level.rate, row.unit.name)
+    if operation is not None and row.unit.name in ("ops/s", "kops/s"):
+        text = f"{text.split(' ')[0]} {'k ' if row.unit.name == 'kops/s' else ''}{NOUNS[operation]}/s"
+    return Cell(
+        text=text,
+        rests_on=format.points(level.at, level.axis),
+        marks=found.marks(rates.places(measured.filter(at_level))),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ioassay.analysis.rates import Axis
 from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_rate
 
 ABSENT = "–"
@@ -30,6 +31,11 @@ def operations_rate(per_s: float | None) -> str:
         return ABSENT
     unit: RateUnit = "kIOPS" if per_s >= 1e3 else "IOPS"
     return format_rate(per_s, unit)
+
+
+def count_rate(per_s: float | None, noun: str = "") -> str:
+    """A rate of metadata operations: `12300 creates/s`, or where the column has said what, `12300/s`."""
+    return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s".replace(" /", "/")
 
 
 def duration(duration_ns: float | None) -> str:
@@ -56,6 +62,11 @@ def share(share: float | None) -> str:
     if 0 < percent < 0.1:
         return "<0.1 %"
     return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
+
+
+def per_amount(duration_ns: float | None, amount: str) -> str:
+    """Time per amount: `1.23 s/GiB`, `35.0 µs/op`."""
+    return ABSENT if duration_ns is None else f"{duration(duration_ns)}/{amount}"
 
 
 def significant(value: float) -> str:
@@ -89,6 +100,6 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def clients(clients: Sequence[int]) -> str:
-    """The sweep points that a number rests on: `8 clients`, `4–64 clients`."""
-    return count(clients[0], "client") if len(clients) == 1 else f"{clients[0]}–{clients[-1]} clients"
+def points(values: Sequence[int], axis: Axis = "clients") -> str:
+    """The sweep points that a number rests on: `8 clients`, `4–64 ranks`."""
+    return count(values[0], axis.removesuffix("s")) if len(values) == 1 else f"{values[0]}–{values[-1]} {axis}"

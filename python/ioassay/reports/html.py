@@ -10,7 +10,7 @@ import jinja2
 from markupsafe import Markup
 
 from ioassay.reports import format, pictures, wording
-from ioassay.reports.content import assemble
+from ioassay.reports.content import assemble, commands
 from ioassay.results.loaded import LoadedRun
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -33,6 +33,7 @@ def page(run: LoadedRun) -> str:
             trust=wording.trust(content),
             acceptance=wording.acceptance(content),
             rates=pictures.rates(content),
+            survey_pictures=pictures.surveys(content),
             latencies=pictures.latencies(content, run),
             timelines=pictures.timelines(content, run),
         )
@@ -53,6 +54,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["setting"] = wording.setting
     environment.filters["by_message"] = wording.by_message
     environment.filters["shell"] = shlex.join
+    environment.filters["commands"] = commands
     environment.globals["count"] = format.count
     return environment
 

@@ -9,18 +9,21 @@ from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports.content import Content, assemble, measurements
+from ioassay.reports.surveys import Survey
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
 
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 
 
 def document(run: LoadedRun) -> str:
-    """`version`, `run` (run.json), `peak_sustained`, `acceptance`, `measurements`, `doubts`."""
+    """`version`, `run` (run.json), `peak_sustained`, `surveys`, `acceptance`, `measurements`, `doubts`."""
     content = assemble(run)
     whole = {
         "version": REPORT_VERSION,
         "run": run.document.model_dump(mode="json"),
         "peak_sustained": [_row(row) for row in content.levels],
+        "surveys": [_survey(survey) for survey in content.surveys],
         "acceptance": _acceptance(content),
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
@@ -32,8 +35,7 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         "label": row.label,
         "workload": row.workload,
-        "write": _both(row.write, row.unit.column),
-        "read": _both(row.read, row.unit.column),
+        "series": [one._asdict() | (_both(both, row.unit.column) or {}) for one, both in row.series.items()],
     }
 
 
@@ -44,7 +46,31 @@ def _both(both: PeakSustained | None, column: RateColumn) -> dict[str, Any] | No
 
 
 def _level(level: Level, column: RateColumn) -> dict[str, Any]:
-    return {column: level.rate, "clients": list(level.clients)}
+    return {column: level.rate, level.axis: list(level.at)}
+
+
+def _survey(survey: Survey) -> dict[str, Any]:
+    """The grids with their saturation points; rates in the base unit of the column."""
+    return {
+        "title": survey.title,
+        "column": survey.unit.column,
+        "grids": [
+            grid.series._asdict()
+            | {
+                "points": [vars(cell) for cell in grid.cells],
+                "saturation": grid.found
+                and {
+                    "point": vars(grid.found.point),
+                    "best": vars(grid.found.best),
+                    "tolerance": grid.found.tolerance,
+                    "spread": grid.found.spread,
+                    "equal": [vars(cell) for cell in grid.found.equal],
+                    "at_the_edge": grid.found.at_the_edge,
+                },
+            }
+            for grid in survey.grids
+        ],
+    }
 
 
 def _acceptance(content: Content) -> dict[str, Any]:
@@ -56,5 +82,5 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "judgement": verdict.judgement,
         "value": verdict.value,
         "reason": verdict.reason,
-        "rests_on": [{"case": case, "phase": phase} for case, phase in verdict.rests_on],
+        "rests_on": [dict(zip(KEY, place, strict=True)) for place in verdict.rests_on],
     }

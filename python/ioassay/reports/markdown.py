@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from ioassay.analysis import rates
 from ioassay.analysis.rate_units import UNITS
 from ioassay.reports import format, wording
-from ioassay.reports.content import Content, WorkloadPart, assemble
+from ioassay.reports.content import Content, WorkloadPart, assemble, commands
+from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_rate
@@ -22,6 +24,7 @@ def document(run: LoadedRun) -> str:
         _key_results(content),
         _acceptance(content),
         *(_rates(content, entry) for entry in run.document.study.figures),
+        *(_survey(survey) for survey in content.surveys),
         *(_latencies(part) for part in content.workloads),
         _doubts(content),
         *(_measurements(content, part) for part in content.workloads),
@@ -60,7 +63,16 @@ def _key_results(content: Content) -> list[str]:
         for line in content.summary
     ]
     heads = ["Workload", "Peak write", "Peak read", "Sustained write", "Sustained read"]
-    return lines + (_table(heads, rows) if rows else [])
+    lines += _table(heads, rows) if rows else []
+    by_series = [
+        [
+            line.label,
+            line.series,
+            *(f"{cell.text}{_marks(cell.marks)}, {cell.rests_on}" for cell in (line.peak, line.sustained)),
+        ]
+        for line in content.by_series
+    ]
+    return lines + (["", *_table(["Workload", "Phase", "Peak", "Sustained"], by_series)] if by_series else [])
 
 
 def _acceptance(content: Content) -> list[str]:
@@ -83,28 +95,48 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
     unit = UNITS[entry.unit]
     rows = [
         [
-            content.names.workload(name),
+            f"{content.names.workload(name)}, {content.names.measurement(row['phase'], row['job'], row['operation'])}",
             str(row["clients"]),
+            str(row["ranks"]),
+            str(row["files"] or format.ABSENT),
             format_rate(row["median"], unit.name),
             f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
             str(row["repetitions"]),
         ]
         for name in entry.workloads
-        for row in rates.medians(rates.of(content.points, name, entry.operation), unit.column).iter_rows(named=True)
+        for row in rates.medians(rates.of(content.points, name, entry.operation, entry.phase), unit.column).iter_rows(
+            named=True
+        )
     ]
-    body = _table(["Workload", "Clients", "Median", "Range", "Valid repetitions"], rows)
+    body = _table(["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Valid repetitions"], rows)
     return [f"## {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
+
+
+def _survey(survey: Survey) -> list[str]:
+    lines = [f"## {survey.title}", ""]
+    for grid in survey.grids:
+        rows = [
+            [str(files), *(f"**{cell.text}**" if cell.saturated else cell.text for cell in cells)]
+            for files, cells in grid.rows
+        ]
+        heads = [f"{grid.title}, {survey.unit.name}: objects", *(format.count(ranks, "rank") for ranks in grid.ranks)]
+        lines += [*_table(heads, rows), "", grid.sentence, ""]
+    return lines[:-1]
 
 
 def _latencies(part: WorkloadPart) -> list[str]:
     if not part.latencies:
         return []
     rows = [
-        [row["operation"], str(row["clients"]), str(row["operations"]), *row["percentiles"], _marks(row["marks"])]
+        [row["operation"], _at(part, row), str(row["operations"]), *row["percentiles"], _marks(row["marks"])]
         for row in part.latencies
     ]
     heads = ["Phase", "Clients", "Operations", "Median", "90 %", "99 %", "99.9 %", "Slowest", "Doubts"]
     return [f"## {part.title}: latency", "", *_table(heads, rows)]
+
+
+def _at(part: WorkloadPart, row: dict[str, Any]) -> str:
+    return str(row["point"] if part.columns.point else row["clients"])
 
 
 def _doubts(content: Content) -> list[str]:
@@ -126,11 +158,13 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
     rows = [
         [
             row["phase"] + ("" if row["valid"] else " (invalid)"),
-            str(row["clients"]),
+            _at(part, row),
             *([str(row["repetition"])] if content.names.repeated else []),
             row["rate"],
             row["first_rate"],
             row["operations"],
+            *([row["stonewall"]] if part.columns.stonewall else []),
+            *([row["matched"]] if part.columns.matched else []),
             row["duration"],
             *row["shares"],
             row["start_spread"],
@@ -141,9 +175,26 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
         for row in part.measurements
     ]
     heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), "Rate (last-finished)"]
-    heads += ["First-finished", "Operations", "Time", "Open", "Transfer", "Fsync", "Close"]
+    heads += ["First-finished", "Operations"]
+    heads += ["At the stonewall"] * part.columns.stonewall + ["Matched"] * part.columns.matched
+    heads += ["Time", "Open", "Transfer", "Fsync", "Close"]
     heads += ["Starts apart", "Ends apart", "In memory before", "Doubts"]
-    return [f"## {part.title}: every measurement", "", *_table(heads, rows)]
+    return [f"## {part.title}: every measurement", "", *_table(heads, rows), "", *_costs(content, part)]
+
+
+def _costs(content: Content, part: WorkloadPart) -> list[str]:
+    rows = [
+        [
+            row["phase"],
+            _at(part, row),
+            *([str(row["repetition"])] if content.names.repeated else []),
+            *(row[name] for name in ("processor", "processor_each", "switches", "from_devices", "to_devices")),
+        ]
+        for row in part.measurements
+    ]
+    heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else [])]
+    heads += ["Processor time", "per amount", "Context switches", "From devices", "To devices"]
+    return [f"### {part.title}: what it cost the clients", "", *_table(heads, rows)]
 
 
 def _environment(content: Content) -> list[str]:
@@ -163,13 +214,13 @@ def _method(content: Content) -> list[str]:
 
 
 def _commands(content: Content) -> list[str]:
-    lines = ["## Equivalent IOR commands", "", "```"]
+    lines = ["## Equivalent commands of IOR and mdtest", "", "```"]
     for part in content.workloads:
         for case in part.cases:
             if case.repetition == 1:
                 lines += [
-                    f"# {part.title}, {format.count(case.clients, 'client')}, {phase.name}\n{phase.ior}"
-                    for phase in case.phases
+                    f"# {part.title}, {content.names.point(case.id)}, {where}\n{command}"
+                    for where, command in commands(case)
                 ]
     return [*lines, "```"]
 

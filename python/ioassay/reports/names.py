@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
+from ioassay.analysis.series import Series
 from ioassay.reports import format
-from ioassay.results.document import RunDocument
+from ioassay.results.document import CaseEntry, Operation, RunDocument
+
+NOUNS: dict[Operation, str] = {
+    "write": "writes",
+    "read": "reads",
+    "create-tree": "directories",
+    "remove-tree": "directories",
+    "create": "creates",
+    "stat": "stats",
+    "rename": "renames",
+    "remove": "removes",
+    "find": "entries",
+}
+"""What a rate of each operation counts."""
 
 
 class Names:
@@ -13,6 +28,10 @@ class Names:
     def __init__(self, document: RunDocument) -> None:
         self._titles = {workload.name: workload.title for workload in document.study.workloads}
         self._cases = {case.id: case for case in document.cases}
+        points: dict[tuple[str, int], set[tuple[int, int | None]]] = {}
+        for case in document.cases:
+            points.setdefault((case.workload, case.clients), set()).add((case.ranks_per_client, case.groups))
+        self._swept = {workload for (workload, _), others in points.items() if len(others) > 1}
         self.repeated = any(case.repetition > 1 for case in document.cases)
         """True if any case runs more than once: only then does a repetition need saying."""
 
@@ -20,13 +39,39 @@ class Names:
         """A workload's title."""
         return self._titles.get(name, name)
 
+    def point(self, case: str) -> str:
+        """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`."""
+        entry = self._cases[case]
+        text = format.count(entry.clients, "client")
+        if entry.workload not in self._swept:
+            return text
+        each = "" if entry.clients == 1 else " each"
+        groups = "" if entry.groups is None else f", {format.count(entry.groups, 'group')}"
+        return f"{text}, {format.count(entry.ranks_per_client, 'rank')}{each}{groups}"
+
+    def is_swept(self, workload: str) -> bool:
+        """True if clients alone do not tell the workload's cases apart."""
+        return workload in self._swept
+
     def case(self, case: str) -> str:
         """A case by its id: `Sequential N-N, 8 clients, repetition 2`."""
         entry = self._cases[case]
-        text = f"{self.workload(entry.workload)}, {format.count(entry.clients, 'client')}"
+        text = f"{self.workload(entry.workload)}, {self.point(case)}"
         return f"{text}, repetition {entry.repetition}" if self.repeated else text
+
+    def measurement(self, phase: str, job: str, operation: str) -> str:
+        """What was measured in a case: `write`, `together, readers (read)`."""
+        return series.label(Series(phase, job, _operation(operation)))
 
     def place(self, place: Place) -> str:
         """A measurement: `Sequential N-N, 8 clients, repetition 2, write`."""
-        case, phase = place
-        return f"{self.case(case)}, {phase}"
+        case, *measured = place
+        return f"{self.case(case)}, {self.measurement(*measured)}"
+
+    def entry(self, case: str) -> CaseEntry:
+        """The case of this id."""
+        return self._cases[case]
+
+
+def _operation(text: str) -> Operation:
+    return next(known for known in NOUNS if known == text)

@@ -7,16 +7,22 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import latency
+from ioassay.analysis import latency, series
+from ioassay.analysis import rates as analysis
+from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS
+from ioassay.analysis.rates import Axis
 from ioassay.analysis.timeline import MOST_LINES, Timeline, timeline
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render
+from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.reports import format
 from ioassay.reports.content import Content
+from ioassay.reports.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
 
 MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""
@@ -42,20 +48,27 @@ def rates(content: Content) -> list[Picture]:
 
 
 def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
-    """A figure of latency percentiles per workload that was swept; one client count needs only its table."""
+    """A figure of latency percentiles per workload that was swept; one point of a sweep needs only its table.
+
+    Neither has a survey a figure of them: at each place it has several points.
+    """
     points = latency.by_sweep_point(run.measurements, run.latencies)
     pictures = {}
     for at, part in enumerate(content.workloads, start=1):
-        data = latency_figure.data(points.filter(pl.col("workload") == part.name))
-        if data["clients"].n_unique() < 2:
+        own = points.filter(pl.col("workload") == part.name)
+        axis = analysis.axis(own)
+        data = latency_figure.data(own)
+        place = ["phase", "job", "operation", "clients", "ranks"]
+        if data[axis].n_unique() < 2 or own.select(place).n_unique() < own.height:
             continue
+        labels = [series.label(one) for one in series.of_workload(content.document, part.name)]
         pictures[part.name] = Picture(
             id=f"latency-{at}",
             title=f"{part.title}: latency of one operation",
-            svg=render.svg(latency_figure.chart(data), f"latency-{at}"),
+            svg=render.svg(latency_figure.chart(data, labels, axis), f"latency-{at}"),
             csv=data.write_csv(),
             caption="Valid repetitions together. A percentile without an operation beyond it is left out.",
-            description=f"Latency percentiles against clients for {part.title}; the table beside it has the values.",
+            description=f"Latency percentiles against {axis} for {part.title}; the table beside it has the values.",
         )
     return pictures
 
@@ -65,12 +78,15 @@ def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
     frames = _by_phase(run)
     pictures: dict[str, list[Picture]] = {}
     for at, part in enumerate(content.workloads, start=1):
-        own = run.measurements.filter(pl.col("workload") == part.name).sort("repetition", "clients")
+        own = run.measurements.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
         pictures[part.name] = [
             picture
-            for (phase, repetition), rows in own.group_by("phase", "repetition", maintain_order=True)
+            for nth, one in enumerate(series.of_workload(content.document, part.name), start=1)
+            for (repetition,), rows in analysis.of(own, part.name, one.operation, one.phase, one.job).group_by(
+                "repetition", maintain_order=True
+            )
             for picture in _timeline_pictures(
-                content, _Phase(part.title, str(phase), f"timeline-{at}-{repetition}"), rows, frames
+                content, _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}"), rows, frames
             )
         ]
     return pictures
@@ -78,12 +94,13 @@ def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
 
 def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     unit = UNITS[entry.unit]
-    series = [(name, content.names.workload(name)) for name in entry.workloads]
-    data = rate_by_clients.data(content.points, series, entry.operation, unit)
-    description = f"{entry.title}: {entry.operation} rate in {entry.unit} against clients."
+    titles = {name: content.names.workload(name) for name in entry.workloads}
+    data = rate_by_clients.data(content.points, entry, titles)
+    axis = analysis.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
+    description = f"{entry.title}: {entry.operation} rate in {entry.unit} against {axis}."
     if data.is_empty():
         return Picture(identifier, entry.title, "", "", "Nothing was measured for this figure.", description)
-    common, marks = _marks(content, data)
+    common, marks = _marks(content, data, axis)
     caption = [
         "A point per repetition, medians joined." if data["repetition"].max() != 1 else "One measurement per point."
     ]
@@ -96,44 +113,69 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     return Picture(
         id=identifier,
         title=entry.title,
-        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks), identifier),
+        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks, axis), identifier),
         csv=data.rename({"rate": f"rate_{entry.unit}", "median": f"median_{entry.unit}"}).write_csv(),
         caption=" ".join(caption),
-        description=description + " " + _levels(data, entry.unit),
+        description=description + " " + _levels(data, entry.unit, axis),
     )
 
 
-def _marks(content: Content, data: pl.DataFrame) -> tuple[list[str], dict[tuple[str, int], str]]:
+def surveys(content: Content) -> list[list[Picture]]:
+    """A figure for each grid of each survey, in their order."""
+    return [
+        [_survey(survey, grid, f"survey-{at}-{nth}") for nth, grid in enumerate(survey.grids, start=1) if grid.cells]
+        for at, survey in enumerate(content.surveys, start=1)
+    ]
+
+
+def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
+    data = survey_figure.data(grid.cells, survey.unit)
+    return Picture(
+        id=identifier,
+        title=f"{survey.title}: {grid.title}",
+        svg=render.svg(survey_figure.chart(data, grid.series.operation, survey.unit, grid.found), identifier),
+        csv=data.write_csv(),
+        caption="Medians joined, from the lowest to the highest repetition as a bar; the ring is the saturation point.",
+        description=f"Rate against ranks, a line for each count of objects. {grid.sentence}",
+    )
+
+
+def _marks(content: Content, data: pl.DataFrame, axis: Axis) -> tuple[list[str], dict[tuple[str, int], str]]:
     """Marks that hold for every point are said once; the others stand above theirs."""
     of = {
-        (str(series), int(clients)): content.doubts.marks(rows.select("case", "phase").iter_rows())
-        for (series, clients), rows in data.group_by("series", "clients", maintain_order=True)
+        (str(line), int(place)): content.doubts.marks(analysis.places(rows))
+        for (line, place), rows in data.group_by("series", axis, maintain_order=True)
     }
     common = [mark for mark in next(iter(of.values())) if all(mark in marks for marks in of.values())]
     return common, {point: THIN_SPACE.join(mark for mark in marks if mark not in common) for point, marks in of.items()}
 
 
-def _levels(data: pl.DataFrame, unit: str) -> str:
+def _levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
     """The medians in words, for those who do not see the picture."""
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", "clients"], maintain_order=True)
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis], maintain_order=True)
     sentences = []
-    for (series,), rows in medians.group_by("series", maintain_order=True):
+    for (line,), rows in medians.group_by("series", maintain_order=True):
         values = [
-            f"{format.significant(median)} with {clients}"
-            for clients, median in rows.select("clients", "median").iter_rows()
+            f"{format.significant(median)} with {place}" for place, median in rows.select(axis, "median").iter_rows()
         ]
-        sentences.append(f"{series}, {unit}: {', '.join(values)}.")
+        sentences.append(f"{line}, {unit}: {', '.join(values)}.")
     return " ".join(sentences)
 
 
-_Frames = dict[tuple[str, str], tuple[pl.DataFrame, pl.DataFrame]]
+_Frames = dict[Place, tuple[pl.DataFrame, pl.DataFrame]]
 
 
 def _by_phase(run: LoadedRun) -> _Frames:
     """Samples and ranks of every phase. One pass over the tables: `samples` may have millions of rows."""
-    ranks = run.ranks.partition_by("case", "phase", as_dict=True)
-    samples = run.samples.partition_by("case", "phase", as_dict=True)
-    return {(str(key[0]), str(key[1])): (samples.get(key, run.samples.clear()), rows) for key, rows in ranks.items()}
+    ranks = run.ranks.partition_by(*KEY, as_dict=True)
+    samples = run.samples.partition_by(*KEY, as_dict=True)
+    return {
+        (str(case), str(phase), str(job), str(operation)): (
+            samples.get((case, phase, job, operation), run.samples.clear()),
+            rows,
+        )
+        for (case, phase, job, operation), rows in ranks.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -146,18 +188,18 @@ class _Phase:
 
 
 def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, frames: _Frames) -> list[Picture]:
-    lines: list[tuple[int, int, timeline_figure.Panel]] = []
+    lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
-        found = frames.get((row["case"], row["phase"]))
+        found = frames.get((row["case"], row["phase"], row["job"], row["operation"]))
         line = found and timeline(*found, row["sample_interval_ns"], row["duration_ns"])
         if line:
             mark = "" if row["valid"] else " (invalid)"
-            panel = timeline_figure.Panel(format.count(row["clients"], "client") + mark, line)
-            lines.append((row["clients"], row["repetition"], panel))
+            panel = timeline_figure.Panel(content.names.point(row["case"]) + mark, line)
+            lines.append((content.names.point(row["case"]), row["repetition"], panel))
     pictures = []
     for at in range(0, len(lines), MOST_PANELS):
         chosen = lines[at : at + MOST_PANELS]
-        identifier = f"{phase.prefix}-{phase.name}-{at // MOST_PANELS + 1}"
+        identifier = f"{phase.prefix}-{at // MOST_PANELS + 1}"
         repetition = f", repetition {chosen[0][1]}" if content.names.repeated else ""
         pictures.append(
             Picture(
@@ -166,7 +208,7 @@ def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, fram
                 svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
                 csv=_timeline_csv(chosen),
                 caption=_timeline_caption([panel.timeline for _, _, panel in chosen]),
-                description=f"Rate over time of {phase.workload}, {phase.name}, a panel per client count.",
+                description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",
             )
         )
     return pictures
@@ -183,10 +225,10 @@ def _timeline_caption(lines: Sequence[Timeline]) -> str:
     return " ".join(words)
 
 
-def _timeline_csv(lines: Sequence[tuple[int, int, timeline_figure.Panel]]) -> str:
-    """What the panels show: a row per client count and step, a column per line, rates in bytes/s."""
+def _timeline_csv(lines: Sequence[tuple[str, int, timeline_figure.Panel]]) -> str:
+    """What the panels show: a row per point of the sweep and step, a column per line, rates with their unit."""
     parts = []
-    for clients, repetition, panel in lines:
+    for point, repetition, panel in lines:
         line = panel.timeline
         part = line.total.rename({"rate": "total"})
         others = (
@@ -202,10 +244,10 @@ def _timeline_csv(lines: Sequence[tuple[int, int, timeline_figure.Panel]]) -> st
         rates = pl.exclude("start_s", "end_s").round(0).cast(pl.Int64)
         parts.append(
             part.select(
-                pl.lit(clients).alias("clients"),
+                pl.lit(point).alias("point"),
                 pl.lit(repetition).alias("repetition"),
                 pl.col("start_s", "end_s").round(6),
-                rates.name.suffix("_bytes_per_s"),
+                rates.name.suffix(f"_{line.counts}_per_s"),
             )
         )
     return pl.concat(parts, how="diagonal").write_csv()

@@ -22,6 +22,9 @@ def summary(run: LoadedRun) -> Group:
         parts += [Text(f"  {where}: {error}") for where, error in wording.errors(content)]
     if content.summary:
         parts.append(_peak_sustained(content))
+    if content.by_series:
+        parts.append(_by_series(content))
+    parts += [Text(grid.sentence) for survey in content.surveys for grid in survey.grids]
     if content.verdicts:
         parts.append(_acceptance(content))
     parts.append(_doubts(content))
@@ -35,6 +38,20 @@ def _peak_sustained(content: Content) -> Table:
         table.add_column(head, justify="right")
     for line in content.summary:
         table.add_row(Text(line.label), *(_cell(cell) for cell in line.cells))
+    return table
+
+
+def _by_series(content: Content) -> Table:
+    table = Table(title="Peak and sustained rates", title_justify="left", title_style="bold", box=None)
+    table.add_column("", overflow="fold")
+    table.add_column("")
+    for head in ("Peak", "Sustained"):
+        table.add_column(head, justify="right")
+    before = None
+    for line in content.by_series:
+        label = line.label if line.label != before else ""
+        table.add_row(Text(label), Text(line.series), _cell(line.peak), _cell(line.sustained))
+        before = line.label
     return table
 
 

@@ -17,7 +17,7 @@ from ioassay.testing.builder import RunBuilder
 def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doubts(run: LoadedRun) -> None:
     document = json.loads(reports.build(run, "json"))
     assert document["run"]["run"] == run.document.run
-    assert document["peak_sustained"][0]["write"]["peak"]["clients"] == [64]
+    assert document["peak_sustained"][0]["series"][0]["peak"]["clients"] == [64]
     assert document["acceptance"]["judgement"] == "failed"
     assert len(document["measurements"]) == run.measurements.height
     assert len(document["doubts"]) == run.doubts.height
@@ -68,8 +68,8 @@ def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRu
         (format.share(0.5), "50 %"),
         (format.limit(1.0, "s"), "1 s"),
         (format.limit(2e8, "bytes/s"), "200 MB/s"),
-        (format.clients((4, 8, 16)), "4–16 clients"),
-        (format.clients((1,)), "1 client"),
+        (format.points((4, 8, 16)), "4–16 clients"),
+        (format.points((1,)), "1 client"),
     ],
 )
 def test_numbers_have_three_digits_and_a_unit(shown: str, expected: str) -> None:

@@ -138,7 +138,7 @@ def test_what_a_user_wrote_is_escaped() -> None:
 def test_an_interrupted_run_says_what_is_missing() -> None:
     text = " ".join(_read(_page(RunBuilder().workload("w").clients(1, 2, 4).stop_after(1))).text)
     assert "The run was interrupted. 1 of 3 cases complete, 1 interrupted, 1 never started." in text
-    assert "4 of 6 phases have no measurement" in text
+    assert "4 of 6 measurements were not made" in text
     assert "w, 4 clients, read" in text
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from ioassay.analysis.doubts import Place
 from ioassay.reports import format
 from ioassay.reports.content import Content
 from ioassay.reports.names import Names
@@ -19,6 +20,9 @@ _ENDS: dict[str, str] = {
     "failed": "The run failed.",
     "interrupted": "The run was interrupted.",
 }
+
+MOST_IN_FULL = 4
+"""Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
 
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
@@ -46,10 +50,10 @@ def missing(content: Content) -> str:
     """What the run did not measure, or nothing."""
     if not content.missing:
         return ""
-    planned = sum(len(case.phases) for case in content.document.cases)
+    planned = sum(len(case.measured) for case in content.document.cases)
     return (
-        f"{len(content.missing)} of {planned} phases have no measurement. Figures, peaks and sustained rates rest on "
-        "what was measured; with the missing phases they might differ."
+        f"{len(content.missing)} of {planned} measurements were not made. Figures, peaks and sustained rates rest on "
+        "what was measured; with the missing ones they might differ."
     )
 
 
@@ -68,7 +72,19 @@ def results(content: Content) -> list[str]:
             else:
                 parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
         sentences.append(f"{line.label}: {'; '.join(parts)}.")
-    return sentences
+    by_label: dict[str, list[str]] = {}
+    many = Counter(row.label for row in content.by_series)
+    for row in content.by_series:
+        if row.operation in ("create-tree", "remove-tree"):
+            continue  # a handful of operations around what is measured; the table has them
+        if row.peak.text == format.ABSENT:
+            said = f"{row.series}: nothing valid"
+        else:
+            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
+            said += f" and sustains {row.sustained.text}" if many[row.label] <= MOST_IN_FULL else ""
+        by_label.setdefault(row.label, []).append(said)
+    sentences += [f"{label}: {'; '.join(parts)}." for label, parts in by_label.items()]
+    return sentences + [grid.sentence for survey in content.surveys for grid in survey.grids]
 
 
 def trust(content: Content) -> str:
@@ -105,11 +121,11 @@ def setting(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def by_message(places: Iterable[tuple[str, str, str]], names: Names) -> list[tuple[str, str]]:
+def by_message(places: Iterable[tuple[Place, str]], names: Names) -> list[tuple[str, str]]:
     """(where, message) of the doubts of a group; what has the same message is told together."""
     where: dict[str, dict[str, list[str]]] = {}
-    for case, phase, message in places:
-        where.setdefault(message, {}).setdefault(case, []).append(phase)
+    for (case, *measured), message in places:
+        where.setdefault(message, {}).setdefault(case, []).append(names.measurement(*measured))
     return [
         ("; ".join(f"{names.case(case)}: {', '.join(phases)}" for case, phases in cases.items()), message)
         for message, cases in where.items()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument, StudyEntry
+from ioassay.results.document import CaseEntry, JobEntry, PhaseEntry, RunDocument, StudyEntry
 from ioassay.results.events import Event
 
 MIB = 1 << 20
@@ -21,14 +21,26 @@ def _case(name: str = "seq-1") -> CaseEntry:
         clients=2,
         ranks_per_client=1,
         repetition=1,
-        layout="N-N",
-        order="sequential",
-        transfer_bytes=MIB,
-        block_bytes=3 * MIB,
-        segments=1,
         file_set_bytes=6 * MIB,
         written_bytes=6 * MIB,
-        phases=[PhaseEntry(name="write", operation="write", ior="ior -w")],
+        phases=[PhaseEntry(name=name, jobs=[_job(name)]) for name in ("write", "read")],
+    )
+
+
+def _job(name: str) -> JobEntry:
+    return JobEntry(
+        name=name,
+        operations=["write"],
+        ranks=2,
+        file_set="data",
+        layout="N-N",
+        order="sequential",
+        files=2,
+        transfer_bytes=MIB,
+        file_set_bytes=6 * MIB,
+        planned_bytes=6 * MIB,
+        planned_operations=6,
+        command="ior -w",
     )
 
 
@@ -47,6 +59,18 @@ def _phase(name: str = "write") -> Event:
             "operations": sum(samples),
             "short_transfers": number,
             "slowest_ns": 99,
+            "at_stonewall": {"bytes": MIB, "operations": 1},
+            "usage": {
+                "user_ns": 5,
+                "system_ns": 7,
+                "voluntary_switches": 3,
+                "involuntary_switches": 1,
+                "minor_faults": 2,
+                "major_faults": 0,
+                "peak_memory_bytes": 4096,
+                "device_read_bytes": None,
+                "device_write_bytes": sum(samples) * MIB,
+            },
             "sample_bytes": [count * MIB for count in samples],
             "sample_operations": samples,
         }
@@ -55,6 +79,7 @@ def _phase(name: str = "write") -> Event:
         "event": "phase",
         "step": 0,
         "name": name,
+        "job": name,
         "operation": "write",
         "started_unix_ns": 1_700_000_000_000_000_000,
         "complete": True,
@@ -63,6 +88,15 @@ def _phase(name: str = "write") -> Event:
         "duration_ns": 2_000_000_000,
         "first_finished_ns": 1_000_000_000,
         "first_finished_bytes": 4 * MIB,
+        "first_finished_operations": 4,
+        "stonewall": {
+            "at_ns": 500_000_000,
+            "bytes": 2 * MIB,
+            "operations": 2,
+            "least_operations": 1,
+            "most_operations": 1,
+        },
+        "matched": None,
         "start_spread_ns": 1,
         "finish_spread_ns": 2,
         "sample_interval_ns": 1_000_000_000,
@@ -84,7 +118,7 @@ def _phase(name: str = "write") -> Event:
 def _events(case: str, outcome: str | None = "complete", phases: list[str] | None = None) -> list[Event]:
     started = {
         "event": "started",
-        "version": 1,
+        "version": 2,
         "engine_version": "0.1.0",
         "run": "r",
         "case": case,

@@ -5,13 +5,13 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ioassay.units import RateUnit
 
-RUN_VERSION = 1
+RUN_VERSION = 2
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted"]
@@ -21,12 +21,34 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
+"""What the operations of a measurement did, as the contract's `Operation`."""
+
+OPERATIONS: tuple[Operation, ...] = get_args(Operation)
+
+
+class JobEntry(_Document):
+    """What some ranks do in a phase, as tables and reports need it."""
+
+    name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
+    operations: list[Operation] = Field(description="One, or for a mix two: a measurement for each.")
+    ranks: int = Field(description="How many ranks do it.")
+    file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
+    layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
+    order: str
+    files: int = Field(description="Files of the file set: its objects; 0 for trees.")
+    transfer_bytes: int | None = Field(description="Bytes of one call; `None` where nothing is moved.")
+    file_set_bytes: int = Field(description="Size of the file set, or of the items of the tree.")
+    planned_bytes: int = Field(description="What it moves when nothing stops it early.")
+    planned_operations: int
+    command: str = Field(description="The equivalent command line of IOR or mdtest.")
+
+
 class PhaseEntry(_Document):
-    """A timed phase of a case, as the report needs it."""
+    """A timed phase of a case."""
 
     name: str = Field(description="Name of the phase, unique in the case, for example `write`.")
-    operation: Literal["write", "read"]
-    ior: str = Field(description="The equivalent IOR command line.")
+    jobs: list[JobEntry] = Field(description="What is done in it side by side.")
 
 
 class CaseEntry(_Document):
@@ -36,17 +58,31 @@ class CaseEntry(_Document):
     workload: str = Field(description="Name of the workload in the study.")
     clients: int
     ranks_per_client: int
+    groups: int | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
     repetition: int = Field(description="1, 2, …")
-    layout: Literal["N-N", "N-1"]
-    order: Literal["sequential", "random", "random-with-replacement"]
-    transfer_bytes: int
-    block_bytes: int
-    segments: int
     file_set_bytes: int = Field(description="Size of all its files together.")
-    written_bytes: int = Field(description="What all its write phases together write.")
+    written_bytes: int = Field(description="What all its phases together write.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
+
+    def job(self, phase: str, name: str) -> JobEntry:
+        """The job of this name in a phase. Raises `KeyError`."""
+        for entry in self.phases:
+            for job in entry.jobs:
+                if (entry.name, job.name) == (phase, name):
+                    return job
+        raise KeyError(f"{self.id} has no job {name} in a phase {phase}")
+
+    @property
+    def measured(self) -> list[tuple[str, str, str, str]]:
+        """The key (`schema.KEY`) of every measurement that it is to give, in the order of its phases."""
+        return [
+            (self.id, phase.name, job.name, operation)
+            for phase in self.phases
+            for job in phase.jobs
+            for operation in job.operations
+        ]
 
 
 class FigureEntry(_Document):
@@ -54,7 +90,8 @@ class FigureEntry(_Document):
 
     title: str
     workloads: list[str] = Field(description="One line each.")
-    operation: Literal["write", "read"]
+    operation: Operation
+    phase: str | None = Field(default=None, description="Only this phase; `None`: every phase with that operation.")
     unit: RateUnit
 
 
@@ -66,12 +103,20 @@ class SummaryRow(_Document):
     unit: RateUnit
 
 
+class SurveyEntry(_Document):
+    """A table of rates by files and ranks, with the saturation point."""
+
+    title: str
+    workload: str
+    unit: RateUnit
+
+
 class Criterion(_Document):
     """A criterion that the study is judged by. See `ioassay.analysis.acceptance` for the measures."""
 
     measure: str
     of: str = Field(description="Name of a workload, or `all`.")
-    operation: Literal["write", "read", "all"]
+    operation: Operation | Literal["all"]
     at_most: float | None = None
     at_least: float | None = None
     unit: str = Field(description="Unit of the limit: `bytes/s`, `operations/s`, `s`, `1`.")
@@ -99,6 +144,7 @@ class StudyEntry(_Document):
     workloads: list[WorkloadEntry]
     figures: list[FigureEntry]
     summary: list[SummaryRow]
+    surveys: list[SurveyEntry] = Field(default_factory=list)
     acceptance: list[Criterion]
 
 
@@ -109,7 +155,8 @@ class RunDocument(_Document):
     run: str = Field(description="Identifier of the run.")
     study: StudyEntry
     cases: list[CaseEntry] = Field(description="In the order in which they run.")
-    target: str
+    target: str = Field(description="As the plan names it: an absolute path or a URL.")
+    target_kind: Literal["directory", "device", "url"] = "directory"
     launcher: str
     command: list[str] = Field(description="The command line that started the run.")
     ioassay_version: str

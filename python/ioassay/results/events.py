@@ -15,7 +15,7 @@ from typing import Any
 
 from ioassay.errors import UsageError
 
-CONTRACT_VERSION = 1
+CONTRACT_VERSION = 2
 """The version of the contract that this reader understands."""
 
 Event = dict[str, Any]

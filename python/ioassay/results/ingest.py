@@ -1,6 +1,6 @@
 """Phase events become rows of the tables in `schema.py`, one to one.
 
-Every number is the engine's; only the two rates are divided here, so that each reader divides the same way.
+Every number is the engine's; only the rates are divided here, so that each reader divides the same way.
 Events without a table (cold-cache steps, removal) stay in `logs/CASE/events.jsonl`; what a cold-cache step
 measured travels in the next phase's `resident_bytes_before`.
 """
@@ -61,30 +61,51 @@ def _rate(amount: int, duration_ns: int) -> float | None:
     return amount * NS_PER_S / duration_ns if duration_ns > 0 else None
 
 
+def _key(case: CaseEntry, phase: Event) -> dict[str, str]:
+    """The columns of `schema.KEY`."""
+    return {"case": case.id, "phase": phase["name"], "job": phase["job"], "operation": phase["operation"]}
+
+
 def _measurement(case: CaseEntry, phase: Event) -> pl.DataFrame:
-    row = {
-        "case": case.id,
+    job = case.job(phase["name"], phase["job"])
+    stonewall = phase["stonewall"] or {}
+    row = _key(case, phase) | {
         "workload": case.workload,
-        "layout": case.layout,
-        "order": case.order,
+        "file_set": job.file_set,
+        "layout": job.layout,
+        "order": job.order,
         "clients": case.clients,
         "ranks": len(phase["ranks"]),
+        "files": job.files,
         "repetition": case.repetition,
-        "phase": phase["name"],
-        "file_set_bytes": case.file_set_bytes,
-        "transfer_bytes": case.transfer_bytes,
+        "file_set_bytes": job.file_set_bytes,
+        "transfer_bytes": job.transfer_bytes,
         "valid": phase["complete"] and not any(doubt["invalidates"] for doubt in phase["doubts"]),
         "rate_bytes_per_s": _rate(phase["bytes"], phase["duration_ns"]),
         "rate_operations_per_s": _rate(phase["operations"], phase["duration_ns"]),
         "first_finished_rate_bytes_per_s": _rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
+        "first_finished_rate_operations_per_s": _rate(phase["first_finished_operations"], phase["first_finished_ns"]),
+        "stonewall_ns": stonewall.get("at_ns"),
+        "stonewall_bytes": stonewall.get("bytes"),
+        "stonewall_operations": stonewall.get("operations"),
+        "stonewall_least_operations": stonewall.get("least_operations"),
+        "stonewall_most_operations": stonewall.get("most_operations"),
+        "stonewall_rate_bytes_per_s": _rate(stonewall.get("bytes", 0), stonewall.get("at_ns", 0)),
+        "stonewall_rate_operations_per_s": _rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
         "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
     }
     return _frame([row | {name: phase[name] for name in schema.MEASUREMENTS if name not in row}], schema.MEASUREMENTS)
 
 
 def _ranks(case: CaseEntry, nodes: list[str], phase: Event) -> pl.DataFrame:
-    rows = [rank | {"case": case.id, "phase": phase["name"], "node": nodes[rank["node"]]} for rank in phase["ranks"]]
+    key = _key(case, phase)
+    rows = [rank | rank["usage"] | _at_stonewall(rank) | {"node": nodes[rank["node"]]} | key for rank in phase["ranks"]]
     return _frame(rows, schema.RANKS)
+
+
+def _at_stonewall(rank: Event) -> Event:
+    done = rank["at_stonewall"] or {}
+    return {"stonewall_bytes": done.get("bytes"), "stonewall_operations": done.get("operations")}
 
 
 def _samples(case: CaseEntry, phase: Event) -> pl.DataFrame:
@@ -106,11 +127,9 @@ def _latencies(case: CaseEntry, phase: Event) -> pl.DataFrame:
 def _doubts(case: CaseEntry, phase: Event) -> pl.DataFrame:
     rows = [
         doubt
-        | {
-            "case": case.id,
-            "phase": phase["name"],
-            "evidence": json.dumps(doubt["evidence"], sort_keys=True, separators=(",", ":")),
-        }
+        | _key(case, phase)
+        # A kind without evidence has none in the event either.
+        | {"evidence": json.dumps(doubt.get("evidence", {}), sort_keys=True, separators=(",", ":"))}
         for doubt in phase["doubts"]
     ]
     return _frame(rows, schema.DOUBTS)
@@ -123,6 +142,6 @@ def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
 
 def _labelled(case: CaseEntry, phase: Event, values: Mapping[str, list[Any]], columns: pl.Schema) -> pl.DataFrame:
     """A table of `columns` whose rows are all of one phase."""
-    own = {name: kind for name, kind in columns.items() if name not in ("case", "phase")}
+    own = {name: kind for name, kind in columns.items() if name not in schema.KEY}
     frame = pl.DataFrame({name: values[name] for name in own}, schema=own)
-    return frame.select(pl.lit(case.id).alias("case"), pl.lit(phase["name"]).alias("phase"), *own)
+    return frame.select(*(pl.lit(value).alias(name) for name, value in _key(case, phase).items()), *own)

@@ -197,7 +197,7 @@ def read_document(path: Path) -> RunDocument:
     try:
         content = json.loads(file.read_bytes())
         version = content["version"]
-        newer = version > RUN_VERSION
+        newer, older = version > RUN_VERSION, version < RUN_VERSION
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
             f"{path} is not a run directory: it has no {DOCUMENT}.",
@@ -209,6 +209,11 @@ def read_document(path: Path) -> RunDocument:
         raise UsageError(
             f"{file} has version {version}; this ioassay reads up to {RUN_VERSION}.",
             "Use the ioassay that made the run, or a newer one.",
+        )
+    if older:
+        raise UsageError(
+            f"{file} has version {version}; this ioassay reads version {RUN_VERSION}.",
+            "Use the ioassay that made the run; `ioassay --version` of its time stands in the file.",
         )
     try:
         return RunDocument.model_validate(content)

@@ -1,25 +1,33 @@
 """The columns of the tables in a run directory: names, types, units.
 
-Units stand in the names. Every row names its case; what the case is stands in `run.json`, and its main
-axes are repeated in `measurements` so that this table alone answers most questions.
+Units stand in the names. Every row names its measurement by the columns of `KEY`; what the case is stands in
+`run.json`, and its main axes are repeated in `measurements` so that this table alone answers most questions.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
+KEY = ("case", "phase", "job", "operation")
+"""What names a measurement: a phase has one for each of its jobs, and for each operation of a job."""
+
+POINT = ("workload", "phase", "job", "operation", "clients", "ranks", "files")
+"""What names a point of a sweep: measurements that agree in all of it are repetitions of one another."""
+
+_KEY = dict.fromkeys(KEY, pl.String)
+
 MEASUREMENTS = pl.Schema(
     {
-        "case": pl.String,
+        **_KEY,
         "workload": pl.String,
-        "layout": pl.String,
+        "file_set": pl.String,  # name of the file set or tree; empty where a walk looks at everything
+        "layout": pl.String,  # of a file set N-N, N-1, N-M; of a tree who shares it
         "order": pl.String,
         "clients": pl.Int64,
-        "ranks": pl.Int64,
+        "ranks": pl.Int64,  # those that did the job
+        "files": pl.Int64,  # of the file set: its objects; 0 for trees
         "repetition": pl.Int64,
-        "phase": pl.String,
-        "operation": pl.String,
-        "transfer_bytes": pl.Int64,
+        "transfer_bytes": pl.Int64,  # null where nothing is moved
         "file_set_bytes": pl.Int64,
         "started_unix_ns": pl.Int64,
         # complete: every rank did all it had to do. valid: complete, and no doubt invalidates it.
@@ -32,7 +40,18 @@ MEASUREMENTS = pl.Schema(
         "rate_operations_per_s": pl.Float64,  # last-finished: operations / duration
         "first_finished_ns": pl.Int64,
         "first_finished_bytes": pl.Int64,
+        "first_finished_operations": pl.Int64,
         "first_finished_rate_bytes_per_s": pl.Float64,
+        "first_finished_rate_operations_per_s": pl.Float64,
+        # null without a stonewall, or where all was done before it came
+        "stonewall_ns": pl.Int64,
+        "stonewall_bytes": pl.Int64,
+        "stonewall_operations": pl.Int64,
+        "stonewall_least_operations": pl.Int64,  # of the rank that had done least
+        "stonewall_most_operations": pl.Int64,  # of the rank that had done most
+        "stonewall_rate_bytes_per_s": pl.Float64,
+        "stonewall_rate_operations_per_s": pl.Float64,
+        "matched": pl.Int64,  # entries that a find matched, null elsewhere
         "start_spread_ns": pl.Int64,
         "finish_spread_ns": pl.Int64,
         "sample_interval_ns": pl.Int64,
@@ -43,8 +62,7 @@ MEASUREMENTS = pl.Schema(
 
 RANKS = pl.Schema(
     {
-        "case": pl.String,
-        "phase": pl.String,
+        **_KEY,
         "rank": pl.Int64,
         "node": pl.String,
         "start_ns": pl.Int64,
@@ -57,13 +75,24 @@ RANKS = pl.Schema(
         "operations": pl.Int64,
         "short_transfers": pl.Int64,
         "slowest_ns": pl.Int64,
+        "stonewall_bytes": pl.Int64,  # done when the stonewall came, null where it did not
+        "stonewall_operations": pl.Int64,
+        # What the kernel spent on the rank from the barrier to its end. A job with two operations has it in both.
+        "user_ns": pl.Int64,
+        "system_ns": pl.Int64,
+        "voluntary_switches": pl.Int64,
+        "involuntary_switches": pl.Int64,
+        "minor_faults": pl.Int64,
+        "major_faults": pl.Int64,
+        "peak_memory_bytes": pl.Int64,  # the most that the rank had until then
+        "device_read_bytes": pl.Int64,  # null where the kernel does not tell
+        "device_write_bytes": pl.Int64,
     }
 )
 
 SAMPLES = pl.Schema(
     {
-        "case": pl.String,
-        "phase": pl.String,
+        **_KEY,
         "rank": pl.Int64,
         "sample": pl.Int64,  # covers [sample, sample + 1) × sample_interval_ns after the phase's first start
         "bytes": pl.Int64,
@@ -73,8 +102,7 @@ SAMPLES = pl.Schema(
 
 LATENCIES = pl.Schema(
     {
-        "case": pl.String,
-        "phase": pl.String,
+        **_KEY,
         "lowest_ns": pl.Int64,
         "highest_ns": pl.Int64,
         "count": pl.Int64,
@@ -83,8 +111,7 @@ LATENCIES = pl.Schema(
 
 DOUBTS = pl.Schema(
     {
-        "case": pl.String,
-        "phase": pl.String,
+        **_KEY,
         "kind": pl.String,
         "invalidates": pl.Boolean,
         "message": pl.String,

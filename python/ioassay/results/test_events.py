@@ -35,8 +35,8 @@ def test_json_that_is_no_object_is_no_event(tmp_path: Path) -> None:
 
 def test_a_newer_contract_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
-    file.write_text('{"event":"started","version":2}\n')
-    with pytest.raises(UsageError, match="version 2 of the contract"):
+    file.write_text('{"event":"started","version":3}\n')
+    with pytest.raises(UsageError, match="version 3 of the contract"):
         read_events(file)
 
 

@@ -33,6 +33,24 @@ def test_rates_are_amounts_over_the_time_that_belongs_to_them(case: CaseEntry, e
     assert row["rate_operations_per_s"] == 3
     assert row["first_finished_rate_bytes_per_s"] == 4 * MIB
     assert row["short_transfers"] == 1
+    assert (row["stonewall_rate_bytes_per_s"], row["stonewall_rate_operations_per_s"]) == (4 * MIB, 4)
+    assert row["first_finished_rate_operations_per_s"] == 4
+
+
+def test_a_phase_without_a_stonewall_has_none(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    given[1]["stonewall"] = None
+    for rank in given[1]["ranks"]:
+        rank["at_stonewall"] = None
+    tables = case_tables(case, given)
+    row = tables["measurements"].row(0, named=True)
+    assert [value for name, value in row.items() if name.startswith("stonewall")] == [None] * 7
+    assert tables["ranks"]["stonewall_bytes"].to_list() == [None, None]
+
+
+def test_what_the_kernel_spent_is_kept_for_each_rank(case: CaseEntry, events: Events) -> None:
+    rows = case_tables(case, events(case.id))["ranks"]
+    assert rows.select("user_ns", "system_ns", "voluntary_switches", "device_read_bytes").row(0) == (5, 7, 3, None)
 
 
 def test_a_phase_that_took_no_time_has_no_rate(case: CaseEntry, events: Events) -> None:

@@ -153,7 +153,7 @@ def test_what_is_no_run_directory_is_said_to_be_none(tmp_path: Path, name: str) 
         load(tmp_path / name)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"version": 1}', '{"version": "1"}'])
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"version": 2}', '{"version": "1"}'])
 def test_a_damaged_run_json_is_named(run: RunDirectory, content: str) -> None:
     (run.path / "run.json").write_text(content)
     with pytest.raises(UsageError, match=r"run\.json is damaged"):

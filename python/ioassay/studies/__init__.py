@@ -2,9 +2,12 @@
 
     source      YAML → a tree in which every value knows its line
     resolve     settings, scales and `--set` filled in; everything checked
-    model       every option, once; validate, sweep: what is refused
-    cases       the sweep in the order in which it runs, each case with the engine's plan
-    method, ior what the report says of it
+    shorthand   what may be written shorter, written out
+    model       every option, once, with files, steps, values, spelling
+    validate    what is refused, with sweep and check_steps
+    cases       the sweep in the order in which it runs, each case with the engine's plan (plans)
+    target      where the I/O goes, as typed
+    method, commands   what the report says of it
     library     the built-in studies
 
 Not: launching cases, reading results.
@@ -14,15 +17,18 @@ from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies, find_study
 from ioassay.studies.resolve import ResolvedStudy, resolve
 from ioassay.studies.source import StudyError, StudySource, parse_study, read_study
+from ioassay.studies.target import Target, parse_target
 
 __all__ = [
     "ResolvedStudy",
     "StudyError",
     "StudySource",
+    "Target",
     "builtin_studies",
     "expand",
     "find_study",
     "parse_study",
+    "parse_target",
     "read_study",
     "resolve",
 ]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.source import StudySource
+from ioassay.studies.target import Target
 from ioassay.units import format_about_bytes
 
 
@@ -65,7 +65,7 @@ def overview(source: StudySource) -> Overview:
 
 def _need(source: StudySource, scale: str | None) -> Need:
     # Neither run nor target nor launcher change what a case takes.
-    cases = [case for case, _ in expand(resolve(source, scale, []), "run", Path("/"), "local")]
+    cases = [case for case, _ in expand(resolve(source, scale, []), "run", Target("directory", "/"), "local")]
     return Need(
         scale=scale,
         cases=len(cases),

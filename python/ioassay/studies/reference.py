@@ -16,20 +16,22 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from ioassay.analysis.acceptance import MEASURES
+from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import (
     LIMITS,
     Criterion,
     Figure,
-    Kind,
-    Part,
-    Phase,
-    Step,
+    Storage,
     Study,
     SummaryRow,
+    SurveyTable,
     Sweep,
+    Uring,
     Workload,
 )
+from ioassay.studies.steps import GOES_WITH, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.validate import keys, part_of
+from ioassay.studies.values import Kind, Part
 from ioassay.units import format_duration
 
 PAGE = Path(__file__).parents[3] / "docs/reference/study.md"
@@ -37,10 +39,19 @@ PAGE = Path(__file__).parents[3] / "docs/reference/study.md"
 _HEADINGS: dict[type[Part], str] = {
     Study: "Study",
     Workload: "Workload",
+    FileSet: "File set",
+    Tree: "Tree",
     Step: "Step",
     Phase: "Phase",
+    Mixed: "Mixed phase",
+    Find: "Walk",
+    Together: "Jobs side by side",
+    Limit: "Limit",
+    Storage: "Storage API",
+    Uring: "io_uring",
     Figure: "Figure",
     SummaryRow: "Summary row",
+    SurveyTable: "Survey",
     Criterion: "Criterion",
 }
 
@@ -61,13 +72,23 @@ def page() -> str:
     """The page as Markdown."""
     parts = [_OPENING]
     for part, heading in _HEADINGS.items():
-        fields = {key: field for key, field in keys(part).items() if key not in keys(Sweep)}
+        shown = keys(Phase) if part is Mixed else keys(Sweep) if part in (Study, Workload) else {}
+        fields = {key: field for key, field in keys(part).items() if key not in shown}
         parts.append(f"## {heading}\n\n{_first_line(part)}\n")
         if part is Workload:
             named = ", ".join(f"`{key}`" for key in keys(Sweep))
             parts.append(f"A workload may also say {named} for itself. What it does not say, the study says for all.\n")
         if part is Study:
-            fields |= keys(Sweep)
+            fields |= {key: keys(Study)[key] for key in keys(Sweep)}
+        if part is Mixed:
+            parts.append("And every key of a [phase](#phase) that goes with `mixed`.\n")
+        if part is Phase:
+            rows = [
+                [*_row(key, field)[:1], GOES_WITH[key].described(), *_row(key, field)[1:]]
+                for key, field in fields.items()
+            ]
+            parts.append(_table(["key", "with", "value", "default", "meaning"], rows))
+            continue
         parts.append(_table(["key", "value", "default", "meaning"], [_row(*item) for item in fields.items()]))
     measures = [
         [f"`{name}`", measure.unit, f"`{LIMITS[name].example}`", measure.meaning] for name, measure in MEASURES.items()
@@ -84,7 +105,7 @@ def _row(key: str, field: FieldInfo) -> list[str]:
 def _value(field: FieldInfo) -> str:
     """What can be written after the colon."""
     words, kind = _leaf(field.annotation, field.metadata)
-    if part := part_of(field):
+    if (part := part_of(field)) in _HEADINGS:
         kind = f"[{_HEADINGS[part].lower()}](#{_HEADINGS[part].lower().replace(' ', '-')})"
     elif words:
         kind = ", ".join(f"`{word}`" for word in words)
@@ -110,6 +131,12 @@ def _default(field: FieldInfo) -> str:
         return "required"
     if field.default in (None, [], {}):
         return "–"
+    if isinstance(field.default, Part):
+        return f"`{next(iter(field.default.model_dump().values()))}`"
+    if isinstance(field.default, bool):
+        return "`yes`" if field.default else "`no`"
+    if isinstance(field.default, list):
+        return f"`{', '.join(map(str, field.default))}`"
     _, kind = _leaf(field.annotation, field.metadata)
     shown = format_duration(field.default).replace(" ", "") if kind == "duration" else field.default
     return f"`{shown}`"

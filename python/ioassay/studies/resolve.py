@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, WorkloadEntry
-from ioassay.studies import sweep
+from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, SurveyEntry, WorkloadEntry
+from ioassay.studies import check_steps, sweep
+from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
-from ioassay.studies.model import Study, Sweep
+from ioassay.studies.model import Study, Sweep, Workload
+from ioassay.studies.shorthand import spread
 from ioassay.studies.source import (
     Entries,
     Items,
@@ -53,9 +55,13 @@ def resolve(source: StudySource, scale: str | None, settings: Iterable[str]) -> 
     Raises `StudyError` with every problem found.
     """
     chosen = _Settings.of(source, scale, settings)
-    tree = _inherit(_fill(source.tree, chosen))
+    tree = spread(_inherit(_fill(source.tree, chosen)), keys(Workload), keys(FileSet))
     study = validate(tree)
-    if problems := sweep.check(study, lambda *path: locate(tree, path)):
+
+    def at(*path: str | int) -> Origin:
+        return locate(tree, path)
+
+    if problems := [*sweep.check(study, at), *check_steps.check(study, at)]:
         raise StudyError(problems)
     return ResolvedStudy(study, _entry(source, scale, chosen, study))
 
@@ -213,5 +219,6 @@ def _entry(source: StudySource, scale: str | None, settings: _Settings, study: S
         workloads=[WorkloadEntry(name=name, title=workload.title) for name, workload in study.workloads.items()],
         figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],
         summary=[SummaryRow(**row.model_dump()) for row in study.summary],
+        surveys=[SurveyEntry(**survey.model_dump()) for survey in study.surveys],
         acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
     )

@@ -1,7 +1,7 @@
-"""The arithmetic of a sweep: what each rank gets, and which sweeps cannot be.
+"""The arithmetic of a sweep: its points, what each rank gets, and which sweeps cannot be.
 
 Everything that a study could ask for and no machine could do is refused here, before any case is made, with the
-nearest thing that could be done.
+nearest thing that could be done. What the steps need of one another is in `studies.check_steps`.
 
 Not here: what this machine or target could do; the engine tells that.
 """
@@ -10,65 +10,249 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
 
-from ioassay.studies.model import Step, Study, Workload
+from ioassay.studies.files import FileSet, Tree
+from ioassay.studies.model import Study, Workload
+from ioassay.studies.shorthand import DATA
 from ioassay.studies.source import Origin, Problem, nearest
+from ioassay.studies.steps import ON_FILES, ON_TREES, Phase, Work
 from ioassay.units import format_bytes
 
 MOST_RANKS = 1 << 20
 LARGEST_BYTES = 2**63 - 1
 """The largest file offset of the system calls, and the largest integer of the result tables."""
 MOST_CASES = 10_000
+SECTOR_BYTES = 512
+"""Direct I/O moves whole sectors."""
 
 Locate = Callable[..., Origin]
 """Where the value at a path of keys was written."""
 
 
-def ranks(workload: Workload, clients: int) -> int:
-    """Processes that do I/O in a case."""
-    return clients * workload.ranks_per_client
+@dataclass(frozen=True)
+class Point:
+    """A point of a workload's sweep."""
+
+    clients: int
+    ranks_per_client: int
+    groups: int | None = None
+    """Of the file set that sweeps them; `None` where none does."""
+
+    @property
+    def ranks(self) -> int:
+        """Processes that do I/O."""
+        return self.clients * self.ranks_per_client
 
 
-def file_set_bytes(workload: Workload, clients: int) -> int:
-    """Size of all files of a case."""
-    if workload.total is not None:
-        return workload.total
-    assert workload.per_client is not None  # the model demands one of the two
-    return workload.per_client * clients
+@dataclass(frozen=True)
+class RankRange:
+    """Consecutive ranks."""
+
+    first: int
+    count: int
 
 
-def block_bytes(workload: Workload, clients: int) -> int:
-    """IOR's block: contiguous bytes of one rank in a segment."""
-    return file_set_bytes(workload, clients) // (ranks(workload, clients) * workload.segments)
+@dataclass(frozen=True)
+class Placed:
+    """A file set in a case: all that follows from its sizes and its ranks."""
+
+    name: str
+    files_of: FileSet
+    ranks: RankRange
+    groups: int
+    """Groups of ranks that share files; as many as ranks where each has its own."""
+    bytes: int
+    """Of all its files together, without the shift at their beginning."""
+
+    @property
+    def files(self) -> int:
+        """How many files it has: its objects."""
+        return self.groups * self.files_of.files_per_rank
+
+    @property
+    def part_bytes(self) -> int:
+        """What each rank has in all its files."""
+        return self.bytes // self.ranks.count
+
+    @property
+    def _in_a_file(self) -> int:
+        return self.part_bytes // self.files_of.files_per_rank
+
+    @property
+    def segments(self) -> int:
+        """Repetitions of the block."""
+        return self._in_a_file // self.files_of.transfer if self._strided else self.files_of.segments
+
+    @property
+    def block_bytes(self) -> int:
+        """IOR's block: contiguous bytes of one rank in a segment."""
+        return self.files_of.transfer if self._strided else self._in_a_file // self.files_of.segments
+
+    @property
+    def _strided(self) -> bool:
+        return self.files_of.interleave == "strided"
 
 
-def written_bytes(workload: Workload, clients: int) -> int:
-    """What all write phases of a case write together."""
-    return file_set_bytes(workload, clients) * sum(step.operation == "write" for step in workload.steps)
+def points(workload: Workload) -> list[Point]:
+    """The points of the sweep: clients outermost. Those whose ranks a swept count of groups does not divide are not."""
+    swept = _swept(workload)
+    counts: list[int | None] = [*(workload.files[swept].groups or [])] if swept else [None]
+    every = [Point(*point) for point in product(workload.clients, workload.ranks_per_client, counts)]
+    if swept is None:
+        return every
+    share = workload.files[swept].ranks or Fraction(1)
+    return [point for point in every if point.groups and (point.ranks * share) % point.groups == 0]
 
 
-def order_of(workload: Workload, step: Step) -> str:
-    """The order of a phase's transfers: its own, or the workload's."""
-    return (step.phase and step.phase.order) or workload.order
+def _swept(workload: Workload) -> str | None:
+    """The file set whose groups are swept."""
+    return next((name for name, files in workload.files.items() if len(files.groups or []) > 1), None)
 
 
-def fsync_of(step: Step) -> str:
+def rank_ranges(workload: Workload, point: Point) -> dict[str, RankRange]:
+    """The ranks of each file set and tree: shares one after the other, all ranks where nothing is said."""
+    ranges, first = {}, 0
+    for name, part in _parts(workload):
+        count = int(point.ranks * part.ranks) if part.ranks else point.ranks
+        ranges[name] = RankRange(first if part.ranks else 0, count)
+        first += count if part.ranks else 0
+    return ranges
+
+
+def _parts(workload: Workload) -> Iterator[tuple[str, FileSet | Tree]]:
+    yield from workload.files.items()
+    yield from workload.trees.items()
+
+
+def placed(workload: Workload, point: Point) -> dict[str, Placed]:
+    """The file sets of a case."""
+    ranges = rank_ranges(workload, point)
+    return {name: _placed(name, files, ranges[name], point) for name, files in workload.files.items()}
+
+
+def _placed(name: str, files: FileSet, ranks: RankRange, point: Point) -> Placed:
+    groups = ranks.count
+    if files.layout == "N-1":
+        groups = 1
+    elif files.groups:
+        groups = files.groups[0] if len(files.groups) == 1 else point.groups or 1
+    size = {
+        "total": files.size,
+        "per_client": int(files.size * point.clients * (files.ranks or 1)),
+        "per_rank": files.size * ranks.count,
+        "per_file": files.size * groups * files.files_per_rank,
+    }[files.size_key]
+    return Placed(name, files, ranks, groups, size)
+
+
+def entries(tree: Tree, ranks: int) -> int:
+    """Directories and items of a tree made for so many ranks."""
+    trees = ranks if tree.sharing == "unique" else 1
+    owners = 1 if tree.sharing == "shared-items" else ranks
+    return trees * tree.directories + owners * tree.items_per_rank
+
+
+def items(tree: Tree, ranks: int) -> int:
+    """Items of a tree made for so many ranks."""
+    return tree.items_per_rank * (1 if tree.sharing == "shared-items" else ranks)
+
+
+def operations(tree: Tree, work: Work, ranks: int) -> int:
+    """Operations of a phase on a tree that nothing stops early."""
+    if work.verb in ("create-tree", "remove-tree"):
+        return tree.directories * (ranks if tree.sharing == "unique" else 1)
+    most = items(tree, ranks)
+    limit = work.phase.limit if work.phase else None
+    return min(most, limit.operations * ranks) if limit and limit.operations else most
+
+
+def works_on(workload: Workload, work: Work) -> str | None:
+    """The name of the file set or tree that a job works on; `None` for a walk, or where it is not said."""
+    phase = work.phase
+    if phase is None:
+        return None
+    if named := phase.files or phase.tree:
+        return named
+    known = fitting(workload, work)
+    return known[0] if len(known) == 1 else None
+
+
+def fitting(workload: Workload, work: Work) -> list[str]:
+    """The file sets and trees that a job could work on."""
+    files = workload.files if work.verb in ON_FILES else {}
+    trees = workload.trees if work.verb in ON_TREES else {}
+    return [*files, *trees]
+
+
+def order_of(workload: Workload, work: Work) -> str:
+    """The order of a phase's transfers or items: its own, or the file set's."""
+    phase = work.phase
+    if phase is None:
+        return "sequential"
+    files = workload.files.get(works_on(workload, work) or "")
+    return phase.order or (files.order if files else "sequential")
+
+
+def fsync_of(workload: Workload, work: Work) -> str:
     """When a phase forces its data to stable storage."""
-    return (step.phase and step.phase.fsync) or ("at-end" if step.write else "never")
+    if work.phase is None:
+        return "never"
+    on_files = works_on(workload, work) in workload.files
+    return work.phase.fsync or ("at-close" if on_files and work.verb in ("write", "mixed") else "never")
 
 
-def name_of(step: Step) -> str:
-    """The name of a phase."""
-    return (step.phase and step.phase.name) or str(step.operation)
+def transfers(files: Placed, phase: Phase) -> int:
+    """Transfers of each rank in a phase that nothing stops early."""
+    most = files.part_bytes // files.files_of.transfer
+    if phase.limit is None:
+        return most
+    if phase.limit.bytes is not None:
+        most = min(most, phase.limit.bytes // files.files_of.transfer)
+    return min(most, phase.limit.operations or most)
+
+
+def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
+    """Every job of the workload: index of its step, name, work."""
+    for index, step in enumerate(workload.steps):
+        for name, work in step.jobs():
+            yield index, name, work
+
+
+def file_set_bytes(workload: Workload, point: Point) -> int:
+    """Size of all files of a case, and of what its items hold."""
+    ranges = rank_ranges(workload, point)
+    held = dict.fromkeys(workload.trees, 0)
+    for _, _, work in jobs(workload):
+        name = works_on(workload, work)
+        if name in held and work.phase and work.verb in ("create", "write"):
+            held[name] = max(held[name], work.phase.bytes or 0)
+    in_trees = sum(items(tree, ranges[name].count) * held[name] for name, tree in workload.trees.items())
+    return in_trees + sum(files.bytes for files in placed(workload, point).values())
+
+
+def written_bytes(workload: Workload, point: Point) -> int:
+    """What all phases of a case write together."""
+    sets, ranges = placed(workload, point), rank_ranges(workload, point)
+    written = 0
+    for _, _, work in jobs(workload):
+        name = works_on(workload, work)
+        if name in sets and work.phase and work.verb in ("write", "mixed"):
+            files = sets[name]
+            written += transfers(files, work.phase) * files.files_of.transfer * files.ranks.count
+        elif name in workload.trees and work.phase and work.verb in ("create", "write"):
+            written += items(workload.trees[name], ranges[name].count) * (work.phase.bytes or 0)
+    return written
 
 
 def check(study: Study, at: Locate) -> list[Problem]:
     """Every reason why the study's sweep cannot be."""
     problems = list(_references(study, at))
     for name, workload in study.workloads.items():
-        problems += _sizes(name, workload, at)
-        problems += _steps(name, workload, at)
-    cases = sum(len(workload.clients) * workload.repetitions for workload in study.workloads.values())
+        problems += _sizes(study, name, workload, at)
+    cases = sum(len(points(workload)) * workload.repetitions for workload in study.workloads.values())
     if cases > MOST_CASES:
         wrong = f"the sweep has {cases} cases"
         problems.append(
@@ -77,39 +261,98 @@ def check(study: Study, at: Locate) -> list[Problem]:
     return problems
 
 
-def _sizes(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
-    most = max(workload.clients)
-    if ranks(workload, most) > MOST_RANKS:
-        wrong = f"{most} clients with {workload.ranks_per_client} ranks each"
+def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+    most, per_client = max(workload.clients), max(workload.ranks_per_client)
+    if most * per_client > MOST_RANKS:
+        wrong = f"{most} clients with {per_client} ranks each"
         yield at("workloads", name, "clients").problem(wrong, f"take at most {MOST_RANKS} ranks in all")
         return
-    key = "total" if workload.total is not None else "per_client"
-    origin = at("workloads", name, key)
-    size, rank_share = (
-        (workload.total, workload.ranks_per_client * math.lcm(*workload.clients))
-        if workload.total is not None
-        else (workload.per_client or 0, workload.ranks_per_client)
-    )
-    if size % (whole := workload.transfer * workload.segments * rank_share):
-        yield origin.problem(_undivided(name, workload, size), f"write {_nearest_sizes(size, whole)}")
+    if problems := [*_shares(name, workload, at)]:
+        yield from problems
         return
-    largest = max(file_set_bytes(workload, most), written_bytes(workload, most))
+    every = points(workload)
+    if not every:
+        wrong = f"no point of `{name}` has ranks that divide into its groups"
+        yield at("workloads", name, "files", _swept(workload), "groups").problem(
+            wrong, "take groups that divide the ranks"
+        )
+        return
+    for label, files in workload.files.items():
+        shown = name if label == DATA and len(workload.files) == 1 else f"{name}.{label}"
+        yield from _file_set(
+            study, shown, workload, files, lambda *key, label=label: at("workloads", name, "files", label, *key)
+        )
+    largest = max(max(file_set_bytes(workload, point), written_bytes(workload, point)) for point in every)
     if largest > LARGEST_BYTES:
+        key = next((files.size_key for files in workload.files.values()), "")
+        origin = at("workloads", name, "files", next(iter(workload.files), ""), key)
         wrong = f"`{name}` writes {largest} bytes with {most} clients"
         yield origin.problem(wrong, f"stay at or below {LARGEST_BYTES} bytes in a case")
+    for label, tree in workload.trees.items():
+        if entries(tree, most * per_client) > LARGEST_BYTES:
+            wrong = f"the tree `{label}` of `{name}` has more entries than can be counted"
+            yield at("workloads", name, "trees", label).problem(wrong, "take fewer levels, branches or items")
 
 
-def _undivided(name: str, workload: Workload, size: int) -> str:
-    """Says where `size` leaves a rest: in the first case of the sweep that does."""
-    transfer = format_bytes(workload.transfer)
-    if size % workload.transfer:
-        return f"{format_bytes(size)} of `{name}` is not a multiple of its transfer of {transfer}"
-    shares = (ranks(workload, clients) for clients in workload.clients)
-    sharers = workload.ranks_per_client
-    if workload.total is not None:
-        sharers = next(share for share in shares if size % (share * workload.segments * workload.transfer))
-    among = f"{sharers} ranks" + (f" and {workload.segments} segments" if workload.segments > 1 else "")
-    return f"{format_bytes(size)} of `{name}` cannot be divided among {among} in whole transfers of {transfer}"
+def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+    """Shares of the ranks must be whole ranks in every case, and not more than there are."""
+    shares = [(label, part.ranks) for label, part in _parts(workload) if part.ranks]
+    if sum((share for _, share in shares), Fraction(0)) > 1:
+        wrong = f"the shares of `{name}` are more than all ranks"
+        yield at("workloads", name).problem(wrong, "let all shares of file sets and trees together be at most 1/1")
+        return
+    whole = math.lcm(1, *(share.denominator for _, share in shares))
+    for clients, per_client in product(workload.clients, workload.ranks_per_client):
+        if clients * per_client % whole:
+            wrong = f"{clients * per_client} ranks cannot be shared out in parts of 1/{whole}"
+            yield at("workloads", name, "ranks_per_client").problem(wrong, f"take a multiple of {whole} ranks")
+            return
+
+
+def _file_set(study: Study, shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
+    if study.storage.direct:
+        for key, value in (("transfer", files.transfer), ("offset", files.offset)):
+            if value % SECTOR_BYTES:
+                wrong = f"{format_bytes(value)} is not a multiple of a sector, which direct I/O moves as a whole"
+                yield at(key).problem(wrong, f"take a multiple of {SECTOR_BYTES}")
+    share = files.ranks or Fraction(1)
+    every = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
+    for one in every:
+        if one.ranks.count % one.groups:
+            wrong = f"{one.groups} groups of {one.ranks.count} ranks would not be equal"
+            yield at("groups").problem(wrong, "take a count that divides the ranks, or a list to sweep over")
+            return
+    sharers = _sharers(workload, files, every)
+    unit = files.transfer * files.segments * (1 if files.size_key == "per_file" else files.files_per_rank)
+    whole = unit * math.lcm(*sharers)
+    if files.size % whole:
+        wrong = _undivided(shown, files, unit, sharers)
+        yield at(files.size_key).problem(wrong, f"write {_nearest_sizes(files.size, whole)}")
+
+
+def _sharers(workload: Workload, files: FileSet, every: list[Placed]) -> list[int]:
+    """Among how many ranks the size is divided, in each case of the sweep."""
+    match files.size_key:
+        case "per_client":
+            return workload.ranks_per_client
+        case "per_rank":
+            return [1]
+        case "per_file":
+            return [one.ranks.count // one.groups for one in every]
+        case _:
+            return [one.ranks.count for one in every]
+
+
+def _undivided(name: str, files: FileSet, unit: int, sharers: list[int]) -> str:
+    """Says where the size leaves a rest: in the first case of the sweep that does."""
+    transfer = format_bytes(files.transfer)
+    if files.size % files.transfer:
+        return f"{format_bytes(files.size)} of `{name}` is not a multiple of its transfer of {transfer}"
+    among = f"{next(ranks for ranks in sharers if files.size % (ranks * unit))} ranks"
+    among += f" and {files.segments} segments" if files.segments > 1 else ""
+    if files.files_per_rank > 1 and files.size_key != "per_file":
+        among += f" with {files.files_per_rank} files each"
+    return f"{format_bytes(files.size)} of `{name}` cannot be divided among {among} in whole transfers of {transfer}"
 
 
 def _nearest_sizes(size: int, whole: int) -> str:
@@ -120,45 +363,33 @@ def _nearest_sizes(size: int, whole: int) -> str:
     return " or ".join(format_bytes(size).replace(" ", "") for size in sizes)
 
 
-def _steps(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
-    names: set[str] = set()
-    filled = False
-    for index, step in enumerate(workload.steps):
-        if step.phase is None:
-            continue
-        origin = at("workloads", name, "steps", index)
-        if name_of(step) in names:
-            wrong = f"two phases of `{name}` are called `{name_of(step)}`"
-            yield origin.problem(wrong, "give each a `name:` of its own")
-        names.add(name_of(step))
-        # A write with replacement leaves holes, which are read from nowhere.
-        filled = filled or (step.operation == "write" and order_of(workload, step) != "random-with-replacement")
-        if step.operation == "read" and not filled:
-            wrong = f"`{name}` reads what no step before has written in full"
-            yield origin.problem(wrong, "put `- write` before it, with `order: sequential` or `random`")
-    if not names:
-        wrong = f"`{name}` has no phase, so nothing is measured"
-        yield at("workloads", name, "steps").problem(wrong, "add `- write`")
-
-
 def _references(study: Study, at: Locate) -> Iterator[Problem]:
     """Workloads that figures, rows and criteria name must be there and do what is asked of them."""
     if "all" in study.workloads:
         yield at("workloads", "all").problem("no workload can be called `all`", "`of: all` means every workload")
     for index, figure in enumerate(study.figures):
         for place, name in enumerate(figure.workloads):
-            yield from _reference(study, name, figure.operation, at("figures", index, "workloads", place))
+            origin = at("figures", index, "workloads", place)
+            yield from _reference(study, name, figure.operation, origin, figure.phase)
     for index, row in enumerate(study.summary):
         yield from _reference(study, row.workload, None, at("summary", index, "workload"))
+    for index, survey in enumerate(study.surveys):
+        yield from _reference(study, survey.workload, None, at("surveys", index, "workload"))
     for index, criterion in enumerate(study.acceptance):
         if criterion.of != "all":
             operation = None if criterion.operation == "all" else criterion.operation
             yield from _reference(study, criterion.of, operation, at("acceptance", index, "of"))
 
 
-def _reference(study: Study, name: str, operation: str | None, origin: Origin) -> Iterator[Problem]:
+def _reference(
+    study: Study, name: str, operation: str | None, origin: Origin, phase: str | None = None
+) -> Iterator[Problem]:
     workload = study.workloads.get(name)
     if workload is None:
         yield origin.problem(f"there is no workload `{name}`", nearest(name, study.workloads))
-    elif operation and all(step.operation != operation for step in workload.steps):
+        return
+    phases = {step.name: step for step in workload.steps if step.name}
+    if phase is not None and phase not in phases:
+        yield origin.problem(f"`{name}` has no phase `{phase}`", nearest(phase, [*phases]))
+    elif operation and all(operation not in work.operations for _, _, work in jobs(workload)):
         yield origin.problem(f"`{name}` has no {operation} phase", f"add `- {operation}` to its steps")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.document import CaseEntry
-from ioassay.studies import StudyError, builtin_studies, expand, find_study, parse_study, resolve
+from ioassay.studies import StudyError, Target, builtin_studies, expand, find_study, parse_study, resolve
 from ioassay.studies.conftest import SMALL
 
-TARGET = Path("/mnt/target")
+TARGET = Target("directory", "/mnt/target")
 PLAN_SCHEMA = Path(__file__).parents[3] / "schemas/plan.json"
 
 Cases = list[tuple[CaseEntry, dict[str, Any]]]
@@ -42,31 +42,46 @@ def test_the_plan_says_everything_that_the_engine_needs(small: str) -> None:
     seed = plan.pop("seed")
     assert 0 <= seed < 2**64
     assert plan == {
-        "version": 1,
+        "version": 2,
         "run": "run-1",
         "case": "big.c002.r1",
         "target": {"directory": "/mnt/target"},
         "storage": {"api": "posix"},
         "ranks": {"clients": 2, "per_client": 1},
-        "data": {"layout": "N-N", "transfer_bytes": 1 << 20, "block_bytes": 2 << 20, "segments": 1},
+        "files": {
+            "data": {
+                "layout": "N-N",
+                "files_per_rank": 1,
+                "transfer_bytes": 1 << 20,
+                "block_bytes": 2 << 20,
+                "segments": 1,
+                "payload": {"kind": "repeated"},
+            }
+        },
         "steps": [
-            {"step": "phase", "name": "write", "operation": "write", "order": "sequential", "fsync": "at-end"},
+            {"step": "phase", "name": "write", "jobs": [{"name": "write", "work": data("write", "at-close")}]},
             {"step": "pause", "duration_ns": 10**9},
             {"step": "cold-cache", "attempts": ["fadvise"]},
-            {"step": "phase", "name": "read", "operation": "read", "order": "sequential", "fsync": "never"},
+            {"step": "phase", "name": "read", "jobs": [{"name": "read", "work": data("read", "never")}]},
         ],
         "sample_interval_ns": 10**9,
     }
     assert (case.file_set_bytes, case.written_bytes, case.state) == (4 << 20, 4 << 20, "pending")
-    assert [(phase.name, phase.operation) for phase in case.phases] == [("write", "write"), ("read", "read")]
+    assert case.measured == [(case.id, name, name, name) for name in ("write", "read")]
+
+
+def data(transfer: str, fsync: str) -> dict[str, Any]:
+    return {"kind": "data", "files": "data", "transfer": transfer, "order": "sequential", "fsync": fsync}
 
 
 def test_a_phase_may_have_its_own_name_order_and_fsync(small: str) -> None:
     step = "- read: {name: again, order: random-with-replacement}"
     text = small.replace("  - write\n", "  - write: {fsync: never}\n").replace("- read", step)
     _, plan = cases(text)[0]
-    assert plan["steps"][0]["fsync"] == "never"
-    assert (plan["steps"][3]["name"], plan["steps"][3]["order"]) == ("again", "random-with-replacement")
+    assert plan["steps"][0]["jobs"][0]["work"]["fsync"] == "never"
+    (job,) = plan["steps"][3]["jobs"]
+    assert (plan["steps"][3]["name"], job["name"]) == ("again", "again")
+    assert job["work"]["order"] == "random-with-replacement"
 
 
 def test_cases_differ_in_their_seed_and_repeat_it() -> None:
@@ -122,13 +137,12 @@ def test_blocks_add_up_to_the_file_set_in_every_case(study: str) -> None:
     ids = [case.id for case, _ in expanded]
     assert len(set(ids)) == len(ids)
     for case, plan in expanded:
-        data, ranks = plan["data"], plan["ranks"]["clients"] * plan["ranks"]["per_client"]
+        files, ranks = plan["files"]["data"], plan["ranks"]["clients"] * plan["ranks"]["per_client"]
         assert re.fullmatch(r"[A-Za-z0-9._-]{1,128}", case.id)
-        assert data["block_bytes"] > 0
-        assert data["block_bytes"] % data["transfer_bytes"] == 0
-        assert data["block_bytes"] * data["segments"] * ranks == case.file_set_bytes
+        assert files["block_bytes"] > 0
+        assert files["block_bytes"] % files["transfer_bytes"] == 0
+        assert files["block_bytes"] * files["segments"] * ranks == case.file_set_bytes
         assert case.written_bytes == case.file_set_bytes
-        assert (case.block_bytes, case.segments) == (data["block_bytes"], data["segments"])
 
 
 @given(clients=st.sets(st.integers(1, 40), min_size=1, max_size=4), total=st.integers(1, 1 << 34))

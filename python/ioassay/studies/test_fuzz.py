@@ -7,10 +7,15 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ioassay.studies import StudyError, builtin_studies, expand, parse_study, resolve
+from ioassay.studies import StudyError, Target, builtin_studies, expand, parse_study, resolve
 from ioassay.studies.conftest import SMALL
 
-TEXTS = [SMALL, *(source.text for source in builtin_studies().values())]
+EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
+TEXTS = [
+    SMALL,
+    *(source.text for source in builtin_studies().values()),
+    *(example.read_text(encoding="utf-8") for example in EXAMPLES),
+]
 SNIPPETS = [*"{}[]:-#&*!|>'\"%@`,?\n\t ", "${", "${total}", "<<: ", "- ", "null", "1e6", "-1", "", "0", "\\ud800", "٣"]
 WORDS = sorted(set(re.findall(r"[\w-]+", " ".join(TEXTS))))
 
@@ -32,7 +37,7 @@ def mutated_studies(draw: st.DrawFn) -> str:
 def runs_or_is_refused(text: str, scale: str | None = None, typed: tuple[str, ...] = ()) -> None:
     refusal = None
     try:
-        assert expand(resolve(parse_study(text, "my.yaml"), scale, typed), "R", Path("/t"), "local")
+        assert expand(resolve(parse_study(text, "my.yaml"), scale, typed), "R", Target("directory", "/t"), "local")
     except StudyError as error:
         refusal = error
     if refusal:

@@ -24,17 +24,18 @@ def test_a_built_in_study_is_called_like_its_file_and_resolves_at_every_scale(na
 def test_isilon_is_the_papers_sweep() -> None:
     study = resolve(find_study("isilon-2018"), None, []).study
     assert study.clients == [1, 2, 4, 8, 16, 32, 64]
-    assert (study.ranks_per_client, study.repetitions) == (1, 1)
-    sizes = {name: (work.layout, work.order, work.transfer) for name, work in study.workloads.items()}
+    assert (study.ranks_per_client, study.repetitions) == ([1], 1)
+    sets = {name: work.files["data"] for name, work in study.workloads.items()}
+    sizes = {name: (files.layout, files.order, files.transfer) for name, files in sets.items()}
     assert sizes == {
         "sequential-n-n": ("N-N", "sequential", 1 << 20),
         "sequential-n-1": ("N-1", "sequential", 1 << 20),
         "random-large": ("N-N", "random", 4096),
         "random-small": ("N-N", "random", 4096),
     }
-    assert [work.total for work in study.workloads.values()] == [2048 * GIB, 2048 * GIB, None, None]
-    assert [work.per_client for work in study.workloads.values()] == [None, None, 32 * GIB, 8 * GIB]
-    assert [step.operation or step.pause or step.cold_cache for step in study.steps] == [
+    assert [files.total for files in sets.values()] == [2048 * GIB, 2048 * GIB, None, None]
+    assert [files.per_client for files in sets.values()] == [None, None, 32 * GIB, 8 * GIB]
+    assert [step.verb or step.pause or step.cold_cache for step in study.steps] == [
         "write",
         3 * 10**9,
         ["drop-caches", "fadvise", "read-other-rank"],
@@ -51,7 +52,10 @@ def test_isilon_fits_a_laptop_at_its_quick_scale_and_anything_between() -> None:
     needs = {need.scale: need for need in overview(find_study("isilon-2018")).needs}
     assert needs["quick"].at_once_bytes == GIB // 2
     assert needs["quick"].written_bytes < 10 * GIB
-    assert resolve(find_study("isilon-2018"), None, ["total=64GiB"]).study.workloads["sequential-n-1"].total == 64 * GIB
+    assert (
+        resolve(find_study("isilon-2018"), None, ["total=64GiB"]).study.workloads["sequential-n-1"].files["data"].total
+        == 64 * GIB
+    )
 
 
 def test_quick_writes_less_than_a_gibibyte_in_all() -> None:

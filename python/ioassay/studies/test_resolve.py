@@ -12,7 +12,7 @@ def refusal(text: str, *settings: str, scale: str | None = None) -> list[str]:
 
 
 def total(text: str, *settings: str, scale: str | None = None) -> int | None:
-    return resolve(parse_study(text, "my.yaml"), scale, settings).study.workloads["big"].total
+    return resolve(parse_study(text, "my.yaml"), scale, settings).study.workloads["big"].files["data"].total
 
 
 def test_a_setting_has_its_default_then_its_scale_then_what_was_typed(small: str) -> None:
@@ -38,7 +38,7 @@ def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
     text = small.replace("    title: Big", "    title: Big\n    clients: [1]\n    steps: [write]\n    repetitions: 3")
     workload = resolve(parse_study(text, "my.yaml"), None, []).study.workloads["big"]
     assert (workload.clients, len(workload.steps), workload.repetitions) == ([1], 1, 3)
-    assert workload.ranks_per_client == 1
+    assert workload.ranks_per_client == [1]
 
 
 def test_the_entry_keeps_what_was_asked(small: str) -> None:

@@ -14,8 +14,10 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ioassay.studies.model import Part, Study
+from ioassay.studies.files import FileSet
+from ioassay.studies.model import Study, Workload
 from ioassay.studies.source import Entries, Origin, Problem, StudyError, locate, nearest, plain, quoted
+from ioassay.studies.values import Part
 
 _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),
@@ -67,8 +69,7 @@ def _problem(tree: Entries, details: ErrorDetails) -> Problem:
     context = details.get("ctx", {})
     match details["type"]:
         case "extra_forbidden":
-            known = keys(_part_at(path[:-1]))
-            return _at_key(tree, path, origin).problem("unknown key", nearest(str(path[-1]), known))
+            return _at_key(tree, path, origin).problem("unknown key", _meant(_part_at(path[:-1]), str(path[-1])))
         case "missing":
             field = keys(_part_at(path[:-1]))[str(path[-1])]
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
@@ -82,6 +83,17 @@ def _problem(tree: Entries, details: ErrorDetails) -> Problem:
             return origin.problem(*_WRONG_SHAPE[kind])
         case _:
             return origin.problem(details["msg"], "")
+
+
+def _meant(part: type[Part], key: str) -> str:
+    if part is Workload and key in keys(FileSet):
+        return "it belongs to a file set; write it below `files:` and a name"
+    known = keys(part)
+    return nearest(key, keys(Workload) | known if part is FileSet and not _near(key, known) else known)
+
+
+def _near(key: str, known: Iterable[str]) -> bool:
+    return bool(difflib.get_close_matches(key, list(known), n=1))
 
 
 def _below(origin: Origin, key: str) -> Origin:

@@ -19,6 +19,7 @@ from ioassay.results.document import (
     CaseState,
     Criterion,
     FigureEntry,
+    JobEntry,
     PhaseEntry,
     RunDocument,
     RunState,
@@ -116,6 +117,8 @@ class RunBuilder:
             {
                 "case": case,
                 "phase": phase,
+                "job": phase,
+                "operation": phase,
                 "kind": kind,
                 "invalidates": invalidates,
                 "message": message,
@@ -195,24 +198,37 @@ class RunBuilder:
             clients=clients,
             ranks_per_client=1,
             repetition=repetition,
-            layout=workload.layout,
-            order=workload.order,
-            transfer_bytes=workload.transfer_bytes,
-            block_bytes=block,
-            segments=1,
             file_set_bytes=workload.file_set_bytes,
             written_bytes=workload.file_set_bytes,
             phases=[
-                PhaseEntry(
-                    name=name,
-                    operation=name,
-                    ior=f"mpirun -np {clients} --map-by ppr:1:node ior -a POSIX -v -i 1 -d 3 -e{layout}{order} -k "
+                self._phase(
+                    workload,
+                    clients,
+                    name,
+                    f"mpirun -np {clients} --map-by ppr:1:node ior -a POSIX -v -i 1 -d 3 -e{layout}{order} -k "
                     f"-o /mnt/store/test -{name[0]} -s 1 -t {workload.transfer_bytes} -b {block}",
                 )
                 for name in ("write", "read")
             ],
             state="complete",
         )
+
+    def _phase(self, workload: _Workload, clients: int, name: Literal["write", "read"], command: str) -> PhaseEntry:
+        job = JobEntry(
+            name=name,
+            operations=[name],
+            ranks=clients,
+            file_set="data",
+            layout=workload.layout,
+            order=workload.order,
+            files=clients if workload.layout == "N-N" else 1,
+            transfer_bytes=workload.transfer_bytes,
+            file_set_bytes=workload.file_set_bytes,
+            planned_bytes=workload.file_set_bytes,
+            planned_operations=workload.file_set_bytes // workload.transfer_bytes,
+            command=command,
+        )
+        return PhaseEntry(name=name, jobs=[job])
 
     def _rate(self, case: CaseEntry, operation: str, dice: random.Random) -> float:
         fixed = self.fixed_rates.get((case.workload, operation, case.clients))
@@ -225,16 +241,19 @@ class RunBuilder:
     def _measure(
         self, tables: dict[str, list[dict[str, Any]]], case: CaseEntry, phase: PhaseEntry, started_unix_ns: int
     ) -> None:
+        (job,) = phase.jobs
+        (operation,) = job.operations
+        assert job.transfer_bytes is not None
         dice = random.Random(f"{case.id} {phase.name}")
-        rate = self._rate(case, phase.operation, dice)
+        rate = self._rate(case, operation, dice)
         ranks = case.clients * case.ranks_per_client
-        operations = case.file_set_bytes // case.transfer_bytes
+        operations = case.file_set_bytes // job.transfer_bytes
         duration_ns = round(case.file_set_bytes / rate * 1e9)
         first_ns = round(duration_ns * dice.uniform(0.86, 0.99)) if ranks > 1 else duration_ns
         ends = sorted(dice.randint(first_ns, duration_ns) for _ in range(ranks))
         ends[0], ends[-1] = first_ns, duration_ns
         dice.shuffle(ends)
-        where = {"case": case.id, "phase": phase.name}
+        where = {"case": case.id, "phase": phase.name, "job": job.name, "operation": operation}
         ideal_ns = max(1, round(duration_ns * ranks / max(1, operations)))
         for rank, end_ns in enumerate(ends):
             self._rank(tables, where, (rank, end_ns), (case.file_set_bytes // ranks, operations // ranks), dice)
@@ -244,13 +263,14 @@ class RunBuilder:
             where
             | {
                 "workload": case.workload,
-                "layout": case.layout,
-                "order": case.order,
+                "file_set": job.file_set,
+                "layout": job.layout,
+                "order": job.order,
                 "clients": case.clients,
                 "ranks": ranks,
+                "files": job.files,
                 "repetition": case.repetition,
-                "operation": phase.operation,
-                "transfer_bytes": case.transfer_bytes,
+                "transfer_bytes": job.transfer_bytes,
                 "file_set_bytes": case.file_set_bytes,
                 "started_unix_ns": started_unix_ns,
                 "complete": (case.id, phase.name) not in self.invalid_cases,
@@ -262,11 +282,13 @@ class RunBuilder:
                 "rate_operations_per_s": operations * 1e9 / duration_ns,
                 "first_finished_ns": first_ns,
                 "first_finished_bytes": first_bytes,
+                "first_finished_operations": first_bytes // job.transfer_bytes,
+                "first_finished_rate_operations_per_s": first_bytes // job.transfer_bytes * 1e9 / first_ns,
                 "first_finished_rate_bytes_per_s": first_bytes * 1e9 / first_ns,
                 "start_spread_ns": dice.randint(1_000, 400_000) if ranks > 1 else 0,
                 "finish_spread_ns": duration_ns - first_ns,
                 "sample_interval_ns": self.sample_interval_ns,
-                "resident_bytes_before": 0 if phase.operation == "read" else None,
+                "resident_bytes_before": 0 if operation == "read" else None,
                 "short_transfers": 0,
             }
         )
@@ -300,6 +322,15 @@ class RunBuilder:
                 "operations": operations,
                 "short_transfers": 0,
                 "slowest_ns": round(end_ns * dice.uniform(0.01, 0.06)),
+                "user_ns": round(end_ns * 0.04),
+                "system_ns": round(end_ns * 0.3),
+                "voluntary_switches": operations,
+                "involuntary_switches": operations // 50,
+                "minor_faults": 400,
+                "major_faults": 0,
+                "peak_memory_bytes": 8 << 20,
+                "device_read_bytes": 0 if where["phase"] == "write" else bytes_moved,
+                "device_write_bytes": bytes_moved if where["phase"] == "write" else 0,
             }
         )
         # Equal shares of the time, each a little lucky or unlucky; the fsync at the end moves nothing.

@@ -1,18 +1,22 @@
-"""The equivalent IOR command lines, beside those of the paper's appendix."""
+"""The equivalent IOR command lines, beside those of the paper's appendix, and mdtest's."""
 
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ioassay.studies import expand, find_study, parse_study, resolve
+from ioassay.results.document import CaseEntry
+from ioassay.studies import Target, expand, find_study, parse_study, resolve
 
 RUN = "ioassay-R"
 
 
 def commands(case: str, *settings: str, scale: str | None = None, launcher: str = "mpirun") -> list[str]:
     resolved = resolve(find_study("isilon-2018"), scale, settings)
-    expanded = expand(resolved, "R", Path("/mnt/nfs"), launcher)
-    return [phase.ior for entry, _ in expanded if entry.id == case for phase in entry.phases]
+    return of_case(expand(resolved, "R", Target("directory", "/mnt/nfs"), launcher), case)
+
+
+def of_case(expanded: list[tuple[CaseEntry, dict[str, Any]]], case: str) -> list[str]:
+    return [job.command for entry, _ in expanded if entry.id == case for phase in entry.phases for job in phase.jobs]
 
 
 @pytest.mark.parametrize(("clients", "block"), [(1, "2048g"), (2, "1024g"), (4, "512g"), (64, "32g")])
@@ -52,7 +56,7 @@ def test_what_ior_does_otherwise_is_told_and_names_are_quoted(small: str) -> Non
     text = small.replace("- read", "- read: {order: random-with-replacement}").replace(
         "transfer: 1MiB", "transfer: 512"
     )
-    expanded = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Path("/mnt/my data"), "mpirun")
-    write, read = (phase.ior for phase in expanded[0][0].phases)
+    target = Target("directory", "/mnt/my data")
+    write, read = of_case(expand(resolve(parse_study(text, "my.yaml"), None, []), "R", target, "mpirun"), "big.c001.r1")
     assert "-o '/mnt/my data/ioassay-R/big.c001.r1.data' -w -s 1 -t 512 -b 8m" in write
     assert read.endswith("# -z visits each offset once; here each was drawn afresh")

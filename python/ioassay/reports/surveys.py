@@ -1,0 +1,115 @@
+"""Surveys in a report: rates by files and ranks, as obdfilter-survey prints them, and the saturation point in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.analysis import rates, saturation, series
+from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.rate_units import UNITS, Unit
+from ioassay.analysis.saturation import Cell, Saturation
+from ioassay.analysis.series import Series
+from ioassay.reports import format
+from ioassay.results.document import RunDocument, SurveyEntry
+from ioassay.units import format_rate
+
+
+@dataclass(frozen=True)
+class SurveyCell:
+    """The rate of a point, without its unit; empty where the grid has no such point."""
+
+    text: str = ""
+    marks: tuple[str, ...] = ()
+    saturated: bool = False
+    """True for the saturation point."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The grid of one operation: a row for each count of files, a column for each count of ranks."""
+
+    series: Series
+    title: str
+    ranks: list[int]
+    rows: list[tuple[int, list[SurveyCell]]]
+    sentence: str
+    cells: list[Cell]
+    found: Saturation | None
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A survey: a grid for each operation."""
+
+    title: str
+    unit: Unit
+    grids: list[Grid]
+
+
+def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts) -> list[Survey]:
+    """The surveys that the study asks for."""
+    return [
+        Survey(entry.title, UNITS[entry.unit], _grids(document, entry, points, found))
+        for entry in document.study.surveys
+    ]
+
+
+def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, found: Doubts) -> list[Grid]:
+    grids = []
+    for one in series.of_workload(document, entry.workload):
+        own = rates.of(points, entry.workload, one.operation, one.phase, one.job)
+        unit = UNITS[entry.unit]
+        cells = saturation.grid(own, unit.column)
+        best = saturation.saturation(cells)
+        ranks = sorted({cell.ranks for cell in cells})
+        marks = {
+            (files, count): found.marks(rates.places(rows.filter("valid")))
+            for (files, count), rows in own.group_by("files", "ranks")
+        }
+        rows = [
+            (files, [_cell(cells, (files, count), unit, best, marks.get((files, count), ())) for count in ranks])
+            for files in sorted({cell.files for cell in cells})
+        ]
+        grids.append(Grid(one, series.label(one), ranks, rows, _sentence(one, best, unit), cells, best))
+    return grids
+
+
+def _cell(
+    cells: list[Cell], at: tuple[int, int], unit: Unit, best: Saturation | None, marks: tuple[str, ...]
+) -> SurveyCell:
+    here = [cell for cell in cells if (cell.files, cell.ranks) == at]
+    if not here:
+        return SurveyCell()
+    fastest = max(here, key=lambda cell: cell.median)  # where clients are swept as well
+    return SurveyCell(
+        text=format_rate(fastest.median, unit.name).split(" ", maxsplit=1)[0],
+        marks=marks,
+        saturated=best is not None and best.point in here,
+    )
+
+
+def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
+    """The saturation point, and what it rests on."""
+    name = series.label(one).capitalize()
+    if found is None:
+        return f"{name}: too few valid points to find a saturation point."
+    point, best = found.point, found.best
+    beyond = len(found.equal) - 1
+    rests = f"{format.count(beyond, 'other point') if beyond else 'no other point'} of the grid "
+    rests += "lies as high" if beyond < 2 else "lie as high"
+    spread = (
+        ""
+        if found.is_steady
+        else f" Repetitions of one point differ by up to {format.share(found.spread)}, more than that: another run may "
+        "find another point; repeat more often, or move more data."
+    )
+    edge = " No point of the grid has more ranks, so more of them may still bring more." if found.at_the_edge else ""
+    return (
+        f"{name} saturates at {format.count(point.ranks, 'rank')} on {format.count(point.files, 'object')} with "
+        f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
+        f"fewest within {format.share(found.tolerance)} of the best, "
+        f"a median of {format_rate(best.median, unit.name)} at {format.count(best.ranks, 'rank')} on "
+        f"{format.count(best.files, 'object')}; {rests}.{spread}{edge}"
+    )

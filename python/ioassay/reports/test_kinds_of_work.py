@@ -1,0 +1,81 @@
+"""Reports of everything that a study can ask for: metadata, mixes, jobs side by side, surveys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ioassay import reports
+from ioassay.results.document import CaseEntry
+from ioassay.results.loaded import LoadedRun
+from ioassay.studies import builtin_studies
+from ioassay.testing.measured import Key, measured
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+def example(name: str) -> str:
+    return (EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def metadata() -> LoadedRun:
+    return measured(example("one-directory-or-many"), lambda case, _: 12_300.0 * case.clients)
+
+
+@pytest.fixture(scope="module")
+def beside() -> LoadedRun:
+    return measured(example("checkpoint-beside-readers"), lambda _, key: 500.0 if key[1] == "together" else 2000.0)
+
+
+@pytest.fixture(scope="module")
+def survey() -> LoadedRun:
+    def rate(case: CaseEntry, key: Key) -> float:
+        return min(1000.0, 260.0 * case.ranks_per_client)
+
+    return measured(builtin_studies()["survey"].text, rate)
+
+
+def test_metadata_is_told_in_its_own_words(metadata: LoadedRun) -> None:
+    text = reports.build(metadata, "md").decode()
+    assert "create peaks at 49200 creates/s with 4 clients" in text
+    assert "remove peaks at 49200 removes/s" in text
+    assert "| create | 4 |" in text
+    assert "49200 creates/s" in text
+    assert "49.2 kops/s" in text, "the figure's table is in the unit that the study asks for"
+    assert "mdtest -a POSIX -F -C -I 10000" in text
+
+
+def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(beside: LoadedRun) -> None:
+    text = reports.build(beside, "md").decode()
+    for series in ("prepare (write)", "alone (read)", "together, checkpoint (write)", "together, readers (read)"):
+        assert f"| Readers and a checkpoint | {series} |" in text
+    document = json.loads(reports.build(beside, "json"))
+    (row,) = document["peak_sustained"]
+    rates = {(one["phase"], one["job"]): one["peak"]["rate_bytes_per_s"] for one in row["series"]}
+    assert rates["alone", "alone"] == pytest.approx(4 * rates["together", "readers"], rel=0.01)
+
+
+def test_stonewall_and_finish_are_both_shown(beside: LoadedRun) -> None:
+    assert "At the stonewall" in reports.build(beside, "md").decode()
+    page = reports.build(beside, "html").decode()
+    assert "at the stonewall" in page
+    assert "per rank)" in page
+
+
+def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> None:
+    text = reports.build(survey, "md").decode()
+    assert "| write, MB/s: objects | 1 rank | 2 ranks | 4 ranks | 8 ranks | 16 ranks |" in text
+    assert "Write saturates at 4 ranks on 1 object with 1049 MB/s (median of 1): the fewest within 5.0 %" in text
+    document = json.loads(reports.build(survey, "json"))
+    found = document["surveys"][0]["grids"][0]["saturation"]
+    assert (found["point"]["ranks"], found["point"]["files"], found["at_the_edge"]) == (4, 1, False)
+
+
+@pytest.mark.parametrize("kind", ["metadata", "beside", "survey"])
+def test_every_format_is_built(kind: str, request: pytest.FixtureRequest) -> None:
+    run = request.getfixturevalue(kind)
+    for form in reports.FORMATS:
+        assert reports.build(run, form)

@@ -1,0 +1,140 @@
+"""What a study can say of file sets and trees: what is written, read, created and looked at.
+
+Not here: what is done to them (`studies.steps`), how they divide among ranks (`studies.sweep`).
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from ioassay.studies import spelling
+from ioassay.studies.values import (
+    Count,
+    Interleave,
+    Items,
+    Layout,
+    Levels,
+    Order,
+    Part,
+    Payload,
+    Share,
+    Sharing,
+    Size,
+    SizeOrNone,
+    Swept,
+    Transfer,
+    YesNo,
+)
+
+SIZES = ("total", "per_client", "per_rank", "per_file")
+"""The keys of a file set's size, of which it has one."""
+
+
+class FileSet(Part):
+    """A file set, in IOR's terms. A workload with one file set has these keys itself; its file set is called `data`."""
+
+    layout: Layout = Field(
+        description="`N-N`: every rank has files of its own. `N-1`: all ranks share files, each its own part of them. "
+        "`N-M`: groups of ranks share files."
+    )
+    groups: Swept | None = Field(
+        default=None,
+        description="With `N-M`: how many groups of ranks share files; with one file per rank, the number of objects. "
+        "A list is swept like `clients`, without the points where the ranks do not divide into equal groups.",
+    )
+    order: Order = Field(
+        description=f"Order of a rank's transfers, where a phase says no other. {spelling.ORDER.described()}"
+    )
+    transfer: Transfer = Field(description="Bytes of one read or write call (IOR's `-t`).")
+    total: Size | None = Field(
+        default=None, description="Size of all files of a case together, divided evenly among the ranks."
+    )
+    per_client: Size | None = Field(
+        default=None, description="Size of what each client writes, divided evenly among its ranks."
+    )
+    per_rank: Size | None = Field(default=None, description="Size of what each rank writes in all its files.")
+    per_file: Size | None = Field(
+        default=None, description="Size of each file, divided evenly among the ranks that share it."
+    )
+    files_per_rank: Count = Field(
+        default=1,
+        description="Files in which each rank has blocks, one after the other. Shared ones are shared with its group.",
+    )
+    segments: Count = Field(
+        default=1, description="Into how many segments a file is cut; each holds one block per rank (IOR's `-s`)."
+    )
+    interleave: Interleave = Field(
+        default="segmented",
+        description="`segmented`: a rank's block is as long as `segments` says. `strided`: a block is one transfer, so "
+        "that the transfers of all ranks take turns in a shared file; it takes as many segments as that needs.",
+    )
+    offset: SizeOrNone = Field(
+        default=0,
+        description="Where the first block begins in each file: a shift on purpose, so that nothing is aligned.",
+    )
+    payload: Payload = Field(default="repeated", description=f"What is written. {spelling.PAYLOAD.described()}")
+    ranks: Share | None = Field(
+        default=None,
+        description="The share of the ranks that this file set is made for, and that write and read it. Shares follow "
+        "one another in the order of `files` and then `trees`. Default: all ranks.",
+    )
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Self:
+        given = [key for key in SIZES if getattr(self, key) is not None]
+        if len(given) != 1:
+            has = ("has no size", "", "has two sizes")[min(2, len(given))]
+            raise ValueError(f"{has}; give one of `total`, `per_client`, `per_rank` and `per_file`")
+        if (self.layout == "N-M") != (self.groups is not None):
+            has = "has `groups` but not the layout N-M" if self.groups else "has the layout N-M but no `groups`"
+            raise ValueError(f"{has}; write both, or neither")
+        if self.interleave == "strided" and self.segments != 1:
+            raise ValueError("is strided and has `segments`; leave `segments` out, it follows from the size")
+        return self
+
+    @property
+    def size_key(self) -> str:
+        """Which of `SIZES` it has."""
+        return next(key for key in SIZES if getattr(self, key) is not None)
+
+    @property
+    def size(self) -> int:
+        """The value of that key in bytes."""
+        return int(getattr(self, self.size_key))
+
+
+class Tree(Part):
+    """A tree as mdtest builds it: directories in directories, with items of each rank in them."""
+
+    items: Count = Field(description="Items of each rank in each directory that has any (mdtest's `-I`).")
+    of: Items = Field(default="files", description="What the items are (mdtest's `-F` and `-D`).")
+    depth: Levels = Field(default=0, description="Levels of directories below the root (mdtest's `-z`).")
+    branch: Count = Field(default=1, description="Directories in each directory that is no leaf (mdtest's `-b`).")
+    leaves_only: YesNo = Field(default=False, description="Only the deepest directories have items (mdtest's `-L`).")
+    sharing: Sharing = Field(
+        default="unique",
+        description="`unique`: every rank has a tree of its own (mdtest's `-u`). `shared`: one tree for all, each with "
+        "items of its own in it. `shared-items`: one tree with the items of one rank, which all use (mdtest's `-S`).",
+    )
+    ranks: Share | None = Field(
+        default=None, description="The share of the ranks that it is made for, as of a file set. Default: all ranks."
+    )
+
+    @property
+    def directories(self) -> int:
+        """Directories of one tree, its root included. Of a tree too large to count, only that it is."""
+        count, level = 1, 1
+        for _ in range(self.depth):
+            level *= self.branch
+            count += level
+            if count > 2**63:
+                break
+        return count
+
+    @property
+    def items_per_rank(self) -> int:
+        """Items that each rank works on."""
+        holding = self.branch**self.depth if self.leaves_only else self.directories
+        return holding * self.items

@@ -1,0 +1,153 @@
+"""The parts of the engine's plan that follow from a workload: its file sets, its trees, its steps.
+
+Keys that ask for nothing are left out, as the contract wants it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ioassay.studies import spelling, sweep
+from ioassay.studies.files import Tree
+from ioassay.studies.model import Workload
+from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
+from ioassay.studies.sweep import Placed, Point, RankRange
+
+Plan = dict[str, Any]
+
+
+def sets(workload: Workload, point: Point) -> Plan:
+    """`files` and `trees`, where there are any."""
+    ranges = sweep.rank_ranges(workload, point)
+    files = {name: _file_set(placed, point) for name, placed in sweep.placed(workload, point).items()}
+    trees = {name: _tree(tree, _ranks(ranges[name], point)) for name, tree in workload.trees.items()}
+    return ({"files": files} if files else {}) | ({"trees": trees} if trees else {})
+
+
+def _ranks(ranks: RankRange, point: Point) -> Plan:
+    """Left out where it is all of them."""
+    if ranks.count == point.ranks:
+        return {}
+    return {"ranks": {"first": ranks.first, "count": ranks.count}}
+
+
+def _file_set(placed: Placed, point: Point) -> Plan:
+    spec = placed.files_of
+    return {
+        "layout": {"N-M": placed.groups} if spec.layout == "N-M" else spec.layout,
+        **_ranks(placed.ranks, point),
+        "files_per_rank": spec.files_per_rank,
+        "transfer_bytes": spec.transfer,
+        "block_bytes": placed.block_bytes,
+        "segments": placed.segments,
+        **({"offset_bytes": spec.offset} if spec.offset else {}),
+        "payload": spelling.payload_plan(spec.payload),
+    }
+
+
+def _tree(tree: Tree, ranks: Plan) -> Plan:
+    return {
+        **ranks,
+        "sharing": tree.sharing,
+        "depth": tree.depth,
+        "branch": tree.branch,
+        "items_per_directory": tree.items,
+        "leaves_only": tree.leaves_only,
+        "items": tree.of,
+    }
+
+
+def steps(workload: Workload, point: Point) -> list[Plan]:
+    """The steps, in order."""
+    return [_step(workload, point, step) for step in workload.steps]
+
+
+def _step(workload: Workload, point: Point, step: Step) -> Plan:
+    if step.cold_cache is not None:
+        return {"step": "cold-cache", "attempts": list(step.cold_cache)}
+    if step.pause is not None:
+        return {"step": "pause", "duration_ns": step.pause}
+    jobs = [{"name": name, **_job(workload, point, work)} for name, work in step.jobs()]
+    return {"step": "phase", "name": step.name, "jobs": jobs}
+
+
+def _job(workload: Workload, point: Point, work: Work) -> Plan:
+    phase = work.phase
+    if phase is None:
+        return {"work": _find(workload, work.body)}
+    on = sweep.works_on(workload, work)
+    assert on is not None  # checked before
+    on_files = on in workload.files
+    job = _ranks(sweep.rank_ranges(workload, point)[on], point)
+    job["work"] = _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on)
+    if phase.limit is not None and (limit := _limit(phase.limit)):
+        job["limit"] = limit
+    if phase.rate is not None:
+        job["rate"] = spelling.rate_plan(phase.rate)
+    if phase.think is not None:
+        job["think"] = spelling.think_plan(phase.think)
+    return job
+
+
+def _data(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
+    said = {
+        "verify": phase.verify,
+        "size": phase.size,
+        "lock": phase.lock,
+        "advice": list(phase.advice) or None,
+        "source": spelling.SOURCE.plan(phase.read_from) if phase.read_from not in (None, "own") else None,
+    }
+    return {
+        "kind": "data",
+        "files": on,
+        "transfer": {"mixed": phase.read} if isinstance(phase, Mixed) else work.verb,
+        "order": spelling.ORDER.plan(sweep.order_of(workload, work)),
+        "fsync": spelling.FSYNC.plan(sweep.fsync_of(workload, work)),
+        **{key: value for key, value in said.items() if value is not None},
+    }
+
+
+def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
+    fsync = sweep.fsync_of(workload, work) == "at-close"
+    operation: Plan = {"kind": work.verb}
+    match work.verb:
+        case "create":
+            operation |= {"with": phase.using or "open", "write_bytes": phase.bytes or 0, "fsync": fsync}
+        case "write":
+            operation |= {"bytes": phase.bytes or 0, "fsync": fsync}
+        case "read":
+            operation |= {"bytes": phase.bytes or 0}
+    return {
+        "kind": "metadata",
+        "tree": on,
+        "operation": operation,
+        "order": phase.order or "sequential",
+        **({"shift": phase.shift} if phase.shift else {}),
+        "paths": phase.paths or "full",
+    }
+
+
+def _find(workload: Workload, find: Phase | Find) -> Plan:
+    assert isinstance(find, Find)
+    names = [step.name for step in workload.steps]
+    said = {
+        "root": find.root,
+        "name": find.named,
+        "size_bytes": find.exactly,
+        "at_least_bytes": find.at_least,
+        "at_most_bytes": find.at_most,
+        "newer_than_step": names.index(find.newer_than) if find.newer_than else None,
+        "entries": find.entries,
+    }
+    return {"kind": "find", **{key: value for key, value in said.items() if value is not None}}
+
+
+def _limit(limit: Limit) -> Plan:
+    said = {
+        "bytes_per_rank": limit.bytes,
+        "operations_per_rank": limit.operations,
+        "stonewall_ns": limit.stonewall,
+        "wear_out": limit.wear_out or None,
+        "minimum_ns": limit.minimum,
+    }
+    return {key: value for key, value in said.items() if value is not None}

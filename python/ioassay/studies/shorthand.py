@@ -1,0 +1,95 @@
+"""What may be written shorter is written out: the tree of a study as the model takes it.
+
+A workload with one file set has its keys itself, one with one tree has `tree:`, and the jobs of `together` may stand
+right below it. Every value keeps the place where it was written.
+
+Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from ioassay.studies.source import Entries, Items, Node, Origin, Text
+
+DATA = "data"
+"""Name of the file set that a workload says itself."""
+TREE = "tree"
+"""Name of the tree that stands under `tree:`."""
+
+
+def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[str]) -> Entries:
+    """The tree of a study, written out."""
+    entries = _with_steps(tree)
+    workloads = entries.get("workloads")
+    if isinstance(workloads, Entries):
+        own, moved = set(workload_keys), set(file_set_keys)
+        spread_out = {
+            name: _workload(node, workloads.origins.get(name, node.origin), own, moved)
+            if isinstance(node, Entries)
+            else node
+            for name, node in workloads.entries.items()
+        }
+        entries["workloads"] = Entries(spread_out, workloads.origins, workloads.origin)
+    return Entries(entries, tree.origins, tree.origin)
+
+
+def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str]) -> Entries:
+    entries, origins = _with_steps(node), dict(node.origins)
+    if TREE in entries and "trees" not in entries:
+        only = entries.pop(TREE)
+        origins["trees"] = origins.get(TREE, only.origin)
+        entries["trees"] = Entries({TREE: only}, {TREE: origins["trees"]}, only.origin)
+    if not entries.keys() & {"files", "trees"} and not _only_walks(entries.get("steps")):
+        names = {name for name in entries if _is_of_files(name, own, moved)}
+        inline = {name: entries.pop(name) for name in node.entries if name in names}
+        here = Origin(origin.place, node.origin.key)
+        data = Entries(inline, {name: origins[name] for name in names if name in origins}, here)
+        entries["files"] = Entries({DATA: data}, {DATA: here}, here)
+        origins["files"] = here
+    return Entries(entries, origins, node.origin)
+
+
+def _is_of_files(name: str, own: set[str], moved: set[str]) -> bool:
+    """A misspelt key goes where the nearest one belongs."""
+    if name in own or name in moved:
+        return name not in own
+    close = difflib.get_close_matches(name, sorted(own | moved), n=1)
+    return bool(close) and close[0] not in own
+
+
+def _only_walks(steps: Node | None) -> bool:
+    """True where no step needs a file set or a tree."""
+
+    def walks(step: Node) -> bool:
+        words = [step.text] if isinstance(step, Text) else list(step.entries) if isinstance(step, Entries) else []
+        return words in (["find"], ["pause"])
+
+    return isinstance(steps, Items) and bool(steps.items) and all(map(walks, steps.items))
+
+
+def _with_steps(node: Entries) -> dict[str, Node]:
+    """The entries of a study or workload, its steps written out."""
+    steps = node.entries.get("steps")
+    if not isinstance(steps, Items):
+        return dict(node.entries)
+    return dict(node.entries) | {"steps": Items([_step(step) for step in steps.items], steps.origin)}
+
+
+def _step(step: Node) -> Node:
+    if not isinstance(step, Entries) or list(step.entries) != ["together"]:
+        return step
+    together = step.entries["together"]
+    if not isinstance(together, Entries) or "jobs" in together.entries:
+        return step
+    named: Mapping[str, Node] = {
+        name: node for name, node in together.entries.items() if name == "name" and isinstance(node, Text)
+    }
+    jobs = {name: node for name, node in together.entries.items() if name not in named}
+    written = Entries(
+        {**named, "jobs": Entries(jobs, together.origins, together.origin)},
+        together.origins | {"jobs": together.origin},
+        together.origin,
+    )
+    return Entries({"together": written}, step.origins, step.origin)

@@ -1,0 +1,344 @@
+"""What a study can say of the steps of a case: phases with their work, pace and limits, cold caches, pauses.
+
+Not here: file sets and trees (`studies.files`), what a step needs of the steps before it (`studies.check_steps`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+from pydantic import Field, field_validator, model_validator
+
+from ioassay.results.document import OPERATIONS, Operation
+from ioassay.studies import spelling
+from ioassay.studies.values import (
+    Advice,
+    CacheMethod,
+    Count,
+    CreateWith,
+    Fsync,
+    Identifier,
+    Items,
+    Lock,
+    Order,
+    Ordinal,
+    Part,
+    Path,
+    Paths,
+    Pause,
+    Percent,
+    Prose,
+    Rate,
+    Size,
+    SizeAtOpen,
+    SizeOrNone,
+    Source,
+    Think,
+    Verify,
+    Waiting,
+    YesNo,
+    each_once,
+)
+
+Verb = Literal["write", "read", "mixed", "create-tree", "create", "stat", "rename", "remove", "remove-tree", "find"]
+"""The keys of a step that is a timed phase."""
+
+VERBS: tuple[Verb, ...] = get_args(Verb)
+
+ON_FILES: tuple[Verb, ...] = ("write", "read", "mixed")
+ON_TREES: tuple[Verb, ...] = ("write", "read", "create-tree", "create", "stat", "rename", "remove", "remove-tree")
+
+
+@dataclass(frozen=True)
+class For:
+    """With which steps a key goes: those on file sets, those on trees."""
+
+    files: tuple[Verb, ...] = ()
+    trees: tuple[Verb, ...] = ()
+
+    def described(self) -> str:
+        """For the reference page."""
+        if (self.files, self.trees) == (ON_FILES, ON_TREES):
+            return "all"
+        of = [(self.files, ON_FILES, "file sets"), (self.trees, ON_TREES, "trees")]
+        return "; ".join(
+            what if verbs == every else f"{', '.join(f'`{verb}`' for verb in verbs)} of {what}"
+            for verbs, every, what in of
+            if verbs
+        )
+
+
+_ALL = For(ON_FILES, ON_TREES)
+_FILES = For(files=ON_FILES)
+_TREES = For(trees=ON_TREES)
+_FILE_WRITES = For(files=("write", "mixed"))
+_ITEMS: tuple[Verb, ...] = ("write", "read", "create", "stat", "rename", "remove")
+
+GOES_WITH: Mapping[str, For] = {
+    "name": _ALL,
+    "limit": For(ON_FILES, _ITEMS),
+    "rate": _ALL,
+    "think": _ALL,
+    "order": For(ON_FILES, _ITEMS),
+    "fsync": For(("write", "mixed"), ("write", "create")),
+    "files": _FILES,
+    "read_from": For(files=("read",)),
+    "verify": _FILES,
+    "size": _FILE_WRITES,
+    "lock": _FILES,
+    "advice": _FILES,
+    "tree": _TREES,
+    "shift": For(trees=("write", "read", "stat", "rename", "remove")),
+    "paths": For(trees=_ITEMS),
+    "bytes": For(trees=("write", "read", "create")),
+    "using": For(trees=("create",)),
+}
+"""With which steps each key of a phase goes."""
+
+
+class Limit(Part):
+    """How much of its work each rank of a phase does. Whatever is reached first ends it."""
+
+    bytes: Size | None = Field(default=None, description="Bytes that each rank moves at most: whole transfers.")
+    operations: Count | None = Field(default=None, description="Operations that each rank does at most.")
+    stonewall: Waiting | None = Field(
+        default=None,
+        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`).",
+    )
+    wear_out: YesNo = Field(
+        default=False,
+        description="After the stonewall every rank goes on until it has done as many operations as the one that had "
+        "done most.",
+    )
+    minimum: Waiting | None = Field(
+        default=None, description="Ranks that have done all their work begin it again until this long after the start."
+    )
+
+    @model_validator(mode="after")
+    def _stonewall_first(self) -> Self:
+        if self.wear_out and self.stonewall is None:
+            raise ValueError("wears out after no stonewall; give `stonewall` as well")
+        if self.minimum is not None and self.stonewall is not None and self.minimum > self.stonewall:
+            raise ValueError("has a minimum beyond its stonewall; take at most the stonewall")
+        return self
+
+
+class Phase(Part):
+    """A timed phase of a case. All ranks wait for one another before it and start together."""
+
+    name: Identifier | None = Field(
+        default=None, description="Name of the phase, unique in the workload. Default: the step's own, such as `write`."
+    )
+    files: Identifier | None = Field(
+        default=None, description="The file set that it works on, where the workload has several."
+    )
+    tree: Identifier | None = Field(
+        default=None, description="The tree that it works on, where the workload has several, or file sets as well."
+    )
+    order: Order | None = Field(
+        default=None,
+        description="Order of this phase's transfers, default the file set's; of items `sequential` (as they were "
+        "created, the default) or `random` (mdtest's `-R`).",
+    )
+    fsync: Fsync | None = Field(
+        default=None,
+        description="When data is forced to stable storage; the time counts in the phase. "
+        f"{spelling.FSYNC.described()} Default: `at-close` for writes of file sets, `never` for items of trees, which "
+        "have only these two.",
+    )
+    limit: Limit | None = Field(default=None, description="How much of it. Default: all of it, once.")
+    rate: Rate | None = Field(
+        default=None,
+        description="How fast at most, all ranks together. Latencies count from the moment at which an operation was "
+        "meant to start, so that those which wait behind a stall show it. Default: as fast as it goes.",
+    )
+    think: Think | None = Field(
+        default=None, description="Pauses after so many operations of a rank, as of an application that computes."
+    )
+    read_from: Source | None = Field(
+        default=None, description=f"Whose part each rank reads. {spelling.SOURCE.described()} Default: `own`."
+    )
+    verify: Verify | None = Field(
+        default=None,
+        description="`reads`: compare each transfer that was read with what was written (IOR's `-R`). `writes`: read "
+        "each transfer back at once and compare (elbencho's `--verifydirect`). Default: neither.",
+    )
+    size: SizeAtOpen | None = Field(
+        default=None,
+        description="What happens to a file's size when it is opened for writing: `empty`, `full` (the planned size, "
+        "without space), `preallocated` (with space). Default: nothing.",
+    )
+    lock: Lock | None = Field(
+        default=None, description="Lock the bytes of each transfer, or the file, around it. Default: no lock."
+    )
+    advice: list[Advice] = Field(
+        default=[], description="What the kernel is told about the access (`posix_fadvise`; `madvise` of mapped files)."
+    )
+    shift: Ordinal | None = Field(
+        default=None, description="Each rank works on the items of the rank this many further on (mdtest's `-N`)."
+    )
+    paths: Paths | None = Field(
+        default=None,
+        description="How items are named in system calls. `full`: by their whole path. `at`: by their name in an open "
+        "directory. Default: `full`.",
+    )
+    bytes: SizeOrNone | None = Field(
+        default=None,
+        description="Bytes written into or read from each item (mdtest's `-w` and `-e`). Default: 0, none.",
+    )
+    using: CreateWith | None = Field(
+        default=None, description="The call that creates a file: `open` or `mknod` (mdtest's `-k`). Default: `open`."
+    )
+
+    @field_validator("advice")
+    @classmethod
+    def _advice_once(cls, advice: list[str]) -> list[str]:
+        each_once("says something")(advice)
+        return advice
+
+
+class Mixed(Phase):
+    """A phase in which each transfer is a read or a write, chosen at random. May stand as `- mixed: 70%`."""
+
+    read: Percent = Field(description="Share of the transfers that are reads, 1% to 99%.")
+
+
+class Find(Part):
+    """A parallel walk that visits every entry. An entry that meets all conditions matches."""
+
+    name: Identifier | None = Field(default=None, description="Name of the phase. Default: `find`.")
+    root: Path | None = Field(
+        default=None, description="Where it begins; only looked at. Default: what this run has created on the target."
+    )
+    named: Prose | None = Field(default=None, description="Shell pattern of the name, as `find -name` has it.")
+    exactly: SizeOrNone | None = Field(default=None, description="Exact size of a file.")
+    at_least: SizeOrNone | None = Field(default=None, description="Smallest size of a file.")
+    at_most: SizeOrNone | None = Field(default=None, description="Largest size of a file.")
+    newer_than: Identifier | None = Field(
+        default=None, description="Changed later than the beginning of this phase, an earlier one of the workload."
+    )
+    entries: Items | None = Field(default=None, description="What kind of entry.")
+
+    @model_validator(mode="after")
+    def _sizes_of_files(self) -> Self:
+        if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("has an exact size and a range of sizes; take one of them")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError("has a smallest size above its largest; exchange them")
+        if self.entries == "directories" and {self.exactly, self.at_least, self.at_most} != {None}:
+            raise ValueError("asks for the size of directories; only files have one")
+        return self
+
+
+class Work(Part):
+    """What is done: exactly one of these keys. Those without a value of their own may stand without a colon."""
+
+    write: Phase | None = Field(
+        default=None, description="Write every transfer of the file set, or the bytes of every item of the tree."
+    )
+    read: Phase | None = Field(
+        default=None, description="Read every transfer of the file set, or the bytes of every item of the tree."
+    )
+    mixed: Mixed | None = Field(default=None, description="Read some transfers of the file set and write the others.")
+    create_tree: Phase | None = Field(
+        default=None, alias="create-tree", description="Create the directories of the tree."
+    )
+    create: Phase | None = Field(default=None, description="Create every item of the tree.")
+    stat: Phase | None = Field(default=None, description="Look at the attributes of every item.")
+    rename: Phase | None = Field(default=None, description="Give every item another name in its directory.")
+    remove: Phase | None = Field(default=None, description="Remove every item.")
+    remove_tree: Phase | None = Field(
+        default=None, alias="remove-tree", description="Remove the directories of the tree, which are empty."
+    )
+    find: Find | None = Field(default=None, description="Walk through directories and find what matches.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _alone(cls, value: object) -> object:
+        if isinstance(value, str):
+            return {value: {}}
+        if isinstance(value, dict) and len(value) == 1:
+            return {key: _body(key, body) for key, body in value.items()}
+        raise ValueError("is not one step; write `- write`, `- read`, `- pause: 3s` or `- cold-cache: [fadvise]`")
+
+    @property
+    def verb(self) -> Verb | None:
+        """The key of the timed work; `None` for the other steps."""
+        return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
+
+    @property
+    def body(self) -> Phase | Find:
+        """What is said of it. Only where there is a verb."""
+        assert self.verb is not None
+        body: Phase | Find = getattr(self, self.verb.replace("-", "_"))
+        return body
+
+    @property
+    def phase(self) -> Phase | None:
+        """The body, but not that of a walk, which has neither file set nor tree."""
+        return self.body if self.verb and isinstance(self.body, Phase) else None
+
+    @property
+    def operations(self) -> list[Operation]:
+        """What its operations do: a measurement for each."""
+        if self.verb == "mixed":
+            return ["read", "write"]
+        return [operation for operation in OPERATIONS if operation == self.verb]
+
+
+def _body(key: object, body: object) -> object:
+    """What may be left out is put in."""
+    if key == "mixed" and isinstance(body, str):
+        return {"read": body}
+    return {} if key in VERBS and body == "" else body
+
+
+class Together(Part):
+    """A phase with several jobs side by side, by name. Each works on a file set or tree with ranks of its own."""
+
+    name: Identifier | None = Field(
+        default=None, description="Name of the phase; the jobs then stand under `jobs`. Default: `together`."
+    )
+    jobs: dict[Identifier, Work] = Field(min_length=1, description="What some ranks do, by the name of the job.")
+
+
+class Step(Work):
+    """One step of a case: exactly one of these keys. Those that need no value may stand without a colon."""
+
+    together: Together | None = Field(
+        default=None,
+        description="Several jobs at the same time: `together: {checkpoint: {write: {files: a}}, readers: {read: "
+        "{files: b}}}`.",
+    )
+    cold_cache: list[CacheMethod] | None = Field(
+        default=None,
+        alias="cold-cache",
+        min_length=1,
+        description="Empty the caches so that the next read reads from storage, then measure what is still in "
+        "memory. Ways to try, in order: `drop-caches` (all caches of every node; needs root), `fadvise` (the "
+        "files' pages), `read-other-rank` (each rank reads what the next rank wrote, IOR's `-C`).",
+    )
+    pause: Pause | None = Field(
+        default=None, description="Wait so that one phase's after-effects do not enter the next one (IOR's `-d`)."
+    )
+
+    @model_validator(mode="after")
+    def _each_way_once(self) -> Self:
+        each_once("tries a way of emptying the caches")(self.cold_cache or [])
+        return self
+
+    @property
+    def name(self) -> str | None:
+        """The name of the timed phase; `None` for the other steps."""
+        if self.together is not None:
+            return self.together.name or "together"
+        return (self.body.name or self.verb) if self.verb else None
+
+    def jobs(self) -> Iterator[tuple[str, Work]]:
+        """The jobs of a timed phase with their names. The only one is called as its phase."""
+        if self.together is not None:
+            yield from self.together.jobs.items()
+        elif self.name is not None:
+            yield self.name, self

@@ -1,0 +1,89 @@
+"""Where a study's I/O goes: a directory, a block device or a URL, as typed after `--target`.
+
+A block device loses what is on it, so it is taken only where it is named a second time (`--destroy-data`).
+
+Not here: looking at the target; the engine does that.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ioassay.errors import UsageError
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where the I/O goes."""
+
+    kind: Literal["directory", "device", "url"]
+    place: str
+    """An absolute path, or the URL without what follows its question mark being anybody's secret: credentials come
+    from the environment."""
+
+    def plan(self) -> dict[str, Any]:
+        """As the plan has it."""
+        if self.kind == "device":
+            return {"device": {"path": self.place, "destroy_data": self.place}}
+        return {self.kind: self.place}
+
+    def workspace(self, run: str) -> str:
+        """The engine's own directory or prefix in it; a device has none and is named itself."""
+        if self.kind == "device":
+            return self.place
+        base, question, query = self.place.partition("?")
+        return f"{base.rstrip('/') or '/'}{'' if base == '/' else '/'}ioassay-{run}{question}{query}"
+
+    def inside(self, run: str, name: str) -> str:
+        """Something of the run's own on it, for command lines to show."""
+        if self.kind == "device":
+            return self.place
+        base, question, query = self.workspace(run).partition("?")
+        return f"{base}/{name}{question}{query}"
+
+
+def parse_target(typed: str, destroy_data: str | None) -> Target:
+    """The target that was typed. Raises `UsageError`.
+
+    A path is a block device where one is there, or where `destroy_data` says so; else a directory.
+    """
+    if not typed.isprintable():
+        # Plans and results are JSON in UTF-8, and a name that cannot be printed cannot be reported either.
+        raise UsageError(
+            f"The target {os.fsencode(typed)!r} has a name that cannot be written in UTF-8 or printed.",
+            "Reach it under another name, for example through a symbolic link.",
+        )
+    if _SCHEME.match(typed):
+        if destroy_data is not None:
+            raise UsageError("--destroy-data is for block devices, and the target is a URL.", "Leave it out.")
+        return Target("url", typed)
+    # Absolute, but not resolved: following links would already touch the target.
+    path = os.path.abspath(typed)
+    if destroy_data is None:
+        if _is_block_device(path):
+            raise UsageError(
+                f"{path} is a block device: measuring it destroys all data on it.",
+                f"If that is meant, name it a second time: --target {typed} --destroy-data {typed}",
+            )
+        return Target("directory", path)
+    if os.path.abspath(destroy_data) != path:
+        raise UsageError(
+            f"--destroy-data names {destroy_data}, but the target is {typed}.",
+            "Name the same device twice, if all data on it may be destroyed.",
+        )
+    if not _is_block_device(path):
+        raise UsageError(f"--destroy-data: {path} is not a block device.", "Leave it out to measure a directory.")
+    return Target("device", path)
+
+
+def _is_block_device(path: str) -> bool:
+    try:
+        return stat.S_ISBLK(os.stat(path).st_mode)
+    except OSError:
+        return False

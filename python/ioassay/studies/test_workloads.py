@@ -1,0 +1,361 @@
+"""What a study can say of files, trees and steps: the plan that it becomes, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ioassay.results.document import CaseEntry
+from ioassay.studies import StudyError, Target, expand, parse_study, resolve
+
+PLAN_SCHEMA = jsonschema.Draft202012Validator(
+    json.loads((Path(__file__).parents[3] / "schemas/plan.json").read_text(encoding="utf-8"))
+)
+
+HEAD = """\
+name: s
+title: S
+question: Q?
+clients: [2]
+ranks_per_client: 2
+"""
+
+FILES = """\
+workloads:
+  w:
+    title: W
+    layout: N-N
+    order: sequential
+    transfer: 64KiB
+    total: 1MiB
+"""
+
+TREE = """\
+workloads:
+  w:
+    title: W
+    tree: {items: 10, depth: 2, branch: 3, leaves_only: yes, sharing: shared}
+"""
+
+BESIDE = """\
+workloads:
+  w:
+    title: W
+    files:
+      a: {ranks: 1/4, layout: N-1, order: sequential, transfer: 1MiB, total: 4MiB}
+      b: {ranks: 75%, layout: N-N, order: random, transfer: 4KiB, total: 3MiB}
+    steps:
+      - write: {files: b, name: fill}
+      - together:
+          checkpoint: {write: {files: a}}
+          readers: {read: {files: b, limit: {minimum: 2s}}}
+"""
+
+
+def expanded(text: str) -> list[tuple[CaseEntry, dict[str, Any]]]:
+    cases = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Target("directory", "/t"), "local")
+    for _, plan in cases:
+        PLAN_SCHEMA.validate(plan)
+    return cases
+
+
+def only(text: str) -> tuple[CaseEntry, dict[str, Any]]:
+    (case,) = expanded(text)
+    return case
+
+
+def steps(text: str, of: str = FILES) -> list[dict[str, Any]]:
+    """The jobs of the study's phases."""
+    _, plan = only(f"{HEAD}{of}    steps: {text}\n")
+    return [job for step in plan["steps"] if step["step"] == "phase" for job in step["jobs"]]
+
+
+def refusals(text: str) -> list[str]:
+    with pytest.raises(StudyError) as error:
+        expanded(text)
+    return error.value.message.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("written", "key", "planned"),
+    [
+        ("order: backward", "order", "backward"),
+        ("order: strided 4", "order", {"strided": 4}),
+        ("order: zipf 1.1", "order", {"zipf": 1.1}),
+        ("order: hot-spot 10% 90%", "order", {"hot-spot": {"transfers_percent": 10, "operations_percent": 90}}),
+        ("fsync: at-end", "fsync", "at-end"),
+        ("fsync: every 8 writes", "fsync", {"every-writes": 8}),
+        ("verify: writes", "verify", "writes"),
+        ("size: preallocated", "size", "preallocated"),
+        ("lock: range", "lock", "range"),
+        ("advice: [random, will-need]", "advice", ["random", "will-need"]),
+    ],
+)
+def test_a_write_says_what_the_engine_has(written: str, key: str, planned: object) -> None:
+    (job,) = steps(f"[{{write: {{{written}}}}}]")
+    assert job["work"][key] == planned
+
+
+@pytest.mark.parametrize(
+    ("written", "key", "planned"),
+    [
+        ("limit: {bytes: 128KiB}", "limit", {"bytes_per_rank": 128 << 10}),
+        ("limit: {operations: 3}", "limit", {"operations_per_rank": 3}),
+        ("limit: {stonewall: 30s, wear_out: yes}", "limit", {"stonewall_ns": 30 * 10**9, "wear_out": True}),
+        ("limit: {minimum: 10s}", "limit", {"minimum_ns": 10**10}),
+        ("rate: 200MB/s", "rate", {"bytes_per_s": 200 * 10**6}),
+        ("rate: 5kIOPS", "rate", {"operations_per_s": 5000}),
+        ("think: 10ms", "think", {"duration_ns": 10**7, "every_operations": 1}),
+        ("think: 10ms every 100 operations", "think", {"duration_ns": 10**7, "every_operations": 100}),
+    ],
+)
+def test_a_phase_says_how_much_and_how_fast(written: str, key: str, planned: object) -> None:
+    (job,) = steps(f"[{{write: {{{written}}}}}]")
+    assert job[key] == planned
+
+
+def test_a_read_may_be_of_what_others_wrote_and_a_mix_may_be_written_short() -> None:
+    write, shift, shuffled, mix = steps(
+        "[write, {read: {name: a, read_from: shift 2}}, {read: {name: b, read_from: shuffled 7}}, mixed: 70%]"
+    )
+    assert write["work"]["transfer"] == "write"
+    assert shift["work"]["source"] == {"shift": 2}
+    assert shuffled["work"]["source"] == {"shuffled": 7}
+    assert mix["work"]["transfer"] == {"mixed": 70}
+    assert mix["work"]["fsync"] == "at-close"
+
+
+def test_what_asks_for_nothing_is_not_in_the_plan() -> None:
+    write, read = steps("[write, {read: {read_from: own}}]")
+    assert set(write) == {"name", "work"}
+    assert set(read["work"]) == {"kind", "files", "transfer", "order", "fsync"}
+
+
+@pytest.mark.parametrize(
+    ("written", "planned"),
+    [
+        ("payload: unique", {"payload": {"kind": "unique"}}),
+        (
+            "payload: reducible 50% 20%",
+            {"payload": {"kind": "reducible", "zero_percent": 50, "duplicate_percent": 20}},
+        ),
+        ("payload: ior-timestamp -1", {"payload": {"kind": "ior-timestamp", "signature": -1}}),
+        ("offset: 1KiB", {"offset_bytes": 1024}),
+        ("files_per_rank: 4", {"files_per_rank": 4, "block_bytes": 64 << 10}),
+        ("segments: 2", {"segments": 2, "block_bytes": 128 << 10}),
+        ("interleave: strided", {"segments": 4, "block_bytes": 64 << 10}),
+    ],
+)
+def test_a_file_set_says_what_the_engine_has(written: str, planned: dict[str, Any]) -> None:
+    _, plan = only(f"{HEAD}{FILES}    {written}\n    steps: [write]\n")
+    assert plan["files"]["data"] | planned == plan["files"]["data"]
+
+
+@pytest.mark.parametrize(
+    ("size", "total"), [("per_rank: 1MiB", 4 << 20), ("per_client: 1MiB", 2 << 20), ("per_file: 1MiB", 1 << 20)]
+)
+def test_sizes_are_of_what_their_key_says(size: str, total: int) -> None:
+    case, _ = only(HEAD + FILES.replace("total: 1MiB", size).replace("N-N", "N-1") + "    steps: [write]\n")
+    assert case.file_set_bytes == case.written_bytes == total
+
+
+def test_groups_and_ranks_are_swept_where_they_divide() -> None:
+    text = HEAD.replace("[2]", "[1]").replace("ranks_per_client: 2", "ranks_per_client: [1, 2, 4]")
+    text += FILES.replace("N-N", "N-M").replace("total: 1MiB", "per_file: 1MiB") + "    groups: [1, 2, 4]\n"
+    cases = expanded(text + "    steps: [write]\n")
+    points = [(case.ranks_per_client, case.groups, case.file_set_bytes >> 20) for case, _ in cases]
+    assert points == [(1, 1, 1), (2, 1, 1), (2, 2, 2), (4, 1, 1), (4, 2, 2), (4, 4, 4)]
+    assert [case.id for case, _ in cases][:2] == ["w.c001.p001.g001.r1", "w.c001.p002.g001.r1"]
+    assert [plan["files"]["data"]["layout"] for _, plan in cases][1:3] == [{"N-M": 1}, {"N-M": 2}]
+
+
+def test_jobs_side_by_side_have_ranks_of_their_own() -> None:
+    case, plan = only(HEAD + BESIDE)
+    assert plan["files"]["a"]["ranks"] == {"first": 0, "count": 1}
+    assert plan["files"]["b"]["ranks"] == {"first": 1, "count": 3}
+    fill, together = plan["steps"]
+    assert [job["ranks"] for job in fill["jobs"]] == [{"first": 1, "count": 3}]
+    assert [(job["name"], job["ranks"]["first"]) for job in together["jobs"]] == [("checkpoint", 0), ("readers", 1)]
+    assert case.measured == [
+        (case.id, "fill", "fill", "write"),
+        (case.id, "together", "checkpoint", "write"),
+        (case.id, "together", "readers", "read"),
+    ]
+    assert [job.planned_bytes >> 20 for phase in case.phases for job in phase.jobs] == [3, 4, 3]
+
+
+def test_a_tree_goes_through_its_life() -> None:
+    text = "[create-tree, {create: {bytes: 100, fsync: at-close, using: open}}, "
+    text += "{stat: {shift: 2, order: random, limit: {operations: 5}}}, "
+    text += "{read: {bytes: 100, paths: at}}, {write: {bytes: 50}}, rename, {find: {named: '*7', newer_than: stat}}, "
+    text += "{remove: {rate: 1kIOPS}}, remove-tree]"
+    case, plan = only(f"{HEAD}{TREE}    steps: {text}\n")
+    assert plan["trees"] == {
+        "tree": {
+            "sharing": "shared",
+            "depth": 2,
+            "branch": 3,
+            "items_per_directory": 10,
+            "leaves_only": True,
+            "items": "files",
+        }
+    }
+    works = [step["jobs"][0]["work"] for step in plan["steps"]]
+    assert works[1]["operation"] == {"kind": "create", "with": "open", "write_bytes": 100, "fsync": True}
+    assert (works[2]["shift"], works[2]["order"], works[3]["paths"]) == (2, "random", "at")
+    assert works[4]["operation"] == {"kind": "write", "bytes": 50, "fsync": False}
+    assert works[6] == {"kind": "find", "name": "*7", "newer_than_step": 2}
+    assert (case.file_set_bytes, case.written_bytes) == (9 * 10 * 4 * 100, 9 * 10 * 4 * 150)
+    planned = {phase.name: phase.jobs[0].planned_operations for phase in case.phases}
+    assert (planned["create-tree"], planned["create"], planned["stat"]) == (13, 360, 20)
+    commands = {phase.name: phase.jobs[0].command for phase in case.phases}
+    assert (
+        commands["create"]
+        == "mpirun -np 4 mdtest -a POSIX -F -C -I 10 -z 2 -b 3 -L -w 100 -y -d /t/ioassay-R/w.c002.r1"
+    )
+    assert " -T -I 10 -z 2 -b 3 -L -N 2 -R " in commands["stat"]
+
+
+def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
+    head = HEAD + "storage: {api: uring, depth: 32, direct: yes, uring: {sqpoll: yes, batch: 8}}\n"
+    _, plan = only(head + FILES + "    steps: [write]\n")
+    uring = {"batch": 8, "registered_buffers": False, "registered_files": False, "sqpoll": True, "iopoll": False}
+    assert plan["storage"] == {"api": "uring", "direct": True, "depth": 32, "uring": uring}
+    _, plan = only(HEAD + "storage: 'null'\n" + FILES + "    steps: [write]\n")
+    assert plan["storage"] == {"api": "null"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("N-N", "N-M", "my.yaml:7: workloads.w: has the layout N-M but no `groups`"),
+        ("N-N", "N-M\n    groups: 3", "my.yaml:10: workloads.w.groups: 3 groups of 4 ranks would not be equal"),
+        ("N-N", "N-M\n    groups: [3, 5]", "my.yaml:10: workloads.w.groups: no point of `w` has ranks that divide"),
+        (
+            "sequential",
+            "strided",
+            'my.yaml:10: workloads.w.order: "strided" is no order; write for example `strided 4`',
+        ),
+        ("sequential", "zipf 11", 'my.yaml:10: workloads.w.order: "11" is out of range; take an exponent above 0'),
+        ("sequential", "hot-spot 0% 9%", 'my.yaml:10: workloads.w.order: "0%" is out of range; take 1% to 99%'),
+        ("total: 1MiB", "total: 1MiB\n    segments: 2\n    interleave: strided", "my.yaml:7: workloads.w: is strided"),
+        ("total: 1MiB", "total: 1MiB\n    files_per_rank: 3", "my.yaml:12: workloads.w.total: 1 MiB of `w` cannot be"),
+        ("total: 1MiB", "total: 1MiB\n    ranks: 1/3", "my.yaml:5: ranks_per_client: 4 ranks cannot be shared out"),
+        ("total: 1MiB", "total: 1MiB\n    ranks: 0/3", 'my.yaml:13: workloads.w.ranks: "0/3" is no share of the ranks'),
+        ("total: 1MiB", "total: 1MiB\n    payload: uniqe", 'my.yaml:13: workloads.w.payload: "uniqe" is unknown; did'),
+        (
+            "total: 1MiB",
+            "total: 1MiB\n    titel: x",
+            "my.yaml:13: workloads.w.titel: unknown key; did you mean `title`",
+        ),
+        ("[write]", "[mixed]", "my.yaml:13: workloads.w.steps[0].read: is missing; add it: Share"),
+        ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; take 1%'),
+        ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0]: `w` reads what no step before has written"),
+        ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not go with `write`"),
+        ("[write]", "[write: {bytes: 1}]", "my.yaml:13: workloads.w.steps[0].write.bytes: does not go with `write` of"),
+        (
+            "[write]",
+            "[write: {verify: reads}]",
+            "my.yaml:13: workloads.w.steps[0].write.verify: the phase reads nothing",
+        ),
+        ("[write]", "[write: {tree: t}]", "my.yaml:13: workloads.w.steps[0].write.tree: there is no tree `t`"),
+        ("[write]", "[write: {rate: 5}]", 'my.yaml:13: workloads.w.steps[0].write.rate: "5" is not a rate'),
+        ("[write]", "[write: {rate: 0IOPS}]", 'my.yaml:13: workloads.w.steps[0].write.rate: "0IOPS" does nothing'),
+        ("[write]", "[write: {think: 10}]", 'my.yaml:13: workloads.w.steps[0].write.think: "10" has no unit'),
+        (
+            "[write]",
+            "[write: {limit: {bytes: 512KiB}}]",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 512 KiB is more than the 256 KiB that a rank has",
+        ),
+        (
+            "[write]",
+            "[write: {limit: {bytes: 100KiB}}]",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 100 KiB is not a multiple of the transfer of 64 KiB; "
+            "write 64KiB or 128KiB",
+        ),
+        (
+            "[write]",
+            "[write: {limit: {wear_out: yes}}]",
+            "my.yaml:13: workloads.w.steps[0].write.limit: wears out after",
+        ),
+        (
+            "[write]",
+            "[write: {limit: {minimum: 2s, stonewall: 1s}}]",
+            "my.yaml:13: workloads.w.steps[0].write.limit: has a minimum beyond its stonewall",
+        ),
+        ("[write]", "[create]", "my.yaml:13: workloads.w.steps[0]: `w` has no tree for `create`"),
+        (
+            "[write]",
+            "[together: {a: write, b: read}]",
+            "my.yaml:13: workloads.w.steps[0].together.b: `a` and `b` would",
+        ),
+        ("[write]", "[together: {}]", "my.yaml:13: workloads.w.steps[0].together: is empty"),
+        ("clients", "storage: {depth: 8}\nclients", "OK"),
+        (
+            "clients",
+            "storage: {uring: {iopoll: yes}}\nclients",
+            "my.yaml:4: storage: polls the device, but works through the page cache; set `direct: yes`",
+        ),
+        ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; take 1 to 4096'),
+        (
+            "total: 1MiB",
+            "total: 1MiB\n    offset: 100\nstorage: {direct: yes}\nseed: 1",
+            "my.yaml:13: workloads.w.offset: 100 B is not a multiple of a sector",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, message: str) -> None:
+    text = HEAD + FILES + "    steps: [write]\n"
+    if "seed: 1" in new:
+        text = text.replace("    steps: [write]\n", "") + "steps: [write]\n"
+    assert old in text
+    text = text.replace(old, new, 1)
+    if message == "OK":
+        assert expanded(text)
+    else:
+        found = refusals(text)
+        assert any(line.startswith(message) for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (
+            "[create]",
+            "steps[0]: `create` of the tree `tree`: its directories are not there; put `- create-tree` before",
+        ),
+        ("[create-tree, stat]", "steps[1]: `stat` of the tree `tree`: its items are not there; put `- create` before"),
+        ("[create-tree, create, remove-tree]", "steps[2]: `remove-tree` of the tree `tree`: its items are there"),
+        ("[create-tree, create, remove, remove]", "steps[3]: two phases of `w` are called `remove`"),
+        ("[create-tree, {create: {limit: {bytes: 1}}}]", "steps[1].create.limit.bytes: items are not counted in bytes"),
+        ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: items are there only once"),
+        ("[create-tree, {create: {rate: 1MB/s}}]", "steps[1].create.rate: items are not counted in bytes"),
+        ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: items have no order `backward`"),
+        ("[create-tree, create, write]", "steps[2]: writes nothing into the items; give `bytes:`"),
+        ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: does not go with `create` of a tree"),
+        ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
+        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 B would be read of items that hold 0 B"),
+        ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
+        ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
+        (
+            "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
+            "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed or removed some",
+        ),
+        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find: has an exact size and a range of sizes"),
+        ("[{find: {named: a/b}}]", "steps[0].find.named: no entry has a name with a slash"),
+        ("[create-tree, mixed: 70%]", "steps[1]: `w` has no file set to read and write"),
+    ],
+)
+def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
+    found = refusals(f"{HEAD}{TREE}    steps: {steps}\n")
+    assert any(line.startswith(f"my.yaml:10: workloads.w.{message}") for line in found), found
+
+
+def test_a_workload_of_walks_alone_needs_nothing_to_work_on() -> None:
+    _, plan = only(f"{HEAD}workloads:\n  w:\n    title: W\n    steps: [find: {{root: /data, at_least: 1GiB}}]\n")
+    assert "files" not in plan
+    assert plan["steps"][0]["jobs"][0]["work"] == {"kind": "find", "root": "/data", "at_least_bytes": 1 << 30}

@@ -1,0 +1,202 @@
+"""The kinds of values that a study's keys take: text in, checked values in base units out.
+
+Not here: which keys there are (`studies.model`, `files`, `steps`), words that carry values (`studies.spelling`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ioassay import units
+from ioassay.results.document import Operation
+from ioassay.studies import spelling
+from ioassay.studies.source import quoted
+from ioassay.units import RateUnit
+
+MOST_CLIENTS = 1 << 20
+MOST_REPETITIONS = 1000
+LARGEST_TRANSFER_BYTES = 1 << 30
+LONGEST_PAUSE_NS = 86_400 * 10**9
+SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS = 10**6, 3_600 * 10**9
+MOST_IN_FLIGHT = 4096
+MOST_VECTORS = 1024
+DEEPEST_TREE = 64
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an option's value is called on the reference page."""
+
+    name: str
+
+
+class Part(BaseModel):
+    """Common to all parts of a study: a key that no field is called is an error."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def text_of(value: object) -> str:
+    """`value` where it is a single value. Raises `ValueError`."""
+    if isinstance(value, str):
+        return value
+    raise ValueError("is not a single value; write one value after the colon")
+
+
+def parsed(parse: Callable[[str], object]) -> BeforeValidator:
+    """A value that `parse` reads."""
+    return BeforeValidator(lambda value: parse(text_of(value)))
+
+
+def _between(
+    parse: Callable[[str], int], lowest: int, highest: int, show: Callable[[int], str] = str
+) -> BeforeValidator:
+    """`parse`, then refuse what the engine would refuse."""
+
+    def check(text: str) -> int:
+        value = parse(text)
+        if not lowest <= value <= highest:
+            raise ValueError(f"{quoted(text)} is out of range; take {show(lowest)} to {show(highest)}")
+        return value
+
+    return parsed(check)
+
+
+def _prose(text: str) -> str:
+    if not text:
+        raise ValueError("is empty; write a text")
+    return " ".join(text.split())
+
+
+def _identifier(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", text):
+        raise ValueError(f"{quoted(text)} is not a name; use 1 to 64 letters, digits, '.', '_' or '-'")
+    return text
+
+
+def _counts(noun: str) -> BeforeValidator:
+    """One count, or an ascending list of them to sweep over."""
+
+    def check(value: object) -> list[int]:
+        written = value if isinstance(value, list) else [value]
+        counts = [units.parse_count(text_of(item)) for item in written]
+        if not counts:
+            raise ValueError(f"is empty; name the counts of {noun}, for example [1, 2, 4]")
+        ascending = sorted({count for count in counts if count})
+        if not 1 <= min(counts) <= max(counts) <= MOST_CLIENTS:
+            raise ValueError(f"has a count out of range; take 1 to {MOST_CLIENTS}")
+        if counts != ascending:
+            wrong = "names a count twice" if len(ascending) < len(counts) else "is not in ascending order"
+            raise ValueError(f"{wrong}; write {ascending}")
+        return counts
+
+    return BeforeValidator(check)
+
+
+def _yes_or_no(text: str) -> bool:
+    if text not in ("yes", "no"):
+        raise ValueError(f"{quoted(text)} is neither yes nor no; write yes or no")
+    return text == "yes"
+
+
+def _share(text: str) -> Fraction:
+    """`1/4` or `25%`."""
+    found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})|([0-9]{1,3}) ?%", text)
+    whole = int(found[2] or 100) if found else 0
+    share = Fraction(int(found[1] or found[3]), whole) if found and whole else Fraction(0)
+    if not 0 < share <= 1:
+        raise ValueError(f"{quoted(text)} is no share of the ranks; write for example 1/4 or 25%")
+    return share
+
+
+def _plain_path(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError(f"{quoted(text)} is relative; write an absolute path")
+    return text
+
+
+def _spelled(choice: spelling.Choice) -> BeforeValidator:
+    return parsed(choice.text)
+
+
+def _checked(check: Callable[[str], object]) -> BeforeValidator:
+    """A text that `check` does not refuse, with single spaces."""
+
+    def keep(text: str) -> str:
+        text = " ".join(text.split())
+        check(text)
+        return text
+
+    return parsed(keep)
+
+
+def _forms(choice: spelling.Choice) -> Kind:
+    return Kind(", ".join(f"`{form.example}`" for form in choice.forms.values()))
+
+
+def each_once(what: str) -> Callable[[Iterable[str]], None]:
+    """Refuses a list that names something twice."""
+
+    def check(names: Iterable[str]) -> None:
+        names = list(names)
+        if len(set(names)) < len(names):
+            raise ValueError(f"{what} twice; name each once")
+
+    return check
+
+
+Prose = Annotated[str, parsed(_prose), Kind("text")]
+Identifier = Annotated[str, parsed(_identifier), Kind("name")]
+Path = Annotated[str, parsed(_plain_path), Kind("path")]
+YesNo = Annotated[bool, parsed(_yes_or_no), Kind("`yes`, `no`")]
+Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
+Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
+Repetitions = Annotated[int, _between(units.parse_count, 1, MOST_REPETITIONS), Kind("whole number")]
+Count = Annotated[int, _between(units.parse_count, 1, units.LARGEST), Kind("whole number")]
+Ordinal = Annotated[int, _between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
+Depth = Annotated[int, _between(units.parse_count, 1, MOST_IN_FLIGHT), Kind("whole number")]
+Batch = Annotated[int, _between(units.parse_count, 0, MOST_IN_FLIGHT), Kind("whole number")]
+Vectors = Annotated[int, _between(units.parse_count, 1, MOST_VECTORS), Kind("whole number")]
+Levels = Annotated[int, _between(units.parse_count, 0, DEEPEST_TREE), Kind("whole number")]
+Seed = Annotated[int, parsed(units.parse_count), Kind("whole number")]
+Clients = Annotated[list[int], _counts("clients"), Kind("list of whole numbers, ascending")]
+Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of them, ascending")]
+Size = Annotated[int, _between(units.parse_bytes, 1, units.LARGEST, units.format_bytes), Kind("size")]
+SizeOrNone = Annotated[int, _between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
+Transfer = Annotated[int, _between(units.parse_bytes, 1, LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
+Pause = Annotated[int, _between(units.parse_duration_ns, 0, LONGEST_PAUSE_NS, units.format_duration), Kind("duration")]
+Waiting = Annotated[int, parsed(spelling.waiting), Kind("duration")]
+SampleInterval = Annotated[
+    int,
+    _between(units.parse_duration_ns, SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS, units.format_duration),
+    Kind("duration"),
+]
+Order = Annotated[str, _spelled(spelling.ORDER), _forms(spelling.ORDER)]
+Fsync = Annotated[str, _spelled(spelling.FSYNC), _forms(spelling.FSYNC)]
+Payload = Annotated[str, _spelled(spelling.PAYLOAD), _forms(spelling.PAYLOAD)]
+Source = Annotated[str, _spelled(spelling.SOURCE), _forms(spelling.SOURCE)]
+Rate = Annotated[str, _checked(spelling.rate_plan), Kind("`200MB/s` or `5kIOPS`")]
+Think = Annotated[str, _checked(spelling.think_plan), Kind("`10ms every 100 operations`")]
+Layout = Annotated[Literal["N-N", "N-1", "N-M"], BeforeValidator(text_of)]
+Interleave = Annotated[Literal["segmented", "strided"], BeforeValidator(text_of)]
+Verify = Annotated[Literal["reads", "writes"], BeforeValidator(text_of)]
+SizeAtOpen = Annotated[Literal["empty", "full", "preallocated"], BeforeValidator(text_of)]
+Lock = Annotated[Literal["range", "file"], BeforeValidator(text_of)]
+Advice = Annotated[
+    Literal["normal", "sequential", "random", "will-need", "dont-need", "no-reuse", "huge-page", "no-huge-page"],
+    BeforeValidator(text_of),
+]
+Sharing = Annotated[Literal["unique", "shared", "shared-items"], BeforeValidator(text_of)]
+Items = Annotated[Literal["files", "directories"], BeforeValidator(text_of)]
+CreateWith = Annotated[Literal["open", "mknod"], BeforeValidator(text_of)]
+Paths = Annotated[Literal["full", "at"], BeforeValidator(text_of)]
+CacheMethod = Annotated[Literal["drop-caches", "fadvise", "read-other-rank"], BeforeValidator(text_of)]
+AnyOperation = Annotated[Operation, BeforeValidator(text_of)]
+OperationOrAll = Annotated[Operation | Literal["all"], BeforeValidator(text_of)]
+Unit = Annotated[RateUnit, BeforeValidator(text_of)]

@@ -1,0 +1,121 @@
+"""A run of any study, as if its cases had been measured: events from a rate model, taken in as the engine's are.
+
+    run = measured(STUDY, lambda case, key: 1e9)
+
+Beside `RunBuilder`, which makes runs of writes and reads with many features of results, this makes runs of
+everything that a study can say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ioassay.results.document import CaseEntry, JobEntry, RunDocument
+from ioassay.results.events import Event
+from ioassay.results.ingest import case_tables, joined_tables
+from ioassay.results.loaded import LoadedRun
+from ioassay.studies import Target, expand, parse_study, resolve
+from ioassay.testing.builder import STARTED_UNIX_NS, environment
+
+Key = tuple[str, str, str, str]
+Operations = Callable[[CaseEntry, Key], float]
+"""The rate of a measurement in operations per second."""
+
+
+def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRun:
+    """The run of the study in `text`."""
+    resolved = resolve(parse_study(text, "study.yaml"), None, [])
+    cases = [case for case, _ in expand(resolved, "example", Target("directory", "/mnt/store"), "local")]
+    tables = []
+    for case in cases:
+        case.state = "complete"
+        nodes = {"event": "started", "nodes": [environment("client00")]}
+        tables.append(case_tables(case, [nodes, *(_event(case, key, rate(case, key)) for key in case.measured)]))
+    document = RunDocument(
+        run="20260202-024000-example",
+        study=resolved.entry,
+        cases=cases,
+        target="/mnt/store",
+        launcher="local",
+        command=["ioassay", "run", "example", "--target", "/mnt/store"],
+        ioassay_version="0.1.0",
+        engine_version="0.1.0",
+        environment=[environment("client00")],
+        state="complete",
+        started="2026-02-02T02:40:00+00:00",
+        ended="2026-02-02T02:44:10+00:00",
+    )
+    return LoadedRun(document=document, **joined_tables(tables))
+
+
+def _event(case: CaseEntry, key: Key, rate: float) -> Event:
+    _, phase, name, operation = key
+    job = case.job(phase, name)
+    operations = max(1, job.planned_operations // len(job.operations))
+    each = job.transfer_bytes or 0
+    duration_ns = max(1, round(operations / rate * 1e9))
+    ranks = [_rank(job, at, operations // job.ranks, each, duration_ns) for at in range(job.ranks)]
+    done = sum(rank["operations"] for rank in ranks)
+    return {
+        "event": "phase",
+        "step": 0,
+        "name": phase,
+        "job": name,
+        "operation": operation,
+        "started_unix_ns": STARTED_UNIX_NS + case.measured.index(key) * 10**9,
+        "complete": True,
+        "bytes": done * each,
+        "operations": done,
+        "duration_ns": duration_ns,
+        "first_finished_ns": duration_ns,
+        "first_finished_bytes": done * each,
+        "first_finished_operations": done,
+        "stonewall": {
+            "at_ns": duration_ns // 2,
+            "bytes": done // 2 * each,
+            "operations": done // 2,
+            "least_operations": done // 2 // job.ranks,
+            "most_operations": done // 2 // job.ranks,
+        },
+        "matched": done // 2 if operation == "find" else None,
+        "start_spread_ns": 0,
+        "finish_spread_ns": 0,
+        "sample_interval_ns": 10**9,
+        "resident_bytes_before": None,
+        "latencies": {"lowest_ns": [1000], "highest_ns": [1010], "count": [done]},
+        "ranks": ranks,
+        "doubts": [],
+    }
+
+
+def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: int) -> Event:
+    samples = -(-duration_ns // 10**9)
+    spread = [operations // samples + (at < operations % samples) for at in range(samples)]
+    return {
+        "rank": number,
+        "node": 0,
+        "start_ns": 0,
+        "end_ns": duration_ns,
+        "open_ns": 0,
+        "transfer_ns": duration_ns,
+        "fsync_ns": 0,
+        "close_ns": 0,
+        "bytes": operations * each,
+        "operations": operations,
+        "short_transfers": 0,
+        "slowest_ns": 1010,
+        "at_stonewall": {"bytes": operations // 2 * each, "operations": operations // 2},
+        "usage": {
+            "user_ns": duration_ns // 20,
+            "system_ns": duration_ns // 10,
+            "voluntary_switches": operations,
+            "involuntary_switches": 1,
+            "minor_faults": 10,
+            "major_faults": 0,
+            "peak_memory_bytes": 8 << 20,
+            "device_read_bytes": None,
+            "device_write_bytes": operations * each,
+        },
+        "sample_bytes": [count * each for count in spread],
+        "sample_operations": spread,
+    }

@@ -1,0 +1,143 @@
+"""Control plane and engine refuse the same: what a study may say, the engine takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ioassay.engine import check_arguments, find_engine
+from ioassay.studies import StudyError, Target, expand, parse_study, resolve
+
+ORDERS = ["sequential", "backward", "strided 3", "random", "random-with-replacement", "zipf 1.1", "hot-spot 10% 90%"]
+OPTIONS = [
+    "fsync: never",
+    "fsync: at-end",
+    "fsync: every 3 writes",
+    "verify: writes",
+    "verify: reads",
+    "size: empty",
+    "size: full",
+    "size: preallocated",
+    "lock: range",
+    "lock: file",
+    "advice: [sequential]",
+    "limit: {operations: 2}",
+    "limit: {bytes: 8KiB}",
+    "limit: {bytes: 64KiB}",
+    "limit: {bytes: 1MiB, minimum: 1s}",
+    "limit: {stonewall: 1s, wear_out: yes}",
+    "limit: {minimum: 1s}",
+    "rate: 10MB/s",
+    "rate: 1kIOPS",
+    "think: 1ms every 4 operations",
+    "read_from: shift 1",
+    "read_from: shuffled 3",
+    "order: backward",
+    "order: zipf 2",
+]
+
+
+MORE = [
+    "segments: 2",
+    "files_per_rank: 2",
+    "offset: 1KiB",
+    "interleave: strided",
+    "payload: unique",
+    "payload: zero",
+    "payload: reducible 50% 20%",
+    "ranks: 1/2",
+]
+
+
+def drawn(draw: st.DrawFn, values: list[str]) -> str:
+    return draw(st.sampled_from(values))
+
+
+@st.composite
+def studies(draw: st.DrawFn) -> str:
+    """Studies of every kind, some of which cannot be."""
+    layout = drawn(draw, ["layout: N-N", "layout: N-1", "layout: N-M, groups: 2", "layout: N-M, groups: [1, 2, 4]"])
+    more = draw(
+        st.lists(
+            st.sampled_from(MORE),
+            max_size=3,
+            unique_by=lambda key: key.split(":")[0],
+        )
+    )
+    size = drawn(draw, ["total: 512KiB", "per_client: 128KiB", "per_rank: 64KiB", "per_file: 128KiB"])
+    files = ", ".join([layout, f"order: {drawn(draw, ORDERS)}", "transfer: 4KiB", size, *more])
+    verbs = draw(st.lists(st.sampled_from(["write", "read", "mixed"]), max_size=3))
+    steps = ["write"]
+    for number, verb in enumerate(verbs):
+        said = draw(st.lists(st.sampled_from(OPTIONS), max_size=2, unique_by=lambda key: key.split(":")[0]))
+        body = ", ".join([f"name: p{number}", *(["read: 60%"] if verb == "mixed" else []), *said])
+        steps.append(f"{verb}: {{{body}}}")
+    storage = drawn(draw, ["posix", "{api: posix, direct: yes}", "{api: posix, vectors: 4}"])
+    return (
+        f"name: s\ntitle: S\nquestion: Q?\nclients: [1, 2]\nranks_per_client: 4\nstorage: {storage}\nworkloads:\n"
+        f"  w: {{title: W, {files}, steps: [{', '.join(f'{{{step}}}' if ':' in step else step for step in steps)}]}}\n"
+    )
+
+
+ITEM_OPTIONS = [
+    "order: random",
+    "paths: at",
+    "shift: 1",
+    "bytes: 100",
+    "bytes: 200",
+    "fsync: at-close",
+    "using: mknod",
+    "limit: {operations: 3}",
+    "limit: {stonewall: 1s, wear_out: yes}",
+    "rate: 1kIOPS",
+    "think: 1ms",
+]
+
+
+@st.composite
+def tree_studies(draw: st.DrawFn) -> str:
+    """Studies of metadata, some of which cannot be."""
+    sharing = drawn(draw, ["unique", "shared", "shared-items"])
+    more = draw(st.lists(st.sampled_from(["depth: 2, branch: 2", "leaves_only: yes", "of: directories", "ranks: 1/2"])))
+    tree = ", ".join([f"items: 3, sharing: {sharing}", *dict.fromkeys(more)])
+    verbs = ["create-tree", "create", *draw(st.lists(st.sampled_from(["stat", "read", "write", "rename"]), max_size=3))]
+    verbs += draw(st.sampled_from([[], ["find"], ["remove"], ["remove", "remove-tree"], ["remove", "create"]]))
+    steps = []
+    for number, verb in enumerate(verbs):
+        options = ["named: '*1'", "at_least: 1", "newer_than: p1", "entries: files"] if verb == "find" else ITEM_OPTIONS
+        said = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
+        steps.append(f"{{{verb}: {{{', '.join([f'name: p{number}', *said])}}}}}")
+    return (
+        "name: s\ntitle: S\nquestion: Q?\nclients: [1, 2]\nranks_per_client: 4\nworkloads:\n"
+        f"  w: {{title: W, tree: {{{tree}}}, steps: [{', '.join(steps)}]}}\n"
+    )
+
+
+@given(studies() | tree_studies())
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def test_what_a_study_may_say_the_engine_takes(text: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = Path(scratch)
+        try:
+            cases = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Target("directory", scratch), "local")
+        except StudyError:
+            return
+        plans = []
+        for number, (_, plan) in enumerate(cases):
+            plans.append(directory / f"{number}.json")
+            plans[-1].write_text(json.dumps(plan))
+        command = [str(find_engine()), *check_arguments(directory / "events.jsonl", plans)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        events = (directory / "events.jsonl").read_text() if (directory / "events.jsonl").exists() else ""
+        # File systems without direct I/O are the target's affair.
+        assert done.returncode == 0 or "direct" in events, (text, events, done.stderr)
+        checked = [event for line in events.splitlines() if (event := json.loads(line))["event"] == "checked"]
+        for (case, _), event in zip(cases, checked, strict=False):
+            assert event["written_bytes"] == case.written_bytes, text
+            # The space that entries take is the engine's estimate for this target.
+            assert "tree:" in text or event["file_set_bytes"] == case.file_set_bytes, text
