@@ -42,9 +42,10 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 	cargo run --release --locked --quiet -p ioassay-dev -- check
-	$(BIN)/ruff format --check --quiet python tests
-	$(BIN)/ruff check --quiet python tests
+	$(BIN)/ruff format --check --quiet python tests bench
+	$(BIN)/ruff check --quiet python tests bench
 	$(BIN)/mypy
+	$(BIN)/mypy bench/peers
 	$(BIN)/python -m ioassay.studies.reference --check
 
 generate: build ## Write the generated files: schemas and reference pages.

@@ -1,0 +1,135 @@
+"""ioassay's own engine: plans by the contract (`crates/contract/src/plan.rs`), rates from its events.
+
+A rate is the operations of all ranks over `duration_ns`: from the opening of the barrier to the last rank's end,
+open and close included.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from find_tree import STAMP, TREE, expect
+from tool import Failed, Place, Tool, locate, version_in
+from work import Data, Find, Metadata, Work
+
+Object = dict[str, Any]
+
+_VERSION = 2
+_FILES = "files"
+_TREE = "tree"
+
+
+class Engine:
+    """`ioassay-engine`, which names files as the tool that it is compared with."""
+
+    name = "ioassay"
+
+    def __init__(self, program: Path, paths: Literal["full", "at"] = "full") -> None:
+        self._program = str(program)
+        self.paths = paths
+
+    def beside(self, peer: Tool) -> Engine:
+        """The engine for a comparison with `peer`."""
+        return Engine(Path(self._program), peer.paths)
+
+    def does(self, work: Work) -> bool:
+        """Everything; what it cannot do it refuses."""
+        return True
+
+    def version(self, search_path: str) -> str:
+        """Its version."""
+        return version_in(r"ioassay-engine (\S+)", search_path, self._program, "--version")
+
+    def measure(self, work: Work, place: Place) -> dict[str, float]:
+        """One plan for all rates; with data its first phase makes the files."""
+        plan, events = place.scratch / "plan.json", place.scratch / "events.jsonl"
+        plan.write_text(json.dumps(plan_of(work, place.directory, self.paths), indent=1))
+        place.run(locate(self._program, place.search_path), "run", "--stop-with-parent", "--events", events, plan)
+        phases = parse(events.read_text())
+        if isinstance(work, Find):
+            expect(work, found=phases["find"]["matched"])
+            return {"find": work.files / phases["find"]["duration_ns"] * 1e9}
+        return {rate: phases[rate]["operations"] / phases[rate]["duration_ns"] * 1e9 for rate in work.rates}
+
+
+def parse(events: str) -> dict[str, Object]:
+    """The record of each phase by its name. Raises `Failed` where one is incomplete or in doubt beyond use."""
+    records = [event for event in map(json.loads, events.splitlines()) if event["event"] == "phase"]
+    for record in records:
+        if not record["complete"]:
+            raise Failed(f"the phase `{record['name']}` is not complete")
+    return {record["name"]: record for record in records}
+
+
+def plan_of(work: Work, directory: Path, paths: Literal["full", "at"]) -> Object:
+    """The plan for a piece of work."""
+    plan: Object = {
+        "version": _VERSION,
+        "run": "peers",
+        "case": work.name,
+        "target": {"directory": str(directory)},
+        "storage": {"api": "posix"},
+        "ranks": {"clients": work.ranks, "per_client": 1},
+        "seed": 1,
+        "sample_interval_ns": 1_000_000_000,
+    }
+    match work:
+        case Data():
+            return plan | _data(work)
+        case Metadata():
+            return plan | _metadata(work, paths)
+        case Find():
+            return plan | _find(work, directory)
+
+
+def _data(work: Data) -> Object:
+    file_set = {"layout": work.layout, "files_per_rank": 1, "segments": 1, "payload": {"kind": "repeated"}}
+    file_set |= {"transfer_bytes": work.transfer_bytes, "block_bytes": work.rank_bytes}
+    prepare = _phase("prepare", _transfers("write", "sequential"))
+    limit = {"minimum_ns": work.seconds * 10**9}
+    phases = [_phase(rate, _transfers(rate, work.order), limit) for rate in work.rates]
+    return {"storage": _storage(work), "files": {_FILES: file_set}, "steps": [prepare, *phases]}
+
+
+def _storage(work: Data) -> Object:
+    storage: Object = {"api": "posix", "direct": work.direct}
+    if work.depth == 1:
+        return storage
+    # Half of the depth together, as fio is told here.
+    uring = {"batch": work.depth // 2, "registered_buffers": True, "registered_files": True}
+    return storage | {"api": "uring", "depth": work.depth, "uring": uring}
+
+
+def _transfers(transfer: str, order: str) -> Object:
+    return {"kind": "data", "files": _FILES, "transfer": transfer, "order": order, "fsync": "never"}
+
+
+def _metadata(work: Metadata, paths: Literal["full", "at"]) -> Object:
+    tree = {"sharing": "shared" if work.shared else "unique", "depth": 0, "branch": 1, "leaves_only": False}
+    tree |= {"items_per_directory": work.files_per_rank, "items": "files"}
+    operations: dict[str, Object] = {
+        "create-tree": {"kind": "create-tree"},
+        "create": {"kind": "create", "with": "open", "write_bytes": work.file_bytes, "fsync": False},
+        "stat": {"kind": "stat"},
+        "read": {"kind": "read", "bytes": work.file_bytes},
+        "remove": {"kind": "remove"},
+        "remove-tree": {"kind": "remove-tree"},
+    }
+    entries = {"kind": "metadata", "tree": _TREE, "order": "sequential", "paths": paths}
+    steps = [_phase(name, entries | {"operation": operation}) for name, operation in operations.items()]
+    return {"trees": {_TREE: tree}, "steps": steps}
+
+
+def _find(work: Find, directory: Path) -> Object:
+    conditions = {"name": work.pattern, "size_bytes": work.size_bytes}
+    newer = {"newer_than_unix_ns": (directory / STAMP).stat().st_ctime_ns}
+    return {"steps": [_phase("find", {"kind": "find", "root": str(directory / TREE)} | conditions | newer)]}
+
+
+def _phase(name: str, work: Object, limit: Object | None = None) -> Object:
+    job: Object = {"name": name, "work": work}
+    if limit:
+        job["limit"] = limit
+    return {"step": "phase", "name": name, "jobs": [job]}

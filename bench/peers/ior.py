@@ -1,0 +1,64 @@
+"""IOR: data with one transfer in flight.
+
+Its rate is bandwidth over `totalTime`, from the first rank's open to the last rank's close. It repeats its passes
+itself (`minTimeDuration`), which is faster than repetitions (`-i`): those shuffle the offsets anew in the time
+measured. Each transfer is a seek and a read or write; the buffer is written as it is (`-l timestamp`, its default).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Literal
+
+from mpi import mpirun
+from tool import Failed, Place, version_in
+from work import Data, Work
+
+_OPTIONS = {"write": "-w", "read": "-r"}
+
+
+class Ior:
+    """IOR's POSIX backend."""
+
+    name = "ior"
+    paths: Literal["full", "at"] = "full"
+
+    def does(self, work: Work) -> bool:
+        """Data, one transfer at a time."""
+        return isinstance(work, Data) and work.depth == 1
+
+    def version(self, search_path: str) -> str:
+        """Told when it runs, even if it does nothing."""
+        return version_in(r"IOR-(\S+):", search_path, "ior", "--dryRun")
+
+    def measure(self, work: Work, place: Place) -> dict[str, float]:
+        """One job to make the files, one for each rate."""
+        assert isinstance(work, Data)
+        place.run(*_job(work, place), _OPTIONS["write"])
+        return {rate: self._rate(work, place, rate) for rate in work.rates}
+
+    def _rate(self, work: Data, place: Place, rate: str) -> float:
+        summary = place.scratch / f"{rate}.json"
+        options = ["-E", "-O", f"minTimeDuration={work.seconds}"]
+        options += ["-O", "summaryFormat=JSON", "-O", f"summaryFile={summary}"]
+        if work.order == "random":
+            options.append("-z")
+        place.run(*_job(work, place), _OPTIONS[rate], *options)
+        return parse(summary.read_text(), rate)
+
+
+def parse(summary: str, access: str) -> float:
+    """Operations per second of `access`, `write` or `read`, from a summary in JSON."""
+    results: list[dict[str, Any]] = json.loads(summary)["tests"][0]["Results"]
+    rates = [row["bwMiB"] * 1024 / row["xferKiB"] for row in results if row["access"] == access]
+    if len(rates) != 1:
+        raise Failed(f"IOR reports {len(rates)} results of {access}, not one")
+    return float(rates[0])
+
+
+def _job(work: Data, place: Place) -> list[str]:
+    tokens = [*mpirun(work.ranks), "ior", "-a", "POSIX", "-k"]
+    tokens += ["-b", str(work.rank_bytes), "-t", str(work.transfer_bytes), "-o", str(place.directory / "ior")]
+    if work.layout == "N-N":
+        tokens.append("-F")
+    return [*tokens, "--posix.odirect"] if work.direct else tokens
