@@ -96,7 +96,9 @@ fn files(directory: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut open = vec![directory.to_owned()];
     while let Some(next) = open.pop() {
-        for entry in fs::read_dir(next).unwrap().map(Result::unwrap) {
+        // The server removes directories that have become empty.
+        let Ok(entries) = fs::read_dir(next) else { continue };
+        for entry in entries.map(Result::unwrap) {
             let path = entry.path();
             if path.is_dir() && entry.file_name() != ".sgwtmp" {
                 open.push(path);
@@ -442,9 +444,7 @@ fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_le
     let mut places = vec![(format!("fs://{}", target.path().display()), target.path().to_owned())];
     places.extend(s3.iter().map(|s3| (s3.url(), s3.directory.path().join("bucket/some/where"))));
     for (url, place) in places {
-        for (damage, expected) in
-            [(cut as fn(&Path), "ends at byte"), (change, "verify"), (remove, "c1.large.00000000")]
-        {
+        for (damage, expected) in [(cut as fn(&Path), " ends "), (change, "verify"), (remove, "c1.large.00000000")] {
             let lab = Lab::new();
             let mut plan = plan(&url, 1, "never");
             plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});

@@ -4,7 +4,7 @@
 //! shortcuts that cost nothing are taken where it has them; those that have a price (a processor for SQPOLL, pinned
 //! memory for registered buffers) only on request.
 
-mod at_once;
+mod in_memory;
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -16,7 +16,6 @@ use std::rc::Rc;
 use io_uring::{IoUring, opcode, squeue, types};
 use ioassay_contract::plan::storage::Uring as Options;
 
-use self::at_once::Marks;
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
@@ -208,13 +207,12 @@ struct UringConnection {
 impl Connection for UringConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
         let file = posix::open(path, opening, self.direct)?;
-        // Before the file is registered: the kernel notes then how it is to be taken.
-        let marks = at_once::marks(&file, opening.access, self.direct);
+        in_memory::take_at_once(&file);
         let registered = self.ring.borrow().options.registered_files;
         if registered {
             self.ring.borrow().ring.submitter().register_files_update(0, &[file.as_raw_fd()])?;
         }
-        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered, marks }))
+        Ok(Box::new(UringFile { ring: Rc::clone(&self.ring), file, registered }))
     }
 
     fn names(&mut self) -> Option<&mut dyn Names> {
@@ -232,7 +230,6 @@ struct UringFile {
     ring: Rc<RefCell<Ring>>,
     file: File,
     registered: bool,
-    marks: Marks,
 }
 
 impl UringFile {
@@ -249,7 +246,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Write::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry.flags(self.marks.write))
+        self.ring.borrow_mut().one(entry)
     }
 
     fn read_at(&mut self, data: &mut [u8], offset: u64) -> io::Result<usize> {
@@ -259,7 +256,7 @@ impl OpenFile for UringFile {
         } else {
             opcode::Read::new(self.descriptor(), start, bytes).offset(offset).build()
         };
-        self.ring.borrow_mut().one(entry.flags(self.marks.read))
+        self.ring.borrow_mut().one(entry)
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -297,8 +294,7 @@ impl OpenFile for UringFile {
             (false, false, true) => opcode::Write::new(file, start, bytes).offset(offset).build(),
             (false, false, false) => opcode::Read::new(file, start, bytes).offset(offset).build(),
         };
-        let marks = if write { self.marks.write } else { self.marks.read };
-        ring.push(entry.flags(marks).user_data(buffer.into()))
+        ring.push(entry.user_data(buffer.into()))
     }
 
     #[inline]

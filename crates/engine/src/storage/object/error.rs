@@ -15,11 +15,19 @@ use crate::failure::Explained;
 /// More than this of what a server says is a page of HTML.
 const LONGEST_MESSAGE: usize = 300;
 
+/// What OpenDAL says of an answer that is shorter than its range.
+const SHORT: &str = "reader got too little data";
+
 /// `error` as an I/O error that knows its remedy.
 pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
     let protocol = location.protocol();
     let status = status(error);
     let cause = cause(error);
+    if error.message() == SHORT {
+        let what = "fewer bytes came than were asked for: the object ends inside the transfer, or the answer was cut";
+        let remedy = "see whether somebody has truncated the object, and read the server's log".to_owned();
+        return io::Error::new(io::ErrorKind::UnexpectedEof, Explained { what: what.to_owned(), remedy });
+    }
     let what = match (status, &cause) {
         (Some(status), _) => format!("HTTP {status}{}", said(error)),
         (None, Some(cause)) => format!("{}{}: {cause}", error.message(), to(location)),
