@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: help build demo servers test test-rust test-python lint generate bench clean
+.PHONY: help build demo servers test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,10 @@ generate: build ## Write the generated files: schemas and reference pages.
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self
+
+bench-peers: build ## Compare with the peers: make bench-peers PEERS=DIR:DIR TARGET=DIR OUT=DIR (half an hour).
+	@cargo build --release --locked --quiet -p ioassay-bench-bare
+	@$(PYTHON) bench/peers/run.py --engine target/release/ioassay-engine --peers-path "$(PEERS)" --target "$(TARGET)" --out "$(OUT)"
 
 clean: ## Remove what was built.
 	rm -rf target $(VENV) build

@@ -89,7 +89,7 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         ("/case", json!(""), "case: \"\" is no identifier"),
         ("/case", json!(".hidden"), "not beginning with '.'"),
         ("/target/directory", json!("here"), "target.directory: here is relative; give the absolute path"),
-        ("/target", json!({"url": "bucket"}), "target.url: \"bucket\" has no scheme; write for example s3://"),
+        ("/target", json!({"url": "bucket"}), "target.url: 6 letters without a scheme; write for example s3://"),
         ("/target", json!({"url": "gopher://x"}), "target.url: posix does not speak \"gopher\"; take"),
         (
             "/target",

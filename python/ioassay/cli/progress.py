@@ -332,9 +332,14 @@ def _headline(document: RunDocument) -> str:
 
 def _need(need: Need) -> str:
     where = need.file_system or "the target"
+    free = (
+        "does not say how much is free"
+        if need.free_bytes is None
+        else f"has {format_about_bytes(need.free_bytes)} free"
+    )
     return (
         f"Writes {format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} at once; "
-        f"{where} has {format_about_bytes(need.free_bytes)} free."
+        f"{where} {free}."
     )
 
 

@@ -27,7 +27,8 @@ class Need:
     at_once_bytes: int
     """The largest file set: what lies on the target at any time."""
     at_once_files: int
-    free_bytes: int
+    free_bytes: int | None
+    """On the target; `None` where it does not tell, as object stores do not."""
     file_system: str | None
     """Its type, for example `lustre`."""
 
@@ -71,6 +72,6 @@ def _need(checked: list[Event]) -> Need:
         written_bytes=sum(event["written_bytes"] for event in checked),
         at_once_bytes=max(event["file_set_bytes"] for event in checked),
         at_once_files=max(event["files"] for event in checked),
-        free_bytes=min(event["free_bytes"] for event in checked),
+        free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
     )

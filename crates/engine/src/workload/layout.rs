@@ -111,7 +111,7 @@ pub fn file_name(case: &str, set: &str, geometry: &Geometry, file: u64) -> Strin
 }
 
 /// The geometries of all file sets of a case.
-pub fn geometries<'a>(sets: &'a BTreeMap<String, FileSet>, ranks: u32) -> impl Iterator<Item = (&'a str, Geometry)> {
+pub fn geometries(sets: &BTreeMap<String, FileSet>, ranks: u32) -> impl Iterator<Item = (&str, Geometry)> {
     sets.iter().map(move |(name, set)| (name.as_str(), Geometry::of(set, ranks)))
 }
 
