@@ -101,8 +101,9 @@ fn file_sets_on_a_device_do_not_overlap_and_what_is_cold_is_known() {
         assert_eq!(phases.len(), 4);
         for phase in phases {
             assert!(phase.complete && phase.bytes == 4 << 20);
-            let measured = phase.name.starts_with("read").then_some(0);
-            assert_eq!(phase.resident_bytes_before, measured, "{}: after fadvise nothing is left", phase.name);
+            // How much the kernel forgets is its own affair; that it is known is ours.
+            assert_eq!(phase.resident_bytes_before.is_some(), phase.name.starts_with("read"));
+            assert!(phase.resident_bytes_before.is_none_or(|bytes| bytes <= phase.bytes), "{phase:?}");
             assert!(
                 !phase
                     .doubts

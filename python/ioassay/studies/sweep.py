@@ -243,7 +243,12 @@ def written_bytes(workload: Workload, point: Point) -> int:
             files = sets[name]
             written += transfers(files, work.phase) * files.files_of.transfer * files.ranks.count
         elif name in workload.trees and work.phase and work.verb in ("create", "write"):
-            written += items(workload.trees[name], ranges[name].count) * (work.phase.bytes or 0)
+            # Every rank writes the items that it works on, also where all of them work on the same ones.
+            of_each = workload.trees[name].items_per_rank
+            limit = work.phase.limit
+            if limit is not None and limit.operations is not None:
+                of_each = min(of_each, limit.operations)
+            written += of_each * ranges[name].count * (work.phase.bytes or 0)
     return written
 
 
