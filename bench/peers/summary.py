@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pairs import Comparison, Measurement, compare
-from work import GOAL, GOALS
+from work import goal
 
 
 @dataclass
@@ -50,10 +50,10 @@ def _table(comparisons: Iterable[Comparison]) -> str:
 
 
 def _row(one: Comparison) -> str:
-    goal = GOALS.get(one.peer, GOAL)
-    met = "yes" if one.ratio >= goal else "**no**"
+    wanted = goal(one.work, one.peer)
+    met = "yes" if one.ratio >= wanted else "**no**"
     span = f"{min(one.ratios):.2f} to {max(one.ratios):.2f}"
-    cells = [one.work, one.rate, one.peer, f"{one.ratio:.3f}", span, str(len(one.ratios)), f"{goal:.2f}", met]
+    cells = [one.work, one.rate, one.peer, f"{one.ratio:.3f}", span, str(len(one.ratios)), f"{wanted:.2f}", met]
     cells += [f"{statistics.median(rates):,.0f}" for rates in (one.ours, one.theirs)]
     return f"| {' | '.join(cells)} |"
 

@@ -112,8 +112,16 @@ ON_DISK: tuple[Work, ...] = (
 )
 """For a file system on a device."""
 
-GOALS = {"bare": 0.97}
-"""The least share of a peer's rate that ioassay shall reach."""
+BARE_GOAL = 0.97
+"""The least share of the bare loop's rate that ioassay shall reach."""
 
-GOAL = 1.0
-"""The same for every peer that is not in `GOALS`."""
+
+def goal(work: str, peer: str) -> float:
+    """The least ratio of ioassay's rate and a peer's that is aimed at."""
+    if peer == "bare":
+        return BARE_GOAL
+    if work.startswith("random-4k"):
+        return 1.10
+    if work == "find":
+        return 1.50
+    return 1.00
