@@ -94,9 +94,10 @@ impl<R: Ranks> Rank<'_, R> {
         });
 
         self.stamps.push((step, clock::file_stamp_unix_ns()));
+        let mut meter = usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
-        let before = usage::so_far();
+        meter.start();
         let did = match (own, prepared) {
             (Some((index, job, _)), Some(prepared)) => {
                 let did = prepared.run(self.ranks, (index, job), start);
@@ -108,7 +109,7 @@ impl<R: Ranks> Rank<'_, R> {
             }
             _ => None,
         };
-        let usage = usage::between(&before, &usage::so_far());
+        let usage = meter.stop();
         let letter = did.map(|(index, did, end_ns)| {
             if let Some(failure) = &did.failure {
                 self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));

@@ -5,14 +5,48 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::sys::time::TimeValLike;
 
-/// What the kernel has spent on this process since it began. A few microseconds: not within a hot loop.
-pub fn so_far() -> Usage {
-    let io = procfs::process::Process::myself().and_then(|process| process.io()).ok();
-    let device_read_bytes = io.as_ref().map(|io| io.read_bytes);
-    let device_write_bytes = io.as_ref().map(|io| io.write_bytes);
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else {
-        return Usage { device_read_bytes, device_write_bytes, ..Usage::default() };
-    };
+/// Measures what the kernel spends on this process from [`Meter::start`] to [`Meter::stop`].
+///
+/// The counts of bytes stand in a file of the kernel's, and reading that costs some twenty microseconds. So it is read
+/// when the meter is made, before the clock of a phase runs: who then waits for the others moves no bytes.
+pub struct Meter {
+    before: Usage,
+}
+
+impl Meter {
+    /// A meter with the bytes so far.
+    pub fn prepared() -> Self {
+        Self { before: with_device_bytes(Usage::default()) }
+    }
+
+    /// Starts to measure: one system call.
+    pub fn start(&mut self) {
+        let Usage { device_read_bytes, device_write_bytes, .. } = self.before;
+        self.before = Usage { device_read_bytes, device_write_bytes, ..spent() };
+    }
+
+    /// What was spent since the start.
+    pub fn stop(self) -> Usage {
+        let Self { before } = self;
+        let after = with_device_bytes(spent());
+        let device = |count: fn(&Usage) -> Option<u64>| Some(count(&after)?.saturating_sub(count(&before)?));
+        Usage {
+            user_ns: after.user_ns - before.user_ns,
+            system_ns: after.system_ns - before.system_ns,
+            voluntary_switches: after.voluntary_switches - before.voluntary_switches,
+            involuntary_switches: after.involuntary_switches - before.involuntary_switches,
+            minor_faults: after.minor_faults - before.minor_faults,
+            major_faults: after.major_faults - before.major_faults,
+            peak_memory_bytes: after.peak_memory_bytes,
+            device_read_bytes: device(|usage| usage.device_read_bytes),
+            device_write_bytes: device(|usage| usage.device_write_bytes),
+        }
+    }
+}
+
+/// What the process has spent since it began, without the bytes.
+fn spent() -> Usage {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return Usage::default() };
     let ns = |time: TimeVal| time.num_microseconds() as u64 * 1000;
     Usage {
         user_ns: ns(usage.user_time()),
@@ -23,25 +57,16 @@ pub fn so_far() -> Usage {
         major_faults: usage.major_page_faults() as u64,
         // Linux counts it in KiB.
         peak_memory_bytes: usage.max_rss() as u64 * 1024,
-        device_read_bytes,
-        device_write_bytes,
+        ..Usage::default()
     }
 }
 
-/// What was spent from `before` to `after`.
-pub fn between(before: &Usage, after: &Usage) -> Usage {
-    let device = |count: fn(&Usage) -> Option<u64>| Some(count(after)?.saturating_sub(count(before)?));
-    Usage {
-        user_ns: after.user_ns - before.user_ns,
-        system_ns: after.system_ns - before.system_ns,
-        voluntary_switches: after.voluntary_switches - before.voluntary_switches,
-        involuntary_switches: after.involuntary_switches - before.involuntary_switches,
-        minor_faults: after.minor_faults - before.minor_faults,
-        major_faults: after.major_faults - before.major_faults,
-        peak_memory_bytes: after.peak_memory_bytes,
-        device_read_bytes: device(|usage| usage.device_read_bytes),
-        device_write_bytes: device(|usage| usage.device_write_bytes),
-    }
+/// `usage` with the bytes that the kernel has moved to and from devices for this process.
+fn with_device_bytes(usage: Usage) -> Usage {
+    let io = procfs::process::Process::myself().and_then(|process| process.io()).ok();
+    let device_read_bytes = io.as_ref().map(|io| io.read_bytes);
+    let device_write_bytes = io.as_ref().map(|io| io.write_bytes);
+    Usage { device_read_bytes, device_write_bytes, ..usage }
 }
 
 #[cfg(test)]
@@ -50,15 +75,29 @@ mod tests {
 
     #[test]
     fn work_costs_processor_time_and_new_memory_costs_page_faults() {
-        let before = so_far();
+        let mut meter = Meter::prepared();
+        meter.start();
         let mut pages = vec![0_u8; 4 << 20];
         let begun = std::time::Instant::now();
         while begun.elapsed() < std::time::Duration::from_millis(60) {
             pages.iter_mut().for_each(|byte| *byte = byte.wrapping_add(1));
         }
         std::hint::black_box(&pages);
-        let spent = between(&before, &so_far());
+        let spent = meter.stop();
         assert!(spent.user_ns + spent.system_ns > 1_000_000, "{spent:?}");
         assert!(spent.minor_faults >= 2, "{spent:?}");
+    }
+
+    #[test]
+    fn what_the_process_did_before_the_start_is_not_counted() {
+        let mut meter = Meter::prepared();
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_millis(60) {
+            std::hint::black_box(0);
+        }
+        let busy = spent();
+        meter.start();
+        let Usage { user_ns, system_ns, .. } = meter.stop();
+        assert!(user_ns + system_ns < (busy.user_ns + busy.system_ns) / 2, "{user_ns} + {system_ns} of {busy:?}");
     }
 }
