@@ -136,7 +136,7 @@ pub enum Paths {
 }
 
 /// A parallel walk. An entry that meets all conditions matches.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FindWork {
     /// Where it begins; only looked at. Left out: what this run has created on the target.

@@ -100,17 +100,8 @@ mod tests {
     use ioassay_contract::plan::{Work, metadata::FindWork};
 
     fn job(rate: Option<Rate>, think: Option<Think>) -> Job {
-        let find = FindWork {
-            root: None,
-            name: None,
-            size_bytes: None,
-            at_least_bytes: None,
-            at_most_bytes: None,
-            newer_than_unix_ns: None,
-            newer_than_step: None,
-            entries: None,
-        };
-        Job { name: "j".into(), ranks: None, work: Work::Find(find), limit: Limit::default(), rate, think }
+        let work = Work::Find(FindWork::default());
+        Job { name: "j".into(), ranks: None, work, limit: Limit::default(), rate, think }
     }
 
     const TWO: RankRange = RankRange { first: 0, count: 2 };

@@ -139,17 +139,6 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsFd;
 
-    const ANY: FindWork = FindWork {
-        root: None,
-        name: None,
-        size_bytes: None,
-        at_least_bytes: None,
-        at_most_bytes: None,
-        newer_than_unix_ns: None,
-        newer_than_step: None,
-        entries: None,
-    };
-
     /// `data.01` of 3901 bytes, the directory `data.d` and the link `data.l`; which of them match.
     fn matching(work: &FindWork) -> String {
         let directory = tempfile::tempdir().unwrap();
@@ -176,20 +165,38 @@ mod tests {
 
     #[test]
     fn an_entry_matches_that_meets_all_conditions() {
-        assert_eq!(matching(&ANY), "0dl");
-        assert_eq!(matching(&FindWork { entries: Some(Items::Files), ..ANY }), "0");
-        assert_eq!(matching(&FindWork { entries: Some(Items::Directories), ..ANY }), "d");
+        assert_eq!(matching(&FindWork::default()), "0dl");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Files), ..FindWork::default() }), "0");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Directories), ..FindWork::default() }), "d");
         for (pattern, expected) in [("*01*", "0"), ("data.[dl]", "dl"), ("?", ""), ("data.0", ""), ("*", "0dl")] {
-            assert_eq!(matching(&FindWork { name: Some(pattern.into()), ..ANY }), expected, "{pattern}");
+            assert_eq!(
+                matching(&FindWork { name: Some(pattern.into()), ..FindWork::default() }),
+                expected,
+                "{pattern}"
+            );
         }
-        assert_eq!(matching(&FindWork { size_bytes: Some(3901), ..ANY }), "0");
-        assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..ANY }), "");
-        assert_eq!(matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..ANY }), "0");
-        assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..ANY }), "");
+        assert_eq!(matching(&FindWork { size_bytes: Some(3901), ..FindWork::default() }), "0");
+        assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..FindWork::default() }), "");
+        assert_eq!(
+            matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..FindWork::default() }),
+            "0"
+        );
+        assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..FindWork::default() }), "");
         let now_ns = crate::measure::clock::unix_ns();
-        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..ANY }), "0dl");
-        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..ANY }), "");
-        let all = FindWork { name: Some("*01".into()), size_bytes: Some(3901), newer_than_unix_ns: Some(1), ..ANY };
+        assert_eq!(
+            matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..FindWork::default() }),
+            "0dl"
+        );
+        assert_eq!(
+            matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..FindWork::default() }),
+            ""
+        );
+        let all = FindWork {
+            name: Some("*01".into()),
+            size_bytes: Some(3901),
+            newer_than_unix_ns: Some(1),
+            ..FindWork::default()
+        };
         assert_eq!(matching(&all), "0");
     }
 
@@ -202,7 +209,7 @@ mod tests {
         let meets = |conditions: Conditions| {
             conditions.meets(open.as_fd(), Entry { kind: Type::File, name: c"file" }).unwrap().matches
         };
-        let work = FindWork { newer_than_step: Some(0), ..ANY };
+        let work = FindWork { newer_than_step: Some(0), ..FindWork::default() };
         assert!(meets(Conditions::of(&work, Some(began_ns))));
         assert!(!meets(Conditions::of(&work, Some(began_ns + 1_000_000_000))));
     }
