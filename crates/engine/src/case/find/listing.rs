@@ -96,30 +96,44 @@ impl Listing {
 #[derive(Debug, Clone)]
 pub(super) struct Found<'a>(&'a [u8]);
 
+impl<'a> Found<'a> {
+    /// The next record from its kind on: a byte for the kind, then the name.
+    #[inline(always)]
+    fn next_record(&mut self) -> Option<&'a [u8]> {
+        const LENGTH: usize = offset_of!(libc::dirent64, d_reclen);
+        const KIND: usize = offset_of!(libc::dirent64, d_type);
+        const NAME: usize = offset_of!(libc::dirent64, d_name);
+        const { assert!(NAME == KIND + 1) };
+        loop {
+            let length = u16::from_ne_bytes(*self.0.get(LENGTH..)?.first_chunk()?);
+            let (record, rest) = self.0.split_at_checked(usize::from(length))?;
+            self.0 = rest;
+            let name = record.get(NAME..)?;
+            if !name.starts_with(b".\0") && !name.starts_with(b"..\0") {
+                return record.get(KIND..);
+            }
+        }
+    }
+}
+
 impl<'a> Iterator for Found<'a> {
     type Item = Entry<'a>;
 
     #[inline(always)]
     fn next(&mut self) -> Option<Entry<'a>> {
-        const LENGTH: usize = offset_of!(libc::dirent64, d_reclen);
-        const KIND: usize = offset_of!(libc::dirent64, d_type);
-        const NAME: usize = offset_of!(libc::dirent64, d_name);
-        loop {
-            let length = u16::from_ne_bytes(*self.0.get(LENGTH..)?.first_chunk()?);
-            let (entry, rest) = self.0.split_at_checked(usize::from(length))?;
-            self.0 = rest;
-            let name = entry.get(NAME..)?;
-            if name.starts_with(b".\0") || name.starts_with(b"..\0") {
-                continue;
-            }
-            let kind = match entry[KIND] {
-                libc::DT_REG => Type::File,
-                libc::DT_DIR => Type::Directory,
-                libc::DT_UNKNOWN => Type::Unknown,
-                _ => Type::Other,
-            };
-            return Some(Entry { kind, name: CStr::from_bytes_until_nul(name).ok()? });
-        }
+        let (&kind, name) = self.next_record()?.split_first()?;
+        let kind = match kind {
+            libc::DT_REG => Type::File,
+            libc::DT_DIR => Type::Directory,
+            libc::DT_UNKNOWN => Type::Unknown,
+            _ => Type::Other,
+        };
+        Some(Entry { kind, name: CStr::from_bytes_until_nul(name).ok()? })
+    }
+
+    /// Without looking for the ends of names, which would cost as much as visiting them.
+    fn count(mut self) -> usize {
+        std::iter::from_fn(|| self.next_record()).count()
     }
 }
 
