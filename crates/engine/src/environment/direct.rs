@@ -3,22 +3,52 @@
 use std::ffi::CString;
 use std::mem::MaybeUninit;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Offsets and lengths of direct I/O on the file at `path` must be multiples of this. `None` where the kernel does not
-/// tell (before Linux 6.1, and on many network file systems), or where the file takes no direct I/O.
+/// Offsets and lengths of direct I/O on the file at `path` must be multiples of this. Older kernels do not say it of a
+/// file (statx does since Linux 6.1): then it is what the device below asks. `None` where nobody tells, as on many
+/// network file systems, or where the file takes no direct I/O.
 pub fn alignment_bytes(path: &Path) -> Option<u64> {
+    match of_file(path)? {
+        Told::Bytes(bytes) => (bytes > 0).then_some(bytes.into()),
+        Told::Nothing { device } => of_device(device),
+    }
+}
+
+/// What statx says about direct I/O on a file.
+enum Told {
+    /// The alignment; 0 where the file takes no direct I/O.
+    Bytes(u32),
+    /// Nothing, but on which device the file is, or which it is itself: major and minor number.
+    Nothing { device: (u32, u32) },
+}
+
+fn of_file(path: &Path) -> Option<Told> {
     let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    let wanted = libc::STATX_DIOALIGN | libc::STATX_TYPE;
     let mut found = MaybeUninit::<libc::statx>::zeroed();
     // SAFETY: the path ends with a zero byte, and `found` has room for the kernel's answer.
-    let answer = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, libc::STATX_DIOALIGN, found.as_mut_ptr()) };
+    let answer = unsafe { libc::statx(libc::AT_FDCWD, path.as_ptr(), 0, wanted, found.as_mut_ptr()) };
     if answer != 0 {
         return None;
     }
     // SAFETY: all zero is a valid statx, and the kernel has filled in the rest.
     let found = unsafe { found.assume_init() };
-    let known = found.stx_mask & libc::STATX_DIOALIGN != 0 && found.stx_dio_offset_align > 0;
-    known.then_some(found.stx_dio_offset_align.into())
+    let told = found.stx_mask & libc::STATX_DIOALIGN != 0;
+    let is_device = u32::from(found.stx_mode) & libc::S_IFMT == libc::S_IFBLK;
+    let device = if is_device {
+        (found.stx_rdev_major, found.stx_rdev_minor)
+    } else {
+        (found.stx_dev_major, found.stx_dev_minor)
+    };
+    Some(if told { Told::Bytes(found.stx_dio_offset_align) } else { Told::Nothing { device } })
+}
+
+/// The size of the blocks that a device is addressed in. A partition has that of its disk.
+fn of_device((major, minor): (u32, u32)) -> Option<u64> {
+    let device = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
+    let size = |queue| std::fs::read_to_string(device.join(queue).join("logical_block_size")).ok();
+    size("queue").or_else(|| size("../queue"))?.trim().parse().ok()
 }
 
 #[cfg(test)]
@@ -32,5 +62,17 @@ mod tests {
         std::fs::write(&file, "x").unwrap();
         assert!(alignment_bytes(&file).is_none_or(u64::is_power_of_two));
         assert_eq!(alignment_bytes(&directory.path().join("missing")), None);
+    }
+
+    #[test]
+    fn a_device_tells_it_where_the_kernel_does_not() {
+        for device in std::fs::read_dir("/sys/class/block").unwrap() {
+            let number = std::fs::read_to_string(device.unwrap().path().join("dev")).unwrap();
+            let (major, minor) = number.trim().split_once(':').unwrap();
+            let bytes = of_device((major.parse().unwrap(), minor.parse().unwrap())).unwrap();
+            assert!(bytes >= 512 && bytes.is_power_of_two(), "{number}: {bytes}");
+        }
+        // A device that no file system is on by itself: tmpfs and network file systems have numbers like it.
+        assert_eq!(of_device((0, 1)), None);
     }
 }
