@@ -27,7 +27,7 @@ use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::local::LocalRank;
 use ioassay_engine::ranks::{Ranks, Stopped};
-use ioassay_engine::workspace::area::Area;
+use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
 
@@ -130,7 +130,7 @@ fn with_ranks(
     let Target::Directory(target) = &plan.target else { return Err("not a directory".into()) };
     let nodes = [environment::of_this_node(Some(target), &clock)];
     let storage = storage::by_name(&plan.storage.api).ok_or("unknown storage API")?;
-    let workspace = Area::create(plan, &Contents::of(plan)).map_err(|f| f.message)?;
+    let workspace = Workspace::create(plan, &Contents::of(plan)).map_err(|f| f.message)?;
     let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
     supervise::block_signals()?;
     let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;
@@ -231,8 +231,8 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
     plan.steps = operations.into_iter().map(|(name, operation)| step(name, work(operation))).collect();
     let bare_results = target.path().join("bare");
     let phases = with_ranks(&plan, |case, rank, events| {
-        // Beside the workspace, with paths as long as in it.
-        let base = target.path().join(format!("bare-{}-{}", plan.run, rank.rank()));
+        // In the workspace beside the tree `c1.t`: as many directories to walk through, with names as long.
+        let base = case.workspace.file(&format!("c1.{}", rank.rank()));
         let bare = bare::entries::Loop::new(&base, rank.rank(), ITEMS, bytes as usize);
         for pair in 0..=PAIRS {
             if pair % 2 == 0 {

@@ -319,8 +319,6 @@ pub struct Progress {
     pub elapsed_ns: u64,
     /// Bytes moved so far by all ranks.
     pub bytes: u64,
-    /// Bytes that the step will move; 0 for steps that move none.
-    pub planned_bytes: u64,
     /// Operations done so far by all ranks.
     pub operations: u64,
 }

@@ -20,9 +20,8 @@ use crate::plan::{self, Refusal, Sizes};
 use crate::ranks::local::Watched;
 use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
-use crate::workspace::Room;
-use crate::workspace::area::Area;
 use crate::workspace::contents::Contents;
+use crate::workspace::{Room, Workspace};
 use crate::{failure, storage};
 
 /// The command did what it was asked.
@@ -95,7 +94,7 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
     let clock = Clock::calibrated();
     let nodes = [environment::of_this_node(path_of(plan), &clock)];
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
-    let workspace = Area::create(plan, &contents).map_err(could_not)?;
+    let workspace = Workspace::create(plan, &contents).map_err(could_not)?;
     let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
@@ -139,7 +138,7 @@ const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u,
 
 /// Removes the workspace. After a signal or a failure only for as long as the user may be kept waiting: a file
 /// system that takes longer, or hangs, is left to `clean`.
-fn remove(workspace: Area, hurried: bool) -> Removed {
+fn remove(workspace: Workspace, hurried: bool) -> Removed {
     if !hurried {
         return workspace.remove();
     }
@@ -220,7 +219,7 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
 
 /// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
 pub fn clean(name: &Path, events: &Path) -> Ended {
-    let (event, ended) = match Area::open(name) {
+    let (event, ended) = match Workspace::open(name) {
         Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
         Ok(Some(workspace)) => {
@@ -254,7 +253,7 @@ fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
 fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
     check_memory(plan)?;
     let (bytes, files) = if storage.capabilities().files { (plan.stored_bytes(), plan.entries()) } else { (0, 0) };
-    Area::check(plan, bytes, files)
+    Workspace::check(plan, bytes, files)
 }
 
 /// Buffers beyond half of the memory would make the node swap, and then everything measures that.
@@ -277,19 +276,16 @@ fn refused(refusal: &Refusal) -> Failure {
 
 fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
     let step = plan.steps.get(watched.step as usize);
-    let (name, planned_bytes) = match step {
-        Some(Step::Phase(phase)) => {
-            (phase.name.clone(), phase.jobs.iter().map(|job| plan.moved_bytes(job)).fold(0, u64::saturating_add))
-        }
-        Some(Step::ColdCache { .. }) => ("cold-cache".to_owned(), 0),
-        Some(Step::Pause { .. }) | None => ("pause".to_owned(), 0),
+    let name = match step {
+        Some(Step::Phase(phase)) => &phase.name,
+        Some(Step::ColdCache { .. }) => "cold-cache",
+        Some(Step::Pause { .. }) | None => "pause",
     };
     Progress {
         step: watched.step,
-        name,
+        name: name.to_owned(),
         elapsed_ns: clock.now_ns().saturating_sub(watched.since_ns),
         bytes: watched.done.iter().map(|done| done.bytes).sum(),
-        planned_bytes,
         operations: watched.done.iter().map(|done| done.operations).sum(),
     }
 }

@@ -13,7 +13,7 @@ use ioassay_engine::plan::{Sizes, parse};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::{self, StorageApi};
 use ioassay_engine::workload::tree::{Entries, EntryPath, Shape};
-use ioassay_engine::workspace::area::Area;
+use ioassay_engine::workspace::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::{phases, run_and_keep};
@@ -73,7 +73,7 @@ fn find(name: &str, conditions: Value) -> Value {
 struct Ran {
     events: Vec<Event>,
     place: MeetingPlace,
-    workspace: Area,
+    workspace: Workspace,
 }
 
 impl Ran {

@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
-from ioassay.cli.remaining import Remaining
+from ioassay.cli.remaining import Remaining, share_done
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument
@@ -205,9 +205,15 @@ class LiveView:
 
     def _share(self) -> float:
         """How much of the running phase is done, from 0 to 1."""
-        if self._progress is None or not self._progress["planned_bytes"]:
-            return 0.0
-        return min(1.0, float(self._progress["bytes"] / self._progress["planned_bytes"]))
+        return self._known_share() or 0.0
+
+    def _known_share(self) -> float | None:
+        """The same, `None` where nobody knows how much there is to do."""
+        if self._case is None or self._progress is None:
+            return None
+        name, moved, operations = (self._progress[key] for key in ("name", "bytes", "operations"))
+        phase = next((phase for phase in self._case.phases if phase.name == name), None)
+        return share_done(phase, moved, operations) if phase else None
 
     def _left(self) -> tuple[list[CaseEntry], list[tuple[CaseEntry, PhaseEntry, float]]]:
         """The cases that have not begun, and every phase that has not ended with the share of it that is left."""
@@ -230,14 +236,13 @@ class LiveView:
         if self._progress is None:
             return text
         text.append(f"  {self._progress['name']}")
-        if self._progress["planned_bytes"]:
-            rate = _per_second(self._progress | {"duration_ns": self._progress["elapsed_ns"]}, self._unit())
-            text.append(f"  {self._share():4.0%}  {format_rate(rate, self._unit())}")
+        share = self._known_share()
+        if share is not None:
+            text.append(f"  {share:4.0%}")
+        if self._progress["operations"]:
+            unit = _unit_for(self._progress, self._units[self._case.workload])
+            text.append(f"  {_rate(self._progress | {'duration_ns': self._progress['elapsed_ns']}, unit)}")
         return text.append(f"  {self._progress['elapsed_ns'] / NS_PER_S:.0f} s", style="dim")
-
-    def _unit(self) -> RateUnit:
-        assert self._case is not None
-        return self._units[self._case.workload]
 
     def _table(self) -> RenderableType:
         """Rates by workload and phase against the points of the sweep, the median where a case was repeated."""

@@ -1,4 +1,4 @@
-"""How much longer a run will take, judged by what its phases took so far."""
+"""How much of a phase is done, and how much longer a run will take, judged by what its phases took so far."""
 
 from __future__ import annotations
 
@@ -51,7 +51,17 @@ class Remaining:
         return known.get((workload, phase), sum(alike) / len(alike))
 
 
+def share_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> float | None:
+    """How much of a phase is done, from 0 to 1. `None` where nobody knows how much there is, as in a walk."""
+    units = _units(phase)
+    done = moved_bytes if _planned_bytes(phase) else operations
+    return min(1.0, done / units) if units else None
+
+
 def _units(phase: PhaseEntry) -> int:
     """Its work: bytes, or operations where it moves none. Units of different kinds never meet in one phase's name."""
-    moved = sum(job.planned_bytes for job in phase.jobs)
-    return moved or sum(job.planned_operations for job in phase.jobs)
+    return _planned_bytes(phase) or sum(job.planned_operations for job in phase.jobs)
+
+
+def _planned_bytes(phase: PhaseEntry) -> int:
+    return sum(job.planned_bytes for job in phase.jobs)

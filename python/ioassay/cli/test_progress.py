@@ -116,7 +116,7 @@ def _show(watcher: Watcher) -> None:
 
 
 def _moving(name: str, share: float) -> Event:
-    moved = {"elapsed_ns": 10**9, "bytes": int(4 * GB * share), "planned_bytes": 4 * GB, "operations": 500}
+    moved = {"elapsed_ns": 10**9, "bytes": int(4 * GB * share), "operations": 500}
     return {"step": 0, "name": name, **moved}
 
 
@@ -172,6 +172,23 @@ def test_a_display_outlives_its_terminal() -> None:
     lasting = _Lasting(Gone())
     assert lasting.write("text") == 4
     lasting.flush()
+
+
+def test_a_phase_that_moves_no_byte_is_measured_by_its_operations() -> None:
+    case = _case()
+    [job] = case.phases[0].jobs
+    job.planned_bytes = 0
+    stream = io.StringIO()
+    view = LiveView(Console(file=stream, width=100, height=24, force_terminal=True, color_system=None), None)
+    view.run_begins(_document([case]))
+    view.case_begins(case)
+    moving = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 0, "operations": 6000}
+    view.progress(case, moving)
+    assert "write   75%  6000 ops/s  1 s" in stream.getvalue()
+    job.planned_operations = 0  # a walk: nobody knows how many entries there are
+    view.progress(case, moving)
+    assert "write  6000 ops/s  1 s" in stream.getvalue()
+    view.run_ends(_document([case]))
 
 
 def test_the_time_that_remains_is_judged_by_workload_and_phase() -> None:

@@ -28,7 +28,7 @@ use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
-use crate::workspace::area::Area;
+use crate::workspace::Workspace;
 
 /// What every rank knows before the first step.
 pub struct Case<'a> {
@@ -37,7 +37,7 @@ pub struct Case<'a> {
     /// The storage API that the plan names.
     pub storage: &'a dyn StorageApi,
     /// Where the files go.
-    pub workspace: &'a Area,
+    pub workspace: &'a Workspace,
     /// The node's clock.
     pub clock: &'a Clock,
     /// Every node.

@@ -1,17 +1,4 @@
-//! The workspace: the engine's own directory under the target, and the guard of everything outside it.
-//!
-//! * It is created by the engine and by nobody else: an existing directory of its name is refused.
-//! * It is marked by a file that says, before any of them exists, which files will be created ([`contents`]).
-//! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
-//!   and so does then the directory.
-//!
-//! Not here: what is written into the files.
-
-pub mod area;
-pub mod contents;
-mod device;
-mod prefix;
-mod removal;
+//! A workspace on a mounted file system: a directory with a list of what will be in it.
 
 use std::ffi::{CString, OsStr};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -22,37 +9,18 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 use ioassay_units::Bytes;
-use serde::{Deserialize, Serialize};
 
-use self::contents::Contents;
+use super::contents::Contents;
+use super::{LIST, Mark, Room, removal};
 use crate::failure;
 
-/// The file that marks a workspace: a line of JSON that says whose it is, and one with its contents.
-const LIST: &str = ".ioassay-workspace";
-
-/// The first line of the list.
-#[derive(Debug, Serialize, Deserialize)]
-struct Mark {
-    ioassay_workspace: u32,
-    run: String,
-}
-
-/// A workspace that exists.
+/// A workspace that is a directory.
 #[derive(Debug, Clone)]
-pub struct Workspace(PathBuf);
+pub struct Directory(PathBuf);
 
 /// The path of the workspace of `run` under `target`.
 pub fn path(target: &Path, run: &str) -> PathBuf {
     target.join(format!("ioassay-{run}"))
-}
-
-/// Room on a file system.
-#[derive(Debug, Clone, Copy)]
-pub struct Room {
-    /// Bytes that this user may still write; `None` where the storage does not tell.
-    pub free_bytes: Option<u64>,
-    /// Files that may still be created; `None` where the file system does not count.
-    pub free_inodes: Option<u64>,
 }
 
 /// The room on the file system of `target`.
@@ -108,7 +76,7 @@ fn refuse_existing(path: &Path) -> Result<(), Failure> {
     Err(failure::about_path("create directory", path, message, remedy))
 }
 
-impl Workspace {
+impl Directory {
     /// Creates the workspace of `run` under `target` for `contents`.
     pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
         let path = path(target, run);
@@ -234,7 +202,7 @@ impl Workspace {
 }
 
 /// A name in the workspace as system calls want it. A list that names anything else was not written by us.
-fn name_of_ours(name: &str) -> io::Result<CString> {
+pub(super) fn name_of_ours(name: &str) -> io::Result<CString> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
         return Err(io::Error::other("is no name of a file of ours"));
     }
@@ -246,7 +214,7 @@ mod tests {
     use super::*;
 
     /// A workspace for three files: `c1.data.00000000` and so on.
-    fn workspace() -> (tempfile::TempDir, Workspace) {
+    fn workspace() -> (tempfile::TempDir, Directory) {
         let contents = serde_json::json!({
             "case": "c1", "ranks": 3, "trees": {},
             "files": {"data": {
@@ -255,7 +223,7 @@ mod tests {
             }},
         });
         let target = tempfile::tempdir().unwrap();
-        let workspace = Workspace::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
+        let workspace = Directory::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
         (target, workspace)
     }
 
@@ -280,7 +248,7 @@ mod tests {
         assert_eq!(fs::read_to_string(workspace.file("thesis.dat")).unwrap(), "years");
         // And the directory can still be cleaned up when the stranger is gone.
         fs::remove_file(workspace.file("thesis.dat")).unwrap();
-        assert_eq!(Workspace::open(workspace.path()).unwrap().remove().left, vec![]);
+        assert_eq!(Directory::open(workspace.path()).unwrap().remove().left, vec![]);
     }
 
     #[test]
@@ -302,7 +270,7 @@ mod tests {
     fn an_existing_directory_is_refused_even_if_it_is_empty() {
         let target = tempfile::tempdir().unwrap();
         fs::create_dir(path(target.path(), "r1")).unwrap();
-        let failure = Workspace::create(target.path(), "r1", &Contents::default()).unwrap_err();
+        let failure = Directory::create(target.path(), "r1", &Contents::default()).unwrap_err();
         assert!(failure.message.contains("exists already"), "{failure:?}");
         assert!(check(target.path(), "r1", 0, 0).is_err());
     }
@@ -310,11 +278,11 @@ mod tests {
     #[test]
     fn a_directory_without_our_mark_is_not_opened() {
         let target = tempfile::tempdir().unwrap();
-        assert!(Workspace::open(target.path()).is_err());
+        assert!(Directory::open(target.path()).is_err());
         let (_target, workspace) = workspace();
         let renamed = workspace.path().with_file_name("ioassay-other");
         fs::rename(workspace.path(), &renamed).unwrap();
-        assert!(Workspace::open(&renamed).is_err());
+        assert!(Directory::open(&renamed).is_err());
     }
 
     #[test]
@@ -326,7 +294,7 @@ mod tests {
     }
 
     /// A workspace for a shared tree of 2 ranks: a root and two leaves with 3 items of each rank.
-    fn workspace_with_tree() -> (tempfile::TempDir, Workspace, PathBuf) {
+    fn workspace_with_tree() -> (tempfile::TempDir, Directory, PathBuf) {
         let contents = serde_json::json!({
             "case": "c1", "ranks": 2, "files": {}, "renamed": ["t"],
             "trees": {"t": {
@@ -335,7 +303,7 @@ mod tests {
             }},
         });
         let target = tempfile::tempdir().unwrap();
-        let workspace = Workspace::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
+        let workspace = Directory::create(target.path(), "r1", &serde_json::from_value(contents).unwrap()).unwrap();
         let root = workspace.path().join("c1.t/mdtest_tree.0");
         fs::create_dir_all(root.join("mdtest_tree.1")).unwrap();
         fs::create_dir_all(root.join("mdtest_tree.2")).unwrap();
@@ -374,7 +342,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&link).unwrap(), "keep");
         fs::remove_file(&beyond).unwrap();
         fs::remove_file(&link).unwrap();
-        assert_eq!(Workspace::open(workspace.path()).unwrap().remove(), Removed::default());
+        assert_eq!(Directory::open(workspace.path()).unwrap().remove(), Removed::default());
         assert!(!workspace.path().exists());
     }
 

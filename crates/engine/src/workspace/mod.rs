@@ -1,7 +1,19 @@
-//! The workspace of a run, wherever its target is.
+//! The workspace of a run: what is the run's own on its target, and the guard of everything outside it.
 //!
-//! One kind per kind of target: a directory of a mounted file system and a prefix behind a URL, with the same rules
-//! ([`super`]), and a block device, which holds nothing of anybody's any more.
+//! * It is created by the engine and by nobody else: what exists under its name is refused.
+//! * It is marked by a file that says, before any of them exists, which files will be created ([`contents`]).
+//! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
+//!   and so does then the workspace.
+//!
+//! One kind per kind of target: a [`directory`] of a mounted file system and a [`prefix`] behind a URL, and a block
+//! [`device`], which holds nothing of anybody's any more.
+//! Not here: what is written into the files.
+
+pub mod contents;
+mod device;
+pub mod directory;
+mod prefix;
+mod removal;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,31 +21,51 @@ use std::sync::Arc;
 use ioassay_contract::events::{Failure, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
+use serde::{Deserialize, Serialize};
 
-use super::contents::Contents;
-use super::device::{self, Device};
-use super::prefix::Prefix;
-use super::{LIST, Room, Workspace};
+use self::contents::Contents;
+use self::device::Device;
+use self::directory::Directory;
+use self::prefix::Prefix;
 use crate::plan::Sizes;
 use crate::workload::layout::{Geometry, file_name};
 
+/// The file that marks a workspace: a line of JSON that says whose it is, and one with its contents.
+const LIST: &str = ".ioassay-workspace";
+
+/// The first line of the list.
+#[derive(Debug, Serialize, Deserialize)]
+struct Mark {
+    ioassay_workspace: u32,
+    run: String,
+}
+
+/// Room on a file system.
+#[derive(Debug, Clone, Copy)]
+pub struct Room {
+    /// Bytes that this user may still write; `None` where the storage does not tell.
+    pub free_bytes: Option<u64>,
+    /// Files that may still be created; `None` where the file system does not count.
+    pub free_inodes: Option<u64>,
+}
+
 /// A workspace that exists.
 #[derive(Debug, Clone)]
-pub enum Area {
+pub enum Workspace {
     /// A directory of a mounted file system.
-    Directory(Workspace),
+    Directory(Directory),
     /// A prefix behind a URL.
     Prefix(Prefix),
     /// A block device.
     Device(Arc<Device>),
 }
 
-impl Area {
+impl Workspace {
     /// An error if the plan's target cannot be used, if the run has a workspace there already, or if `bytes` in `files`
     /// files would not fit. Nothing is written.
     pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
         match &plan.target {
-            Target::Directory(directory) => super::check(directory, &plan.run, bytes, files),
+            Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
             Target::Url(url) => Prefix::check(url, &plan.run),
             Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
         }
@@ -42,7 +74,7 @@ impl Area {
     /// Creates the workspace of the plan's run for `contents`.
     pub fn create(plan: &Plan, contents: &Contents) -> Result<Self, Failure> {
         match &plan.target {
-            Target::Directory(directory) => Workspace::create(directory, &plan.run, contents).map(Self::Directory),
+            Target::Directory(directory) => Directory::create(directory, &plan.run, contents).map(Self::Directory),
             Target::Url(url) => Prefix::create(url, &plan.run, contents).map(Self::Prefix),
             Target::Device(device) => {
                 let device = Device::claim(&device.path, &plan.files, plan.rank_count())?;
@@ -51,14 +83,14 @@ impl Area {
         }
     }
 
-    /// Opens a workspace that an earlier process left, by its [`Area::name`]. `None` if it is gone. One whose target
+    /// Opens a workspace that an earlier process left, by its [`Workspace::name`]. `None` if it is gone. One whose target
     /// is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
     pub fn open(name: &Path) -> Result<Option<Self>, Failure> {
         if let Some(url) = name.to_str().filter(|name| name.contains("://")) {
             return Ok(Prefix::open(url)?.map(Self::Prefix));
         }
         let gone = !name.exists() && name.parent().is_some_and(Path::is_dir);
-        if gone { Ok(None) } else { Workspace::open(name).map(Self::Directory).map(Some) }
+        if gone { Ok(None) } else { Directory::open(name).map(Self::Directory).map(Some) }
     }
 
     /// What paths in it begin with.

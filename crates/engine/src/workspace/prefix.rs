@@ -18,7 +18,8 @@ use ioassay_contract::plan::metadata::Items;
 use opendal::{EntryMode, ErrorKind, Operator};
 
 use super::contents::{Contents, Planted};
-use super::{LIST, Mark, Room, name_of_ours};
+use super::directory::name_of_ours;
+use super::{LIST, Mark, Room};
 use crate::failure;
 use crate::storage::object::client::{Client, Patience};
 use crate::storage::object::location::Location;

@@ -16,7 +16,7 @@ use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::{Sizes, validate};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::StorageApi;
-use ioassay_engine::workspace::area::Area;
+use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
 
 /// Ten transfers of 100 bytes for each rank, in a file of its own.
@@ -106,9 +106,9 @@ pub fn run_in(target: &Path, plan: &Plan, storage: &dyn StorageApi) -> (Vec<Even
 }
 
 /// Runs the case on its own target and leaves what it wrote.
-pub fn run_and_keep(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace, Area) {
+pub fn run_and_keep(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace, Workspace) {
     let log = tempfile::NamedTempFile::new().unwrap();
-    let workspace = Area::create(plan, &Contents::of(plan)).unwrap();
+    let workspace = Workspace::create(plan, &Contents::of(plan)).unwrap();
     let clock = Clock::calibrated();
     let nodes = [environment::of_this_node(workspace.path().parent(), &clock)];
     let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();

@@ -67,7 +67,7 @@ pub(super) fn tree(
         return Err(Refusal::new(key, problem, "give it another name"));
     }
     if let Target::Directory(target) = &plan.target {
-        let above = workspace::path(target, &plan.run).as_os_str().len() + container.len() + 2;
+        let above = workspace::directory::path(target, &plan.run).as_os_str().len() + container.len() + 2;
         let bytes = above + shape.longest_path_bytes();
         if bytes > LONGEST_PATH_BYTES {
             let problem = format!("the deepest path would have {bytes} bytes");
