@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
 
-from tool import Failed, Place, locate
+from tool import Failed, Manner, Place, locate
 from work import Data, Find, Metadata, Work
 
 _PROGRAM = "ioassay-bench-bare"
@@ -15,7 +14,7 @@ class Bare:
     """pwrite and pread one after the other, and openat, fstatat and unlinkat in an open directory."""
 
     name = "bare"
-    paths: Literal["full", "at"] = "at"
+    manner = Manner(paths="at")
 
     def does(self, work: Work) -> bool:
         """Metadata, and data with one transfer in flight."""

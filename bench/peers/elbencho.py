@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from typing import Literal
 
-from tool import Failed, Place, version_in
+from tool import Failed, Manner, Place, version_in
 from work import Data, Find, Metadata, Work
 
 _PHASES = {"write": "WRITE", "create": "WRITE", "stat": "STAT", "read": "READ", "remove": "RMFILES"}
@@ -23,7 +23,7 @@ class Elbencho:
     """elbencho on one machine, without its service mode."""
 
     name = "elbencho"
-    paths: Literal["full", "at"] = "at"
+    manner = Manner(paths="at", random_reads="random-with-replacement")
 
     def does(self, work: Work) -> bool:
         """Data and metadata."""

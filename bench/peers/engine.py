@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from find_tree import STAMP, TREE, expect
-from tool import Failed, Place, Tool, locate, version_in
+from tool import Failed, Manner, Place, Tool, locate, version_in
 from work import Data, Find, Metadata, Work
 
 Object = dict[str, Any]
@@ -22,17 +22,17 @@ _TREE = "tree"
 
 
 class Engine:
-    """`ioassay-engine`, which names files as the tool that it is compared with."""
+    """`ioassay-engine`, which works in the manner of the tool that it is compared with."""
 
     name = "ioassay"
 
-    def __init__(self, program: Path, paths: Literal["full", "at"] = "full") -> None:
+    def __init__(self, program: Path, manner: Manner) -> None:
         self._program = str(program)
-        self.paths = paths
+        self.manner = manner
 
     def beside(self, peer: Tool) -> Engine:
         """The engine for a comparison with `peer`."""
-        return Engine(Path(self._program), peer.paths)
+        return Engine(Path(self._program), peer.manner)
 
     def does(self, work: Work) -> bool:
         """Everything; what it cannot do it refuses."""
@@ -45,7 +45,7 @@ class Engine:
     def measure(self, work: Work, place: Place) -> dict[str, float]:
         """One plan for all rates; with data its first phase makes the files."""
         plan, events = place.scratch / "plan.json", place.scratch / "events.jsonl"
-        plan.write_text(json.dumps(plan_of(work, place.directory, self.paths), indent=1))
+        plan.write_text(json.dumps(plan_of(work, place.directory, self.manner), indent=1))
         place.run(locate(self._program, place.search_path), "run", "--stop-with-parent", "--events", events, plan)
         phases = parse(events.read_text())
         if isinstance(work, Find):
@@ -63,7 +63,7 @@ def parse(events: str) -> dict[str, Object]:
     return {record["name"]: record for record in records}
 
 
-def plan_of(work: Work, directory: Path, paths: Literal["full", "at"]) -> Object:
+def plan_of(work: Work, directory: Path, manner: Manner) -> Object:
     """The plan for a piece of work."""
     plan: Object = {
         "version": _VERSION,
@@ -77,19 +77,20 @@ def plan_of(work: Work, directory: Path, paths: Literal["full", "at"]) -> Object
     }
     match work:
         case Data():
-            return plan | _data(work)
+            return plan | _data(work, manner)
         case Metadata():
-            return plan | _metadata(work, paths)
+            return plan | _metadata(work, manner)
         case Find():
             return plan | _find(work, directory)
 
 
-def _data(work: Data) -> Object:
+def _data(work: Data, manner: Manner) -> Object:
+    orders = {"write": work.order, "read": manner.random_reads if work.order == "random" else work.order}
     file_set = {"layout": work.layout, "files_per_rank": 1, "segments": 1, "payload": {"kind": "repeated"}}
     file_set |= {"transfer_bytes": work.transfer_bytes, "block_bytes": work.rank_bytes}
     prepare = _phase("prepare", _transfers("write", "sequential"))
     limit = {"minimum_ns": work.seconds * 10**9}
-    phases = [_phase(rate, _transfers(rate, work.order), limit) for rate in work.rates]
+    phases = [_phase(rate, _transfers(rate, orders[rate]), limit) for rate in work.rates]
     return {"storage": _storage(work), "files": {_FILES: file_set}, "steps": [prepare, *phases]}
 
 
@@ -106,7 +107,7 @@ def _transfers(transfer: str, order: str) -> Object:
     return {"kind": "data", "files": _FILES, "transfer": transfer, "order": order, "fsync": "never"}
 
 
-def _metadata(work: Metadata, paths: Literal["full", "at"]) -> Object:
+def _metadata(work: Metadata, manner: Manner) -> Object:
     tree = {"sharing": "shared" if work.shared else "unique", "depth": 0, "branch": 1, "leaves_only": False}
     tree |= {"items_per_directory": work.files_per_rank, "items": "files"}
     operations: dict[str, Object] = {
@@ -117,7 +118,7 @@ def _metadata(work: Metadata, paths: Literal["full", "at"]) -> Object:
         "remove": {"kind": "remove"},
         "remove-tree": {"kind": "remove-tree"},
     }
-    entries = {"kind": "metadata", "tree": _TREE, "order": "sequential", "paths": paths}
+    entries = {"kind": "metadata", "tree": _TREE, "order": "sequential", "paths": manner.paths}
     steps = [_phase(name, entries | {"operation": operation}) for name, operation in operations.items()]
     return {"trees": {_TREE: tree}, "steps": steps}
 

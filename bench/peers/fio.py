@@ -10,16 +10,16 @@ its buffers between writes: the most that fio can do.
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any
 
-from tool import Failed, Place, version_in
+from tool import Failed, Manner, Place, version_in
 from work import Data, Work
 
 
 class Fio:
     """fio with processes and not threads: threads would share a file table and pay for it."""
 
-    paths: Literal["full", "at"] = "full"
+    manner = Manner()
 
     def __init__(self, reduced: bool) -> None:
         self.name = "fio-reduced" if reduced else "fio"

@@ -8,10 +8,10 @@ measured. Each transfer is a seek and a read or write; the buffer is written as 
 from __future__ import annotations
 
 import json
-from typing import Any, Literal
+from typing import Any
 
 from mpi import mpirun
-from tool import Failed, Place, version_in
+from tool import Failed, Manner, Place, version_in
 from work import Data, Work
 
 _OPTIONS = {"write": "-w", "read": "-r"}
@@ -21,7 +21,7 @@ class Ior:
     """IOR's POSIX backend."""
 
     name = "ior"
-    paths: Literal["full", "at"] = "full"
+    manner = Manner()
 
     def does(self, work: Work) -> bool:
         """Data, one transfer at a time."""

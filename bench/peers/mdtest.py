@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import re
 from tempfile import TemporaryDirectory
-from typing import Literal
 
 from mpi import mpirun
-from tool import Failed, Place, version_in
+from tool import Failed, Manner, Place, version_in
 from work import Metadata, Work
 
 _ROWS = {"create": "File creation", "stat": "File stat", "read": "File read", "remove": "File removal"}
@@ -21,7 +20,7 @@ class Mdtest:
     """mdtest's POSIX backend."""
 
     name = "mdtest"
-    paths: Literal["full", "at"] = "full"
+    manner = Manner()
 
     def does(self, work: Work) -> bool:
         """Metadata only."""

@@ -7,11 +7,10 @@ rank has touched the memory of its queue, some 400 MB. `-newer` compares times i
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from find_tree import STAMP, TREE, expect
 from mpi import mpirun
-from tool import Failed, Place, locate
+from tool import Failed, Manner, Place, locate
 from work import Find, Work
 
 
@@ -19,7 +18,7 @@ class Pfind:
     """pfind with its default queue, which is the fastest here, counting and not printing what it finds."""
 
     name = "pfind"
-    paths: Literal["full", "at"] = "full"
+    manner = Manner()
 
     def does(self, work: Work) -> bool:
         """Find only."""

@@ -31,7 +31,7 @@ from ior import Ior
 from mdtest import Mdtest
 from pairs import Measurement, alternate
 from pfind import Pfind
-from tool import Failed, Place, Tool
+from tool import Failed, Manner, Place, Tool
 from work import IN_MEMORY, ON_DISK, Find, Work
 
 PEERS: tuple[Tool, ...] = (Bare(), Ior(), Fio(reduced=False), Fio(reduced=True), Elbencho(), Mdtest(), Pfind())
@@ -47,7 +47,7 @@ class Comparisons:
         # Bare loops are built beside the engine.
         places = [arguments.peers_path, str(arguments.engine.parent), os.environ.get("PATH", os.defpath)]
         self._search_path = os.pathsep.join(place for place in places if place)
-        self._engine = Engine(arguments.engine)
+        self._engine = Engine(arguments.engine, Manner())
         versions = {"ioassay": self._engine.version(self._search_path)}
         command = shlex.join(["python", "bench/peers/run.py", *_without_paths(arguments)])
         self.record = summary.Record(command, host.describe(arguments.target), versions)
@@ -114,7 +114,7 @@ class Comparisons:
                 raise Failed(f"{tool.name}: {failed}") from failed
             finally:
                 shutil.rmtree(own)
-        self.record.commands[work.name, _with_paths(tool)] = place.commands
+        self.record.commands[work.name, _in_manner(tool)] = place.commands
         return rates
 
 
@@ -131,8 +131,10 @@ def _chosen(only: list[str], work: Work, peer: Tool) -> bool:
     return all(part in f"{work.name} {peer.name}" for part in only)
 
 
-def _with_paths(tool: Tool) -> str:
-    return f"{tool.name} ({tool.paths} paths)" if isinstance(tool, Engine) else tool.name
+def _in_manner(tool: Tool) -> str:
+    if not isinstance(tool, Engine):
+        return tool.name
+    return f"{tool.name} ({tool.manner.paths} paths, {tool.manner.random_reads} reads)"
 
 
 def _without_paths(arguments: argparse.Namespace) -> list[str]:

@@ -16,7 +16,7 @@ import pfind
 import pytest
 from pairs import Measurement, alternate, compare
 from summary import Record, render
-from tool import Failed, Missing, Place, locate
+from tool import Failed, Manner, Missing, Place, locate
 from work import IN_MEMORY, KIB, MIB, ON_DISK, Data, Find, Metadata
 
 IOR = """{
@@ -177,7 +177,7 @@ def test_a_phase_of_the_engine_that_is_not_complete_is_refused() -> None:
 def test_each_piece_of_work_has_a_plan_with_a_phase_for_each_rate(tmp_path: Path) -> None:
     (tmp_path / find_tree.STAMP).touch()
     for work in (*IN_MEMORY, *ON_DISK):
-        phases = [step["name"] for step in engine.plan_of(work, tmp_path, "at")["steps"]]
+        phases = [step["name"] for step in engine.plan_of(work, tmp_path, Manner(paths="at"))["steps"]]
         assert set(work.rates) <= set(phases), work.name
 
 
@@ -245,5 +245,14 @@ def test_a_program_that_is_not_there_is_missing() -> None:
 
 
 def test_plans_are_json(tmp_path: Path) -> None:
-    plan = engine.plan_of(IN_MEMORY[0], tmp_path, "full")
+    plan = engine.plan_of(IN_MEMORY[0], tmp_path, Manner())
     assert json.loads(json.dumps(plan)) == plan
+
+
+def test_ioassay_reads_at_offsets_drawn_afresh_beside_a_tool_that_does(tmp_path: Path) -> None:
+    def orders(manner: Manner) -> list[str]:
+        plan = engine.plan_of(IN_MEMORY[0], tmp_path, manner)
+        return [step["jobs"][0]["work"]["order"] for step in plan["steps"]]
+
+    assert orders(elbencho.Elbencho.manner) == ["sequential", "random", "random-with-replacement"]
+    assert orders(ior.Ior.manner) == ["sequential", "random", "random"]

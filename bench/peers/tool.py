@@ -66,13 +66,23 @@ class Place:
         return text.replace(str(self.directory), "$DIR").replace(str(self.scratch), "$OUT")
 
 
+@dataclass(frozen=True)
+class Manner:
+    """How a tool does what can be done in several ways. ioassay does it the same way beside it."""
+
+    paths: Literal["full", "at"] = "full"
+    """How files are named in system calls."""
+    random_reads: Literal["random", "random-with-replacement"] = "random"
+    """Whether random reads come to each offset once, or to one drawn afresh."""
+
+
 class Tool(Protocol):
     """A program under comparison."""
 
     name: str
     """As in tables."""
-    paths: Literal["full", "at"]
-    """How it names files in system calls: ioassay does the same beside it."""
+    manner: Manner
+    """How it works."""
 
     def does(self, work: Work) -> bool:
         """True if it can do this piece of work at all."""

@@ -109,6 +109,7 @@ ON_DISK: tuple[Work, ...] = (
     Metadata("empty-files-shared", 20_000, 0, shared=True),
     Metadata("small-files-unique", 20_000, 3901, shared=False),
     Metadata("small-files-shared", 20_000, 3901, shared=True),
+    Find("find", 1000, 1000),
 )
 """For a file system on a device."""
 
