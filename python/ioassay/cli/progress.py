@@ -24,6 +24,7 @@ from ioassay.analysis import series
 from ioassay.cli.remaining import Remaining, share_done
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
+from ioassay.reports.names import Names
 from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument
 from ioassay.results.events import Event
 from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_rate
@@ -46,12 +47,14 @@ class Lines:
         self._ended = 0
         self._count = 0
         self._units: dict[str, RateUnit] = {}
+        self._names: Names | None = None
 
     def run_begins(self, document: RunDocument) -> None:
         """Says what runs where."""
         self._count = sum(len(case.measured) for case in document.cases)
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._units = _units(document)
+        self._names = Names(document)
         self._say(_headline(document))
         if self._need:
             self._say(_need(self._need))
@@ -66,10 +69,11 @@ class Lines:
         """A line for a phase that is complete; `case_ends` speaks of others."""
         if event["event"] != "phase" or not event["complete"]:
             return
+        assert self._names is not None
         self._ended += 1
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
-            f"[{self._ended}/{self._count}] {_where(case)} {_label(event)}: "
+            f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
             f"{_rate(event, _unit_for(event, self._units[case.workload]))}, {_amount(event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
@@ -104,6 +108,7 @@ class LiveView:
         self._ended = 0
         self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
+        self._names: Names | None = None
         self._case: CaseEntry | None = None
         self._latest: _Place = (0, 0, 0)
         self._phases_ended: set[str] = set()
@@ -115,6 +120,7 @@ class LiveView:
         """Says what runs where, and opens the view."""
         self._document = document
         self._units = _units(document)
+        self._names = Names(document)
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
@@ -232,7 +238,8 @@ class LiveView:
     def _current(self) -> RenderableType:
         if self._case is None:
             return Text("")
-        text = Text(no_wrap=True, overflow="ellipsis").append(_where(self._case), style="bold")
+        assert self._names is not None
+        text = Text(no_wrap=True, overflow="ellipsis").append(_where(self._names, self._case), style="bold")
         if self._progress is None:
             return text
         text.append(f"  {self._progress['name']}")
@@ -348,12 +355,10 @@ def _need(need: Need) -> str:
     )
 
 
-def _where(case: CaseEntry) -> str:
-    clients = "1 client" if case.clients == 1 else f"{case.clients} clients"
+def _where(names: Names, case: CaseEntry) -> str:
+    """As in reports, but with the short name of the workload."""
     repetition = f", repetition {case.repetition}" if case.repetition > 1 else ""
-    ranks = f", {case.ranks_per_client} ranks each" if case.ranks_per_client > 1 else ""
-    groups = f", {case.groups} groups" if case.groups else ""
-    return f"{case.workload}, {clients}{ranks}{groups}{repetition}"
+    return f"{case.workload}, {names.point(case.id)}{repetition}"
 
 
 def _units(document: RunDocument) -> dict[str, RateUnit]:
