@@ -7,6 +7,7 @@ mod cold_cache;
 mod data;
 mod find;
 mod grown;
+mod letters;
 mod metadata;
 mod operations;
 mod pacing;
