@@ -168,6 +168,17 @@ def ioassay(*arguments: str | Path, directory: Path | None = None) -> tuple[int,
     return Command(arguments, directory).end()
 
 
+def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:
+    """Runs a study to its end, with nothing to complain of and a report."""
+    code, _, err = ioassay("run", file, "--target", target, "--out", out, *more)
+    assert code == 0, err
+    run = load(out)
+    assert run.document.state == "complete"
+    assert run.measurements["valid"].all()
+    assert (out / "report.html").stat().st_size > 0
+    return run
+
+
 def states(document: RunDocument) -> dict[str, str]:
     """The state of each workload's only case."""
     return {case.workload: case.state for case in document.cases}

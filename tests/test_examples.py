@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.run_directory import load
 from ioassay.studies import find_study, resolve
 
-from .support import ioassay
+from .support import measure
 
 SMALL = {"total": "16MiB", "items": "50", "repetitions": "1"}
 """What keeps an example short, where it has such a setting."""
@@ -21,12 +20,7 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.yaml"))
 def test_the_example_runs(example: Path, target: Path, tmp_path: Path) -> None:
     settings = resolve(find_study(str(example)), None, []).entry.settings
     small = [option for name, value in SMALL.items() if name in settings for option in ("--set", f"{name}={value}")]
-    code, _, err = ioassay("run", example, "--target", target, "--out", tmp_path / "run", *small)
-    assert code == 0, err
-    run = load(tmp_path / "run")
-    assert run.document.state == "complete"
-    assert run.measurements["valid"].all()
-    assert (tmp_path / "run" / "report.html").stat().st_size > 0
+    measure(example, target, tmp_path / "run", *small)
     assert list(target.iterdir()) == []
 
 

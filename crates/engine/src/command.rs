@@ -275,8 +275,7 @@ fn refused(refusal: &Refusal) -> Failure {
 }
 
 fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
-    let step = plan.steps.get(watched.step as usize);
-    let name = match step {
+    let name = match plan.steps.get(watched.step as usize) {
         Some(Step::Phase(phase)) => &phase.name,
         Some(Step::ColdCache { .. }) => "cold-cache",
         Some(Step::Pause { .. }) | None => "pause",

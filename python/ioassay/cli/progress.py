@@ -204,17 +204,13 @@ class LiveView:
             times += f", about {_clock(left)} left"
         row = Table.grid(padding=(0, 2), expand=False)
         bar = ProgressBar(
-            total=max(1, count), completed=self._ended + self._share(), width=max(10, self._console.width - 54)
+            total=max(1, count), completed=self._ended + (self._share() or 0), width=max(10, self._console.width - 54)
         )
         row.add_row(f"{self._ended} of {count} measured", bar, times)
         return row
 
-    def _share(self) -> float:
-        """How much of the running phase is done, from 0 to 1."""
-        return self._known_share() or 0.0
-
-    def _known_share(self) -> float | None:
-        """The same, `None` where nobody knows how much there is to do."""
+    def _share(self) -> float | None:
+        """How much of the running phase is done, from 0 to 1. `None` where nobody knows how much there is to do."""
         if self._case is None or self._progress is None:
             return None
         name, moved, operations = (self._progress[key] for key in ("name", "bytes", "operations"))
@@ -229,7 +225,7 @@ class LiveView:
         if self._case:
             running = self._progress["name"] if self._progress else None
             phases += [
-                (self._case, phase, 1 - self._share() if phase.name == running else 1.0)
+                (self._case, phase, 1 - (self._share() or 0) if phase.name == running else 1.0)
                 for phase in self._case.phases
                 if phase.name not in self._phases_ended
             ]
@@ -243,7 +239,7 @@ class LiveView:
         if self._progress is None:
             return text
         text.append(f"  {self._progress['name']}")
-        share = self._known_share()
+        share = self._share()
         if share is not None:
             text.append(f"  {share:4.0%}")
         if self._progress["operations"]:

@@ -83,8 +83,8 @@ impl Workspace {
         }
     }
 
-    /// Opens a workspace that an earlier process left, by its [`Workspace::name`]. `None` if it is gone. One whose target
-    /// is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
+    /// Opens a workspace that an earlier process left, by its [`Workspace::name`]. `None` if it is gone. One whose
+    /// target is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
     pub fn open(name: &Path) -> Result<Option<Self>, Failure> {
         if let Some(url) = name.to_str().filter(|name| name.contains("://")) {
             return Ok(Prefix::open(url)?.map(Self::Prefix));

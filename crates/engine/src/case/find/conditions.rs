@@ -139,6 +139,10 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsFd;
 
+    fn any() -> FindWork {
+        FindWork::default()
+    }
+
     /// `data.01` of 3901 bytes, the directory `data.d` and the link `data.l`; which of them match.
     fn matching(work: &FindWork) -> String {
         let directory = tempfile::tempdir().unwrap();
@@ -165,32 +169,19 @@ mod tests {
 
     #[test]
     fn an_entry_matches_that_meets_all_conditions() {
-        assert_eq!(matching(&FindWork::default()), "0dl");
-        assert_eq!(matching(&FindWork { entries: Some(Items::Files), ..FindWork::default() }), "0");
-        assert_eq!(matching(&FindWork { entries: Some(Items::Directories), ..FindWork::default() }), "d");
+        assert_eq!(matching(&any()), "0dl");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Files), ..any() }), "0");
+        assert_eq!(matching(&FindWork { entries: Some(Items::Directories), ..any() }), "d");
         for (pattern, expected) in [("*01*", "0"), ("data.[dl]", "dl"), ("?", ""), ("data.0", ""), ("*", "0dl")] {
-            assert_eq!(
-                matching(&FindWork { name: Some(pattern.into()), ..FindWork::default() }),
-                expected,
-                "{pattern}"
-            );
+            assert_eq!(matching(&FindWork { name: Some(pattern.into()), ..any() }), expected, "{pattern}");
         }
-        assert_eq!(matching(&FindWork { size_bytes: Some(3901), ..FindWork::default() }), "0");
-        assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..FindWork::default() }), "");
-        assert_eq!(
-            matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..FindWork::default() }),
-            "0"
-        );
-        assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..FindWork::default() }), "");
+        assert_eq!(matching(&FindWork { size_bytes: Some(3901), ..any() }), "0");
+        assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..any() }), "");
+        assert_eq!(matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..any() }), "0");
+        assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..any() }), "");
         let now_ns = crate::measure::clock::unix_ns();
-        assert_eq!(
-            matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..FindWork::default() }),
-            "0dl"
-        );
-        assert_eq!(
-            matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..FindWork::default() }),
-            ""
-        );
+        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..any() }), "0dl");
+        assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..any() }), "");
         let all = FindWork {
             name: Some("*01".into()),
             size_bytes: Some(3901),
@@ -209,7 +200,7 @@ mod tests {
         let meets = |conditions: Conditions| {
             conditions.meets(open.as_fd(), Entry { kind: Type::File, name: c"file" }).unwrap().matches
         };
-        let work = FindWork { newer_than_step: Some(0), ..FindWork::default() };
+        let work = FindWork { newer_than_step: Some(0), ..any() };
         assert!(meets(Conditions::of(&work, Some(began_ns))));
         assert!(!meets(Conditions::of(&work, Some(began_ns + 1_000_000_000))));
     }
