@@ -20,6 +20,8 @@ pub enum Event {
     Checked(Box<Checked>),
     /// A cold-cache step has ended.
     ColdCache(ColdCache),
+    /// A step has removed files.
+    FilesRemoved(FilesRemoved),
     /// A phase has ended, well or not.
     Phase(Box<PhaseRecord>),
     /// Something ended the case.
@@ -86,6 +88,17 @@ pub struct ColdCache {
     pub file_set_bytes: u64,
     /// By how many ranks the following reads are shifted.
     pub reads_shifted_by_ranks: u32,
+}
+
+/// What a step removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FilesRemoved {
+    /// Index of the step in the plan.
+    pub step: u32,
+    /// Files that were there.
+    pub files: u64,
+    /// From when all ranks began until all had ended.
+    pub duration_ns: u64,
 }
 
 /// One way tried to empty the caches.

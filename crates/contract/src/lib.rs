@@ -13,6 +13,7 @@
 pub mod doubt;
 pub mod environment;
 pub mod events;
+pub mod front_end;
 pub mod plan;
 
 /// Version of every document in this crate. It rises when an old reader would misread a new document.

@@ -48,6 +48,10 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// Seed of every random choice: the same plan with the same seed does the same I/O.
     pub seed: u64,
+    /// Memory that each rank takes and touches before the first step, as an application would (IOR's `-M`). It leaves
+    /// less for the page cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub memory_bytes: u64,
     /// Length of one sample in nanoseconds. 1,000,000,000 gives the usual sample per second.
     pub sample_interval_ns: u64,
 }
@@ -101,6 +105,11 @@ pub enum Step {
     ColdCache {
         /// Ways to try, in this order, until nothing of the file sets is resident.
         attempts: Vec<CacheMethod>,
+    },
+    /// Remove the files of file sets that are there, each by the rank that looks after it.
+    RemoveFiles {
+        /// Names of the file sets.
+        files: Vec<String>,
     },
     /// Wait, so that one phase's after-effects do not enter the next one (IOR's `-d`).
     Pause {
@@ -201,4 +210,9 @@ pub enum CacheMethod {
     Fadvise,
     /// Let every rank read what the next rank wrote (IOR's `-C`). Helps where ranks sit on several nodes.
     ReadOtherRank,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }

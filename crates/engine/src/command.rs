@@ -50,6 +50,16 @@ impl Ended {
     fn with(code: u8, failure: Failure) -> Self {
         Self { code, failure: Some(failure) }
     }
+
+    /// What was asked cannot be meant.
+    pub fn refused(failure: Failure) -> Self {
+        Self::with(REFUSED, failure)
+    }
+
+    /// The machine or the target would not do it.
+    pub fn could_not(failure: Failure) -> Self {
+        Self::with(COULD_NOT_RUN, failure)
+    }
 }
 
 /// Runs the case in the file `plan`.
@@ -58,20 +68,40 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
         Ok(log) => log,
         Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
     };
-    let ran = match plan::read(plan) {
-        Ok(plan) => run_plan(&plan, &mut log, progress),
-        Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
+    let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
+        Ok(progress) => progress,
+        Err((path, error)) => {
+            let failure = failure::on_path("open", path, &error);
+            return finish(&mut log, Conclusion::of(Ended::with(COULD_NOT_RUN, failure)));
+        }
     };
-    finish(&mut log, ran.unwrap_or_else(|ended| Conclusion { ended, ..Conclusion::default() }))
+    match plan::read(plan) {
+        Ok(plan) => {
+            let clock = Clock::calibrated();
+            run_case(&plan, &clock, &mut log, &mut |watched| {
+                if let Some(progress) = &mut progress {
+                    progress.write(&progress_of(&plan, &clock, watched));
+                }
+            })
+        }
+        Err(refusal) => finish(&mut log, Conclusion::of(Ended::with(REFUSED, refused(&refusal)))),
+    }
 }
 
-fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
+/// Opens the events and makes signals wait until somebody looks; call it before anything is created.
+pub(crate) fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
     let cannot = |error| failure::on_path("prepare to write", events, &error);
     supervise::block_signals().map_err(cannot)?;
     if stop_with_parent {
         supervise::stop_with_parent().map_err(cannot)?;
     }
     EventLog::open(events).map_err(cannot)
+}
+
+/// Runs a validated plan and writes its events, the last one included. `watch` is called some five times a second.
+pub(crate) fn run_case(plan: &Plan, clock: &Clock, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ended {
+    let ran = run_plan(plan, clock, log, watch);
+    finish(log, ran.unwrap_or_else(Conclusion::of))
 }
 
 /// What is to be said at the end of a run.
@@ -82,17 +112,23 @@ struct Conclusion {
     removed: Option<Removed>,
 }
 
-fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<Conclusion, Ended> {
+impl Conclusion {
+    fn of(ended: Ended) -> Self {
+        Self { ended, ..Self::default() }
+    }
+}
+
+fn run_plan(
+    plan: &Plan,
+    clock: &Clock,
+    log: &mut EventLog,
+    watch: &mut dyn FnMut(Watched),
+) -> Result<Conclusion, Ended> {
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
     let storage = storage_of(plan);
     let contents = if storage.capabilities().files { Contents::of(plan) } else { Contents::default() };
     check_room(plan, storage).map_err(could_not)?;
-    let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
-        Ok(progress) => progress,
-        Err((path, error)) => return Err(could_not(failure::on_path("open", path, &error))),
-    };
-    let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(path_of(plan), &clock)];
+    let nodes = [environment::of_this_node(path_of(plan), clock)];
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let workspace = Workspace::create(plan, &contents).map_err(could_not)?;
     let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
@@ -111,15 +147,10 @@ fn run_plan(plan: &Plan, log: &mut EventLog, progress: Option<&Path>) -> Result<
         nodes: nodes.to_vec(),
         direct_alignment_bytes,
     };
-    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
-    let watch = |watched: Watched| {
-        if let Some(log) = &mut progress {
-            log.write(&progress_of(plan, &clock, watched));
-        }
-    };
+    let case = Case { plan, storage, workspace: &workspace, clock, nodes: &nodes };
     let ran = log
         .write(&Event::Started(started))
-        .and_then(|()| supervise::run(plan.rank_count(), clock, watch, |rank| case::run(&case, &rank, log)));
+        .and_then(|()| supervise::run(plan.rank_count(), *clock, watch, |rank| case::run(&case, &rank, log)));
     let ending = ran.unwrap_or_else(|error| {
         let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
         Ending { failure: Some(failure), signal: None }
@@ -240,6 +271,7 @@ pub fn clean(name: &Path, events: &Path) -> Ended {
 fn path_of(plan: &Plan) -> Option<&Path> {
     match &plan.target {
         Target::Directory(directory) => Some(directory),
+        Target::InPlace(place) => Some(&place.directory),
         Target::Device(device) => Some(&device.path),
         Target::Url(_) => None,
     }
@@ -252,7 +284,7 @@ fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
 fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
     check_memory(plan)?;
-    let (bytes, files) = if storage.capabilities().files { (plan.stored_bytes(), plan.entries()) } else { (0, 0) };
+    let (bytes, files) = if storage.capabilities().files { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
     Workspace::check(plan, bytes, files)
 }
 
@@ -270,7 +302,7 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
 }
 
-fn refused(refusal: &Refusal) -> Failure {
+pub(crate) fn refused(refusal: &Refusal) -> Failure {
     failure::plain("read plan", format!("{}: {}", refusal.key, refusal.problem), &refusal.valid)
 }
 
@@ -278,6 +310,7 @@ fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
     let name = match plan.steps.get(watched.step as usize) {
         Some(Step::Phase(phase)) => &phase.name,
         Some(Step::ColdCache { .. }) => "cold-cache",
+        Some(Step::RemoveFiles { .. }) => "remove",
         Some(Step::Pause { .. }) | None => "pause",
     };
     Progress {

@@ -9,6 +9,7 @@ pub mod case;
 pub mod command;
 pub mod environment;
 pub mod failure;
+pub mod frontends;
 pub mod measure;
 pub mod output;
 pub mod plan;

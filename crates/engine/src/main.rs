@@ -1,10 +1,12 @@
 //! `ioassay-engine`: a plan in, events out. The whole program on one screen; no logic here.
 
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use ioassay_engine::command;
+use ioassay_contract::front_end::Tool;
+use ioassay_engine::{command, frontends};
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]
@@ -47,15 +49,49 @@ enum Command {
         #[arg(long)]
         events: PathBuf,
     },
+    /// IOR's command line (`ioassay-engine ior -h`).
+    Ior(FrontEnd),
+    /// mdtest's command line (`ioassay-engine mdtest -h`).
+    Mdtest(FrontEnd),
+    /// IOzone's command line, its throughput mode (`ioassay-engine iozone -h`).
+    Iozone(FrontEnd),
+    /// obdfilter-survey, which is told by its environment (`ioassay-engine obdfilter-survey -h`).
+    ObdfilterSurvey(FrontEnd),
+    /// The IO500 with its .ini file (`ioassay-engine io500 -h`).
+    Io500(FrontEnd),
+}
+
+/// A command line of another tool.
+#[derive(clap::Args)]
+#[command(disable_help_flag = true)]
+struct FrontEnd {
+    /// The tool's own arguments, and among them --ranks N, --run DIR and --overwrite.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<String>,
+}
+
+/// The command line; called by the name of a tool (a symbolic link `ior`) it is that tool.
+fn arguments() -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = std::env::args_os().collect();
+    let name = arguments.first().map(PathBuf::from).and_then(|path| path.file_name().map(OsStr::to_owned));
+    if let Some(tool) = Tool::ALL.into_iter().find(|tool| name.as_deref() == Some(OsStr::new(tool.name()))) {
+        arguments.insert(1, tool.name().into());
+    }
+    arguments
 }
 
 fn main() -> ExitCode {
-    let ended = match Arguments::parse().command {
+    let ended = match Arguments::parse_from(arguments()).command {
         Command::Run { plan, events, progress, stop_with_parent } => {
             command::run(&plan, &events, progress.as_deref(), stop_with_parent)
         }
         Command::Check { plans, events } => command::check(&plans, &events),
         Command::Clean { workspace, events } => command::clean(&workspace, &events),
+        Command::Ior(FrontEnd { arguments }) => frontends::run(Tool::Ior, arguments),
+        Command::Mdtest(FrontEnd { arguments }) => frontends::run(Tool::Mdtest, arguments),
+        Command::Iozone(FrontEnd { arguments }) => frontends::run(Tool::Iozone, arguments),
+        Command::ObdfilterSurvey(FrontEnd { arguments }) => frontends::run(Tool::ObdfilterSurvey, arguments),
+        Command::Io500(FrontEnd { arguments }) => frontends::run(Tool::Io500, arguments),
     };
     if let Some(failure) = &ended.failure {
         eprintln!("ioassay-engine: {}", failure.message);

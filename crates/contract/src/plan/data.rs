@@ -115,6 +115,9 @@ pub struct DataWork {
     /// What the kernel is told about the access (`posix_fadvise`, or `madvise` where the API maps files).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<Advice>,
+    /// The ranks wait for each other between open, transfers and close (IOR's `-g`). For one file per rank.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub barriers: bool,
 }
 
 /// What each operation of a data job does.
@@ -153,6 +156,9 @@ pub enum Order {
     Strided(u64),
     /// A random permutation: each transfer exactly once.
     Random,
+    /// IOR's `-z` with this seed: in each segment a random permutation of the rank's transfers. In a shared file the
+    /// transfers of a segment are dealt out to the ranks by chance, so that some have more of them than others.
+    IorShuffled(i32),
     /// Each offset drawn afresh: some transfers twice, some never.
     RandomWithReplacement,
     /// Each offset drawn from a Zipf distribution: few transfers often, most rarely. The value is its exponent.
@@ -174,7 +180,7 @@ impl Order {
 }
 
 /// Whose part a read works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// The rank's own.
@@ -184,6 +190,8 @@ pub enum Source {
     Shift(u32),
     /// A random exchange: each part is read by one rank (IOR's `-Z`). The value is its seed (IOR's `-X`).
     Shuffled(u64),
+    /// For each rank the part that it reads; some may be read twice and some not at all.
+    Listed(Vec<u32>),
 }
 
 impl Source {

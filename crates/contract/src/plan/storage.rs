@@ -1,5 +1,6 @@
 //! Where I/O goes and through which storage API.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -11,11 +12,43 @@ use serde::{Deserialize, Serialize};
 pub enum Target {
     /// An existing directory of a mounted file system. The engine writes only inside a directory of its own below it.
     Directory(PathBuf),
+    /// Files and trees at paths that the user named, as IOR and mdtest take them.
+    InPlace(InPlace),
     /// A block device, whose contents are destroyed.
     Device(DeviceTarget),
     /// A place in an object store or behind another protocol, such as `s3://bucket/prefix?endpoint=http://host:9000`.
     /// The engine writes only below a prefix of its own. Credentials come from the environment, never from here.
     Url(String),
+}
+
+/// Files and trees at paths that the user named, in directories that are the user's own: no directory of the run holds
+/// them. What is there already is replaced or removed only if it can be told that ioassay or IOR wrote it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct InPlace {
+    /// An existing directory of the file system that holds them: what room and caches are asked of, and where a walk
+    /// without a root begins.
+    pub directory: PathBuf,
+    /// The absolute paths of the files of each file set, one for each, in the order of their numbers.
+    pub files: BTreeMap<String, Vec<PathBuf>>,
+    /// Where each tree is.
+    pub trees: BTreeMap<String, TreePlace>,
+    /// Directories to be created where they are missing, each after the one that it is in.
+    pub directories: Vec<PathBuf>,
+    /// Replace and remove what is there, whoever wrote it.
+    pub overwrite: bool,
+    /// What was created stays when the case has ended.
+    pub keep: bool,
+}
+
+/// Where a tree is that the user placed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TreePlace {
+    /// The directories that hold it. Where each rank has a tree of its own there may be several, dealt out in turn.
+    pub containers: Vec<PathBuf>,
+    /// Its directories and items are there already.
+    pub exists: bool,
 }
 
 /// A block device, whose contents are destroyed.

@@ -98,7 +98,7 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// The files that this rank looks after between phases: those of its part, where it is the first to share them.
-    fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = Extent> {
+    pub(super) fn own_files(&self, only: Option<&str>) -> impl Iterator<Item = Extent> {
         let (rank, ranks) = (self.ranks.rank(), self.ranks.size());
         let sets = self.case.plan.files.iter().filter(move |(name, _)| only.is_none_or(|only| only == *name));
         // What lies behind a URL is in no cache of this node.
@@ -123,8 +123,9 @@ impl<R: Ranks> Rank<'_, R> {
 }
 
 /// Where one file of the case is.
-struct Extent {
-    path: PathBuf,
+pub(super) struct Extent {
+    /// Its path.
+    pub(super) path: PathBuf,
     /// Where it begins, on a device.
     begin_bytes: u64,
     /// Its planned size.

@@ -34,6 +34,12 @@ pub(super) fn part(shape: &Shape, work: &MetadataWork, member: u32) -> u32 {
 }
 
 impl Grown {
+    /// All parts of `tree` are there since before the case.
+    pub fn found(&mut self, tree: &str, shape: &Shape) {
+        let part = Part { items: shape.items_per_part(), ..Part::BARE };
+        self.0.insert(tree.to_owned(), vec![part; shape.parts as usize]);
+    }
+
     /// What there is of `part`.
     pub fn part(&self, tree: &str, part: u32) -> Part {
         self.0.get(tree).map_or(Part::BARE, |parts| parts[part as usize])

@@ -12,6 +12,7 @@ mod metadata;
 mod operations;
 mod pacing;
 mod phase;
+mod remove;
 mod written;
 
 use std::time::Duration;
@@ -27,8 +28,10 @@ use self::operations::LOOK_AGAIN;
 use self::written::Written;
 use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::storage::StorageApi;
+use crate::workload::tree::Shape;
 use crate::workspace::Workspace;
 
 /// What every rank knows before the first step.
@@ -53,19 +56,36 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
         events,
         reads_shifted_by: 0,
         written: Written::default(),
-        grown: Grown::default(),
+        grown: found(case),
         stamps: Vec::new(),
     };
+    let _hogged = hog(case.plan.memory_bytes);
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
         ranks.begin_step(index)?;
         match step {
             Step::Phase(phase) => rank.phase(index, phase)?,
             Step::ColdCache { attempts } => rank.cold_cache(index, attempts)?,
+            Step::RemoveFiles { files } => rank.remove_files(index, files)?,
             Step::Pause { duration_ns } => rank.pause(Duration::from_nanos(*duration_ns))?,
         }
     }
     Ok(())
+}
+
+/// The trees that were there before the case.
+fn found(case: &Case<'_>) -> Grown {
+    let mut grown = Grown::default();
+    for (name, tree) in case.plan.trees.iter().filter(|(name, _)| case.workspace.tree_exists(name)) {
+        grown.found(name, &Shape::of(tree, case.plan.rank_count()));
+    }
+    grown
+}
+
+/// Memory whose every page has been touched, so that the kernel has given it out.
+fn hog(bytes: u64) -> Vec<u8> {
+    // Not zeros: those would be mapped, and not be there, until somebody writes.
+    std::hint::black_box(vec![1; bytes as usize])
 }
 
 /// One rank on its way through the steps.

@@ -162,8 +162,9 @@ impl<R: Ranks> Rank<'_, R> {
             match &job.work {
                 Work::Data(work) if work.transfer == Transfer::Write => {
                     let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());
+                    // More than any part has: all of it.
                     let transfers = if job.limit.is_none() {
-                        vec![geometry.transfers_per_part(); job.range(self.ranks.size()).count as usize]
+                        vec![u64::MAX; job.range(self.ranks.size()).count as usize]
                     } else {
                         done()?
                     };

@@ -40,7 +40,9 @@ impl Written {
         }
         for (part, &transfers) in (0..).zip(transfers) {
             let part = (set.to_owned(), part);
-            if transfers >= geometry.transfers_per_part() {
+            // Of dealt transfers a rank may have more than its share, so reaching the share proves nothing.
+            let share = !matches!(order.order, Order::IorShuffled(_)) || transfers == u64::MAX;
+            if share && transfers >= geometry.transfers_per_part() {
                 self.begun.remove(&part);
                 self.full.insert(part);
             } else if !self.full.contains(&part) {
@@ -71,6 +73,11 @@ impl Prefix {
     /// All of them.
     pub fn all(geometry: &Geometry) -> Self {
         Self { transfers: geometry.transfers_per_part(), per_file: geometry.transfers_per_file, order: None }
+    }
+
+    /// Transfers that were written of those dealt out to the part; `None` if all were.
+    pub fn dealt(&self) -> Option<u64> {
+        self.order.is_some().then_some(self.transfers)
     }
 
     /// Files that have any.

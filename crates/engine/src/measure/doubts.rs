@@ -147,7 +147,7 @@ fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
     let emptied = before.iter().rev().find_map(|step| match step {
         Step::ColdCache { attempts } => attempts.contains(&CacheMethod::DropCaches).then_some(true),
         Step::Phase(phase) => phase.jobs.iter().any(|job| uses_tree(job, &work.tree)).then_some(false),
-        Step::Pause { .. } => None,
+        Step::RemoveFiles { .. } | Step::Pause { .. } => None,
     });
     // Ranks follow each other client by client, so a shift by all of a client's ranks leads to another one.
     let other_node = facts.nodes.len() > 1 && work.shift >= facts.plan.ranks.per_client;

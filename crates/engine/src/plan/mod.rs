@@ -78,6 +78,10 @@ pub trait Sizes {
     fn entries(&self) -> u64;
     /// Bytes that all file sets and trees take when everything is written; each small file takes whole blocks.
     fn stored_bytes(&self) -> u64;
+    /// The same without what a stonewall may end before it is written.
+    fn sure_bytes(&self) -> u64;
+    /// [`Sizes::entries`] without those that a stonewall may end before they are created.
+    fn sure_entries(&self) -> u64;
     /// Bytes of all file sets together.
     fn file_sets_bytes(&self) -> u64;
     /// Bytes that a job moves when it does all its work once, or up to its limit.
@@ -92,23 +96,26 @@ impl Sizes for Plan {
     }
 
     fn entries(&self) -> u64 {
-        let files = geometries(&self.files, self.rank_count()).map(|(_, geometry)| geometry.files());
         // One more for the directory that holds a tree.
         let trees = self.trees.values().map(|tree| Shape::of(tree, self.rank_count()).entries() + 1);
-        files.chain(trees).fold(0, u64::saturating_add)
+        trees.fold(file_count(self), u64::saturating_add)
     }
 
     fn stored_bytes(&self) -> u64 {
-        let stored = |name: &String| {
-            let largest = self.jobs().filter_map(|job| match &job.work {
-                Work::Metadata(work) if work.tree == *name => Some(written_each(work)),
-                Work::Metadata(_) | Work::Data(_) | Work::Find(_) => None,
-            });
-            let blocks = largest.max().unwrap_or(0).div_ceil(FILE_SYSTEM_BLOCK_BYTES);
-            let items = Shape::of(&self.trees[name], self.rank_count()).all_items();
-            items.saturating_mul(blocks * FILE_SYSTEM_BLOCK_BYTES)
-        };
-        self.trees.keys().map(stored).fold(self.file_sets_bytes(), u64::saturating_add)
+        let trees = self.trees.keys().map(|tree| tree_bytes(self, tree));
+        trees.fold(self.file_sets_bytes(), u64::saturating_add)
+    }
+
+    fn sure_bytes(&self) -> u64 {
+        let sets = geometries(&self.files, self.rank_count()).filter(|(name, _)| !is_walled(self, name));
+        let trees = self.trees.keys().filter(|tree| !is_walled(self, tree)).map(|tree| tree_bytes(self, tree));
+        sets.map(|(_, geometry)| geometry.bytes()).chain(trees).fold(0, u64::saturating_add)
+    }
+
+    fn sure_entries(&self) -> u64 {
+        let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name));
+        let entries = trees.map(|(_, tree)| Shape::of(tree, self.rank_count()).entries() + 1);
+        entries.fold(file_count(self), u64::saturating_add)
     }
 
     fn file_sets_bytes(&self) -> u64 {
@@ -149,6 +156,30 @@ impl Sizes for Plan {
         };
         self.jobs().map(written).fold(0, u64::saturating_add)
     }
+}
+
+fn file_count(plan: &Plan) -> u64 {
+    geometries(&plan.files, plan.rank_count()).map(|(_, geometry)| geometry.files()).sum()
+}
+
+/// Bytes that the items of a tree take; each small file takes whole blocks.
+fn tree_bytes(plan: &Plan, name: &str) -> u64 {
+    let largest = plan.jobs().filter_map(|job| match &job.work {
+        Work::Metadata(work) if work.tree == *name => Some(written_each(work)),
+        Work::Metadata(_) | Work::Data(_) | Work::Find(_) => None,
+    });
+    let blocks = largest.max().unwrap_or(0).div_ceil(FILE_SYSTEM_BLOCK_BYTES);
+    let items = Shape::of(&plan.trees[name], plan.rank_count()).all_items();
+    items.saturating_mul(blocks * FILE_SYSTEM_BLOCK_BYTES)
+}
+
+/// True if a stonewall decides how much is written or created of a file set or tree.
+fn is_walled(plan: &Plan, name: &str) -> bool {
+    plan.jobs().filter(|job| job.limit.stonewall_ns.is_some()).any(|job| match &job.work {
+        Work::Data(work) => work.transfer.writes() && work.files == *name,
+        Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,
+        Work::Find(_) => false,
+    })
 }
 
 /// Bytes that a metadata job writes into each file.

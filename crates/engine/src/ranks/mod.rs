@@ -49,6 +49,9 @@ pub trait Ranks {
     /// Waits for all ranks, then lets them go together into a timed phase.
     fn start_together(&self) -> Result<Start, Stopped>;
 
+    /// Waits for all ranks in the middle of a phase.
+    fn wait_for_all(&self) -> Result<(), Stopped>;
+
     /// What this rank shows of a running phase.
     fn shown(&self) -> &Shown;
 

@@ -165,7 +165,7 @@ pub trait StorageApi: Sync {
         match target {
             // A device has neither names nor sizes to give, whatever the API can do elsewhere.
             Target::Device(_) => Capabilities { names: None, sizes: false, ..self.capabilities() },
-            Target::Directory(_) | Target::Url(_) => self.capabilities(),
+            Target::Directory(_) | Target::InPlace(_) | Target::Url(_) => self.capabilities(),
         }
     }
 

@@ -77,7 +77,7 @@ impl Connection for PosixConnection {
 pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // O_NOFOLLOW: a link in the place of our file would lead the writes elsewhere.
-    options.mode(0o600).custom_flags(libc::O_NOFOLLOW | if direct { libc::O_DIRECT } else { 0 });
+    options.mode(0o664).custom_flags(libc::O_NOFOLLOW | if direct { libc::O_DIRECT } else { 0 });
     match opening.access {
         Access::Write => options.write(true).create(true),
         Access::Read => options.read(true),

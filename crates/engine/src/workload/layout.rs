@@ -21,6 +21,7 @@ pub struct Geometry {
     /// Bytes of each file, from its beginning to the end of its last block.
     pub file_bytes: u64,
     block_bytes: u64,
+    segments: u64,
     offset_bytes: u64,
     shared: bool,
 }
@@ -43,6 +44,7 @@ impl Geometry {
             transfers_per_file: set.block_bytes / set.transfer_bytes * set.segments,
             file_bytes: set.offset_bytes + set.block_bytes * set.segments * u64::from(sharers),
             block_bytes: set.block_bytes,
+            segments: set.segments,
             offset_bytes: set.offset_bytes,
             shared: set.layout != Layout::FilePerRank,
         }
@@ -86,6 +88,29 @@ impl Geometry {
     /// The part that looks after `part`'s files where one must: the first one of its group.
     pub fn looks_after(&self, part: u32) -> bool {
         part.is_multiple_of(self.sharers)
+    }
+
+    /// True where ranks may share files.
+    pub fn shared(&self) -> bool {
+        self.shared
+    }
+
+    /// Repetitions of the block.
+    pub fn segments(&self) -> u64 {
+        self.segments
+    }
+
+    /// Transfers that all ranks of a file have in a segment.
+    pub fn transfers_per_segment(&self) -> u64 {
+        self.block_bytes / self.transfer_bytes * u64::from(self.sharers)
+    }
+
+    /// Where transfers lie that are counted through whole segments, because they are dealt out to the ranks.
+    pub fn place_of_dealt(&self, part: u32) -> Place {
+        let per_block = self.transfers_per_segment();
+        let segment_bytes = self.block_bytes * u64::from(self.sharers);
+        let transfers = per_block * self.segments;
+        Place { first_bytes: self.offset_bytes, per_block, segment_bytes, transfers, ..self.place(part) }
     }
 
     /// Where `part`'s transfers lie in each of its files.

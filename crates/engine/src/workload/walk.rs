@@ -3,6 +3,7 @@
 use ioassay_contract::plan::data::Order;
 use rand_distr::{Distribution, Zipf};
 
+use super::dealt::Dealt;
 use super::permutation::Permutation;
 use super::random::SplitMix64;
 
@@ -22,6 +23,7 @@ enum Kind {
     Drawn(SplitMix64),
     Zipf { ranking: Zipf<f64>, scattered: Permutation, random: SplitMix64 },
     HotSpot { hot: u64, operations_percent: u64, random: SplitMix64 },
+    Dealt(Dealt),
 }
 
 impl Walk {
@@ -39,6 +41,8 @@ impl Walk {
                 scattered: Permutation::new(count, SplitMix64::keyed(&[random.draw()])),
                 random,
             },
+            // What is dealt out has a walk of its own.
+            Order::IorShuffled(_) => unreachable!("made by Walk::dealt"),
             Order::HotSpot { transfers_percent, operations_percent } => Kind::HotSpot {
                 hot: share(count, transfers_percent),
                 operations_percent: operations_percent.into(),
@@ -48,12 +52,18 @@ impl Walk {
         Self { count, order }
     }
 
+    /// The walk through `count` of the transfers that were dealt out to a rank.
+    pub fn dealt(dealt: Dealt, count: u64) -> Self {
+        Self { count, order: Kind::Dealt(dealt) }
+    }
+
     /// The transfer that comes at place `index`.
     #[inline(always)]
     pub fn transfer(&mut self, index: u64) -> u64 {
         match &mut self.order {
             Kind::Sequential => index,
             Kind::Permuted(permutation) => permutation.map(index),
+            Kind::Dealt(dealt) => dealt.transfer(index),
             Kind::Drawn(random) => random.below(self.count),
             Kind::Backward => self.count - 1 - index,
             Kind::Strided(stride) => strided(index, *stride, self.count),

@@ -58,9 +58,15 @@ impl Contents {
 
     /// All trees. A description that no engine has written is left out: nothing of it can be there.
     pub fn trees(&self) -> impl Iterator<Item = Planted> {
+        self.trees_by_name().map(|(_, planted)| planted)
+    }
+
+    /// The same with their names in the plan.
+    pub fn trees_by_name(&self) -> impl Iterator<Item = (String, Planted)> {
         self.trees.iter().filter_map(|(name, tree)| {
             let shape = Shape::counted(tree, self.ranks)?;
-            Some(Planted { container: container_name(&self.case, name), shape, renamed: self.renamed.contains(name) })
+            let (container, renamed) = (container_name(&self.case, name), self.renamed.contains(name));
+            Some((name.clone(), Planted { container, shape, renamed }))
         })
     }
 }

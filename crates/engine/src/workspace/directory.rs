@@ -36,6 +36,20 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
 /// `files` files would not fit. Nothing is written.
 pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
+    refuse_existing(&path(target, run))?;
+    let room = room_for(target, bytes)?;
+    // One more for the directory and one for its list.
+    let inodes = files + 2;
+    if room.free_inodes.is_some_and(|free| inodes > free) {
+        let free = room.free_inodes.unwrap_or_default();
+        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
+        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
+    }
+    Ok(room)
+}
+
+/// The room in `target`; an error if it is no writable directory, or if `bytes` would not fit.
+pub fn room_for(target: &Path, bytes: u64) -> Result<Room, Failure> {
     let unusable = |error: &io::Error| Failure {
         remedy: "name an existing directory of the file system that is to be measured".to_owned(),
         ..failure::on_path("open target", target, error)
@@ -47,19 +61,11 @@ pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, F
     let access = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     nix::unistd::access(target, access)
         .map_err(|errno| failure::on_path("write into", target, &io::Error::from(errno)))?;
-    refuse_existing(&path(target, run))?;
     let room = room(target)?;
     if let Some(free) = room.free_bytes.filter(|&free| bytes > free) {
         let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
         let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
         return Err(failure::about_path("check space", target, message, FREE_SPACE));
-    }
-    // One more for the directory and one for its list.
-    let inodes = files + 2;
-    if room.free_inodes.is_some_and(|free| inodes > free) {
-        let free = room.free_inodes.unwrap_or_default();
-        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
-        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
     }
     Ok(room)
 }

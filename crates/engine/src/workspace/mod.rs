@@ -6,12 +6,14 @@
 //!   and so does then the workspace.
 //!
 //! One kind per kind of target: a [`directory`] of a mounted file system and a [`prefix`] behind a URL, and a block
-//! [`device`], which holds nothing of anybody's any more.
+//! [`device`], which holds nothing of anybody's any more. What a user placed by name ([`in_place`]) is in directories of
+//! the user's own, and is guarded file by file.
 //! Not here: what is written into the files.
 
 pub mod contents;
 mod device;
 pub mod directory;
+mod in_place;
 mod prefix;
 mod removal;
 
@@ -26,9 +28,11 @@ use serde::{Deserialize, Serialize};
 use self::contents::Contents;
 use self::device::Device;
 use self::directory::Directory;
+use self::in_place::Placed;
 use self::prefix::Prefix;
 use crate::plan::Sizes;
 use crate::workload::layout::{Geometry, file_name};
+use crate::workload::tree::container_name;
 
 /// The file that marks a workspace: a line of JSON that says whose it is, and one with its contents.
 const LIST: &str = ".ioassay-workspace";
@@ -54,6 +58,8 @@ pub struct Room {
 pub enum Workspace {
     /// A directory of a mounted file system.
     Directory(Directory),
+    /// Files and trees where the user named them.
+    Placed(Placed),
     /// A prefix behind a URL.
     Prefix(Prefix),
     /// A block device.
@@ -66,6 +72,7 @@ impl Workspace {
     pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
         match &plan.target {
             Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
+            Target::InPlace(place) => in_place::check(plan, place, bytes),
             Target::Url(url) => Prefix::check(url, &plan.run),
             Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
         }
@@ -75,6 +82,7 @@ impl Workspace {
     pub fn create(plan: &Plan, contents: &Contents) -> Result<Self, Failure> {
         match &plan.target {
             Target::Directory(directory) => Directory::create(directory, &plan.run, contents).map(Self::Directory),
+            Target::InPlace(place) => Placed::create(plan, place).map(Self::Placed),
             Target::Url(url) => Prefix::create(url, &plan.run, contents).map(Self::Prefix),
             Target::Device(device) => {
                 let device = Device::claim(&device.path, &plan.files, plan.rank_count())?;
@@ -97,6 +105,7 @@ impl Workspace {
     pub fn path(&self) -> &Path {
         match self {
             Self::Directory(directory) => directory.path(),
+            Self::Placed(placed) => placed.path(),
             Self::Prefix(prefix) => prefix.path(),
             Self::Device(device) => device.path(),
         }
@@ -106,14 +115,28 @@ impl Workspace {
     pub fn place_of(&self, case: &str, set: &str, geometry: &Geometry, file: u64) -> (PathBuf, u64) {
         match self {
             Self::Device(device) => (device.path().to_owned(), device.begin_bytes(set, geometry, file)),
+            Self::Placed(placed) => (placed.file(set, file), 0),
             Self::Directory(_) | Self::Prefix(_) => (self.file(&file_name(case, set, geometry, file)), 0),
         }
+    }
+
+    /// The directory that holds tree number `number` of `tree`.
+    pub fn container_of(&self, case: &str, tree: &str, number: u32) -> PathBuf {
+        match self {
+            Self::Placed(placed) => placed.container(tree, number),
+            Self::Device(_) | Self::Directory(_) | Self::Prefix(_) => self.file(&container_name(case, tree)),
+        }
+    }
+
+    /// True if the entries of `tree` were there before the case.
+    pub fn tree_exists(&self, tree: &str) -> bool {
+        matches!(self, Self::Placed(placed) if placed.tree_exists(tree))
     }
 
     /// Something that is there from the beginning, to learn from it what the target is like.
     pub fn sample(&self) -> PathBuf {
         match self {
-            Self::Device(device) => device.path().to_owned(),
+            Self::Device(_) | Self::Placed(_) => self.path().to_owned(),
             Self::Directory(_) | Self::Prefix(_) => self.file(LIST),
         }
     }
@@ -121,7 +144,7 @@ impl Workspace {
     /// What it is called where somebody may open it again.
     pub fn name(&self) -> String {
         match self {
-            Self::Directory(_) | Self::Device(_) => self.path().display().to_string(),
+            Self::Directory(_) | Self::Placed(_) | Self::Device(_) => self.path().display().to_string(),
             Self::Prefix(prefix) => prefix.url(),
         }
     }
@@ -135,6 +158,7 @@ impl Workspace {
     pub fn remove(&self) -> Removed {
         match self {
             Self::Directory(directory) => directory.remove(),
+            Self::Placed(placed) => placed.remove(),
             Self::Prefix(prefix) => prefix.remove(),
             Self::Device(_) => Removed::default(),
         }

@@ -9,7 +9,7 @@ mod transfer;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_contract::plan::{Job, Operation};
 
 use self::in_flight::InFlightTransfers;
@@ -23,6 +23,7 @@ use crate::failure;
 use crate::ranks::{Ranks, Start};
 use crate::storage::{Access, Connection, OpenFile, Opening, Setup};
 use crate::workload::buffer::Buffer;
+use crate::workload::dealt::Dealt;
 use crate::workload::layout::Geometry;
 use crate::workload::payload::Content;
 use crate::workload::permutation::Permutation;
@@ -39,6 +40,8 @@ pub(super) struct DataJob<'a> {
     /// What is to be read: all of the part, or what a stonewall let be written.
     prefix: Prefix,
     step: u32,
+    /// The rank's transfers, where they are dealt out.
+    dealt: Option<Dealt>,
     /// One buffer per transfer in flight, and one more to compare with where that is asked for. Dropped after the
     /// connection, which may have told the kernel about them.
     connection: Box<dyn Connection>,
@@ -77,7 +80,11 @@ impl<'a> DataJob<'a> {
             Transfer::Read => written.prefix(&work.files, part, &geometry),
             Transfer::Write | Transfer::Mixed(_) => Prefix::all(&geometry),
         };
-        Ok(Self { case, work, geometry, content, part, prefix, step, connection, buffers, scratch })
+        let dealt = match work.order {
+            Order::IorShuffled(seed) => Some(Dealt::new(seed, &geometry, part)),
+            _ => None,
+        };
+        Ok(Self { case, work, geometry, content, part, prefix, step, dealt, connection, buffers, scratch })
     }
 
     /// Moves the bytes. What was done until a failure or a stop is returned too.
@@ -115,7 +122,7 @@ impl<'a> DataJob<'a> {
     ) -> Result<(), Box<Failure>> {
         loop {
             let mut flow = Flow::On;
-            for nth in 0..self.prefix.files() {
+            for nth in 0..self.files() {
                 flow = self.one_file(ranks, nth, operations, counts)?;
                 if flow == Flow::Enough {
                     break;
@@ -145,11 +152,12 @@ impl<'a> DataJob<'a> {
         let mut file = self.open(&path)?;
         let after_open_ns = clock.now_ns();
         counts.times.open += after_open_ns - before_open_ns;
+        let (transfers, kind) = (self.transfers(nth), self.kind(nth, base_bytes, &path));
+        self.wait_between(ranks);
+        let begin_ns = clock.now_ns();
         operations.begin_now();
-        let transfers = self.prefix.transfers(nth);
-        let kind = self.kind(nth, base_bytes, &path);
         let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
-        counts.times.transfer += clock.now_ns() - after_open_ns;
+        counts.times.transfer += clock.now_ns() - begin_ns;
         let flow = flow?;
         let name = transfer::name(if self.work.transfer.writes() { WRITE } else { READ });
         file.still_there().map_err(|error| failure::boxed_on_path(name, &path, &error))?;
@@ -158,8 +166,29 @@ impl<'a> DataJob<'a> {
         if self.work.transfer.writes() && !later && !ranks.must_stop() {
             self.sync(&mut *file, &path, counts)?;
         }
+        self.wait_between(ranks);
         self.close(file, &path, counts)?;
         Ok(flow)
+    }
+
+    /// Waits for the other ranks where the plan asks for it. If they were told to stop, there is nothing to wait for.
+    fn wait_between<R: Ranks>(&self, ranks: &R) {
+        if self.work.barriers {
+            let _ = ranks.wait_for_all();
+        }
+    }
+
+    /// Files in which this rank has something to do.
+    fn files(&self) -> u64 {
+        if self.dealt.is_some() { 1 } else { self.prefix.files() }
+    }
+
+    /// Transfers of this rank in its `nth` file.
+    fn transfers(&self, nth: u64) -> u64 {
+        match &self.dealt {
+            Some(dealt) => self.prefix.dealt().map_or(dealt.count(), |written| written.min(dealt.count())),
+            None => self.prefix.transfers(nth),
+        }
     }
 
     /// The transfers of one open file; of an only file again and again, while there is time to be filled.
@@ -258,17 +287,22 @@ impl<'a> DataJob<'a> {
         let file = self.geometry.file(self.part, nth);
         let keys = |step: u32| SplitMix64::keyed(&[self.case.plan.seed, u64::from(step), u64::from(self.part), file]);
         // Keyed by the step, so that a read does not follow the order in which the write filled the cache.
-        let transfers = self.prefix.transfers(nth);
-        let walk = Walk::new(self.work.order, transfers, keys(self.step));
-        let in_order_of = self
-            .prefix
-            .order_of_write(nth)
-            .map(|write| Walk::new(write.order, self.geometry.transfers_per_file, keys(write.step)));
+        let transfers = self.transfers(nth);
+        let (walk, in_order_of, place) = match &self.dealt {
+            // With the same seed the same transfers come in the same order, so a beginning is a beginning.
+            Some(dealt) => (Walk::dealt(dealt.clone(), transfers), None, self.geometry.place_of_dealt(self.part)),
+            None => {
+                let written = self.prefix.order_of_write(nth);
+                let written =
+                    written.map(|write| Walk::new(write.order, self.geometry.transfers_per_file, keys(write.step)));
+                (Walk::new(self.work.order, transfers, keys(self.step)), written, self.geometry.place(self.part))
+            }
+        };
         Kind {
             transfer: self.work.transfer,
             walk,
             in_order_of,
-            place: self.geometry.place(self.part),
+            place,
             base_bytes,
             content: self.content.clone(),
             file,
@@ -310,12 +344,13 @@ fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {
 fn part(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
     let own = member % parts;
     let shifted = |shift: u32| ((u64::from(own) + u64::from(shift)) % u64::from(parts)) as u32;
-    match (work.transfer, work.source) {
+    match (work.transfer, &work.source) {
         (Transfer::Write | Transfer::Mixed(_), _) => own,
         (Transfer::Read, Source::Own) => shifted(reads_shifted_by),
-        (Transfer::Read, Source::Shift(ranks)) => shifted(ranks),
+        (Transfer::Read, Source::Shift(ranks)) => shifted(*ranks),
         (Transfer::Read, Source::Shuffled(seed)) => {
-            Permutation::new(parts.into(), SplitMix64::keyed(&[seed])).map(own.into()) as u32
+            Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(own.into()) as u32
         }
+        (Transfer::Read, Source::Listed(list)) => list[member as usize],
     }
 }

@@ -27,7 +27,7 @@ use crate::storage::names::{Entry, Names};
 use crate::storage::{Connection, Setup};
 use crate::workload::buffer::Buffer;
 use crate::workload::random::SplitMix64;
-use crate::workload::tree::{Entries, EntryPath, Shape, container_name};
+use crate::workload::tree::{Entries, EntryPath, Shape};
 
 /// A metadata job, prepared outside the clock.
 pub(super) struct MetadataJob<'a> {
@@ -69,11 +69,11 @@ impl<'a> MetadataJob<'a> {
         grown: &Grown,
     ) -> Result<Self, Box<Failure>> {
         let shape = Shape::of(&case.plan.trees[&work.tree], case.plan.rank_count());
-        let container = case.workspace.file(&container_name(&case.plan.case, &work.tree));
+        let part = grown::part(&shape, work, member);
+        let container = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
         let no_path =
             |_| failure::about_path("build paths", &container, "it holds a zero byte".to_owned(), "rename it");
         let target = Tree { shape, container: CString::new(container.as_os_str().as_bytes()).map_err(no_path)? };
-        let part = grown::part(&shape, work, member);
         let there = grown.part(&work.tree, part);
         let buffers = match moved_each(work) {
             0 => Vec::new(),

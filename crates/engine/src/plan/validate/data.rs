@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ioassay_contract::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::storage::Storage;
+use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Plan};
 
 use super::storage::SECTOR_BYTES;
@@ -153,7 +153,14 @@ pub(super) fn work(
     let ranks = plan.ranks.total().unwrap_or(0);
     let geometry = Geometry::of(set, ranks);
     let members = job.range(ranks).count;
-    order(key, work.order)?;
+    order(key, work.order, &geometry)?;
+    if let Source::Listed(list) = &work.source {
+        listed(key, list, members, &geometry)?;
+    }
+    if work.barriers && (geometry.files_per_rank != 1 || members != ranks) {
+        let problem = "the ranks can wait for each other only if all of them do this, with one file each";
+        return Err(Refusal::new(format!("{key}.barriers"), problem, "leave it out, or take files_per_rank 1"));
+    }
     if let Transfer::Mixed(read_percent) = work.transfer {
         percent(&format!("{key}.transfer.mixed"), read_percent, 1, 99)?;
     }
@@ -165,7 +172,7 @@ pub(super) fn work(
     verification(key, work, set)?;
     let filled = filled.entry(work.files.clone()).or_insert_with(|| vec![false; geometry.parts as usize]);
     if work.transfer.reads() {
-        reads(key, work, can, members, filled)?;
+        reads(key, plan, work, can, members, filled)?;
     }
     // A limit leaves a beginning that can be read back, but only what has full coverage leaves no holes.
     if work.transfer == Transfer::Write && work.order.covers() {
@@ -174,8 +181,25 @@ pub(super) fn work(
     Ok(())
 }
 
-fn order(key: &str, order: Order) -> Result<(), Refusal> {
+fn listed(key: &str, list: &[u32], members: u32, geometry: &Geometry) -> Result<(), Refusal> {
+    if list.len() == members as usize && list.iter().all(|&part| part < geometry.parts) {
+        return Ok(());
+    }
+    let valid = format!("list a part from 0 to {} for each of {members} ranks", geometry.parts - 1);
+    Err(Refusal::new(format!("{key}.source.listed"), format!("{} parts", list.len()), valid))
+}
+
+fn order(key: &str, order: Order, geometry: &Geometry) -> Result<(), Refusal> {
     match order {
+        Order::IorShuffled(_) if geometry.files_per_rank != 1 => {
+            let problem = format!("{} files of each rank", geometry.files_per_rank);
+            Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take one, as IOR has it, or random"))
+        }
+        Order::IorShuffled(_) if geometry.transfers_per_segment() > u32::MAX.into() => {
+            let problem = format!("{} transfers in a segment", geometry.transfers_per_segment());
+            Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take random, which needs no list of them"))
+        }
+        Order::IorShuffled(_) => Ok(()),
         Order::Strided(stride) => positive(&format!("{key}.order.strided"), stride),
         Order::Zipf(exponent) if !(exponent > 0.0 && exponent <= 10.0) => Err(Refusal::new(
             format!("{key}.order.zipf"),
@@ -305,9 +329,17 @@ fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal
     }
 }
 
-fn reads(key: &str, work: &DataWork, can: &Capabilities, members: u32, filled: &Filled) -> Result<(), Refusal> {
+fn reads(
+    key: &str,
+    plan: &Plan,
+    work: &DataWork,
+    can: &Capabilities,
+    members: u32,
+    filled: &Filled,
+) -> Result<(), Refusal> {
     // An API that keeps nothing reads nothing back either.
-    if !can.files {
+    // What a user named may have been written at any time; whether it is there is seen when it is opened.
+    if !can.files || matches!(plan.target, Target::InPlace(_)) {
         return Ok(());
     }
     let all = filled.iter().all(|&part| part);

@@ -101,6 +101,15 @@ enum Grove {
 }
 
 impl Grown {
+    /// A tree that was there before the case, with whatever bytes in its items.
+    fn found(shape: &Shape) -> Self {
+        Self {
+            directories: vec![true; shape.trees as usize],
+            items: vec![Grove::Planted { bytes: u64::MAX }; shape.parts as usize],
+            used: None,
+        }
+    }
+
     fn new(shape: &Shape, can: NameCapabilities) -> Self {
         Self {
             // Where there are no directories nothing must be created before its items.
@@ -144,7 +153,10 @@ pub(super) fn work(
     asked.consistent()?;
     asked.moves(can)?;
     asked.shift()?;
-    asked.grow(trees.entry(work.tree.clone()).or_insert_with(|| Grown::new(&asked.shape, names)), step)
+    let exists =
+        matches!(&plan.target, Target::InPlace(place) if place.trees.get(&work.tree).is_some_and(|tree| tree.exists));
+    let start = || if exists { Grown::found(&asked.shape) } else { Grown::new(&asked.shape, names) };
+    asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }
 
 /// A job on a tree, and what follows from it.
@@ -377,7 +389,7 @@ pub(super) fn find(key: &str, plan: &Plan, work: &FindWork, step: usize, can: &C
             return refuse("root", format!("{} is relative", root.display()), "give the absolute path of a directory");
         }
         Some(_) => {}
-        None if can.files && matches!(plan.target, Target::Directory(_)) => {}
+        None if can.files && matches!(plan.target, Target::Directory(_) | Target::InPlace(_)) => {}
         None => {
             let problem = format!("{} creates nothing here that could be walked through", plan.storage.api);
             return refuse("root", problem, "name a directory");

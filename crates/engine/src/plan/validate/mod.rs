@@ -7,6 +7,7 @@ mod storage;
 
 use std::collections::{BTreeMap, HashSet};
 
+use ioassay_contract::plan::metadata::Sharing;
 use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{CacheMethod, Phase, Plan, RankRange, Step, Work};
 
@@ -14,6 +15,7 @@ use self::data::Filled;
 use super::Refusal;
 use crate::ranks::MOST_JOBS;
 use crate::storage::Capabilities;
+use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
 const MOST_RANKS: u32 = 1 << 20;
@@ -37,6 +39,7 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
         identifier(&format!("trees.{name}"), name)?;
         metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks, &can)?;
     }
+    in_place(plan, ranks)?;
     steps(plan, ranks, &can)?;
     if !(1_000_000..=3_600_000_000_000).contains(&plan.sample_interval_ns) {
         let problem = format!("a sample of {} ns", plan.sample_interval_ns);
@@ -104,6 +107,12 @@ fn target(target: &Target) -> Result<(), Refusal> {
         Target::Directory(path) => {
             absolute("target.directory", path, "give the absolute path of an existing directory")
         }
+        Target::InPlace(place) => {
+            absolute("target.in-place.directory", &place.directory, "give the absolute path of an existing directory")?;
+            let containers = place.trees.values().flat_map(|tree| &tree.containers);
+            let paths = place.files.values().flatten().chain(containers).chain(&place.directories);
+            paths.into_iter().try_for_each(|path| absolute("target.in-place", path, "give absolute paths"))
+        }
         Target::Device(device) => {
             absolute("target.device.path", &device.path, "give the absolute path of a block device")?;
             if device.path == device.destroy_data {
@@ -120,6 +129,27 @@ fn target(target: &Target) -> Result<(), Refusal> {
             Err(Refusal::new("target.url", problem, "write for example s3://bucket/prefix"))
         }
     }
+}
+
+/// Each file must have a place, and each tree.
+fn in_place(plan: &Plan, ranks: u32) -> Result<(), Refusal> {
+    let Target::InPlace(place) = &plan.target else { return Ok(()) };
+    for (name, set) in geometries(&plan.files, ranks) {
+        let given = place.files.get(name).map_or(0, Vec::len) as u64;
+        if given != set.files() {
+            let problem = format!("{given} paths for the {} files of {name}", set.files());
+            return Err(Refusal::new(format!("target.in-place.files.{name}"), problem, "give one for each"));
+        }
+    }
+    for (name, tree) in &plan.trees {
+        let containers = place.trees.get(name).map_or(0, |tree| tree.containers.len());
+        if containers == 0 || (containers > 1 && tree.sharing != Sharing::Unique) {
+            let problem = format!("{containers} directories for the tree {name}");
+            let valid = "give one, or several where each rank has a tree of its own";
+            return Err(Refusal::new(format!("target.in-place.trees.{name}"), problem, valid));
+        }
+    }
+    Ok(())
 }
 
 fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
@@ -148,6 +178,14 @@ fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
                     let problem = "this node keeps no cache of what lies behind a URL";
                     let valid = "take read-other-rank alone, or leave the step out";
                     return Err(Refusal::new(format!("{key}.attempts"), problem, valid));
+                }
+            }
+            Step::RemoveFiles { files } => {
+                let place = matches!(plan.target, Target::InPlace(_));
+                if !place || files.iter().any(|name| !plan.files.contains_key(name)) {
+                    let problem = format!("{} cannot be removed", files.join(", "));
+                    let valid = "name file sets whose files the target in-place names; others are removed at the end";
+                    return Err(Refusal::new(format!("{key}.files"), problem, valid));
                 }
             }
             Step::Pause { duration_ns } if *duration_ns > A_DAY_NS => {

@@ -83,7 +83,7 @@ fn target(api: &str, target: &Target, can: &Capabilities) -> Result<(), Refusal>
         Err(Refusal::new(key, problem, valid))
     };
     match target {
-        Target::Directory(_) => {
+        Target::Directory(_) | Target::InPlace(_) => {
             takes(can.directories, "target.directory", format!("{api} does not work on directories"), &|can| {
                 can.directories
             })

@@ -153,6 +153,10 @@ impl Ranks for LocalRank<'_> {
         Ok(start)
     }
 
+    fn wait_for_all(&self) -> Result<(), Stopped> {
+        self.place.shared.header().start.wait(self.size(), || self.must_stop())
+    }
+
     fn shown(&self) -> &Shown {
         &self.place.shared.ranks()[self.rank as usize]
     }

@@ -78,6 +78,33 @@ fn set(whole: &mut [u8], mut word: impl FnMut(usize) -> u64) {
     }
 }
 
+/// Fewer words than this could be anything.
+const TELLING_WORDS: usize = 8;
+
+/// True if `begin`, the first bytes of a file, is the beginning of a packet of any type and signature, and of those
+/// after it where they are shorter.
+pub(super) fn is_packet(begin: &[u8]) -> bool {
+    let words: Vec<u64> =
+        begin.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
+    // Only the lower half counts: the upper one has the rank, and changes where a negative signature passes 0.
+    let counts = |word: u64, next: u64| next as u32 == (word as u32).wrapping_add(1);
+    let stays = |word: u64, next: u64| next == word && word != 0;
+    let draws = |word: u64, next: u64| next == word.wrapping_mul(RANDOM_FACTOR) >> 3 && word != 0;
+    is_made_by(&words, counts, true) || is_made_by(&words, stays, true) || is_made_by(&words, draws, false)
+}
+
+/// True if each word follows from the one before it, except at the beginnings of transfers, which are equally far apart:
+/// the first word of each may be an offset, and the second one is the same in all of them if they are `alike`.
+fn is_made_by(words: &[u64], follows: impl Fn(u64, u64) -> bool, alike: bool) -> bool {
+    let transfer = 2 + (2..words.len()).take_while(|&index| follows(words[index - 1], words[index])).count();
+    let fits = |index: usize| match index % transfer {
+        0 => true,
+        1 => !alike || words[index] == words[1],
+        _ => follows(words[index - 1], words[index]),
+    };
+    transfer >= TELLING_WORDS && (transfer..words.len()).all(fits)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +138,32 @@ mod tests {
         let mut few = [9; 5];
         fill(&mut few, Packet::Offset, 1, Spot { file: 0, part: 0, offset: 0 });
         assert_eq!(few, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn packets_of_every_type_are_recognised_without_their_signature_and_other_files_are_not() {
+        for packet in [Packet::Timestamp, Packet::Offset, Packet::Incompressible, Packet::Random] {
+            for (signature, part, transfer) in [(27, 0, 262_144), (-5, 3, 4096), (1_763_000_000, 7, 64), (9, 1, 47_008)]
+            {
+                let mut file = vec![0; 4096];
+                for (index, bytes) in file.chunks_mut(transfer).enumerate() {
+                    let mut whole = vec![0; transfer];
+                    let offset = (index * transfer) as u64;
+                    fill(&mut whole, packet, signature, Spot { file: 0, part, offset });
+                    bytes.copy_from_slice(&whole[..bytes.len()]);
+                }
+                assert!(is_packet(&file), "{packet:?} {signature} {part} {transfer}");
+                assert!(!is_packet(&file[..40]), "a few words prove nothing");
+                // Two words in the middle that do not belong there; a single one might be the offset of a transfer.
+                file[80] ^= 1;
+                file[104] ^= 1;
+                assert!(!is_packet(&file), "{packet:?} {signature} {part} {transfer}");
+            }
+        }
+        for text in ["", "years of work\n", &"a line of a thesis\n".repeat(200)] {
+            assert!(!is_packet(text.as_bytes()));
+        }
+        assert!(!is_packet(&[0; 4096]));
+        assert!(!is_packet(&(0..=255).cycle().take(4096).collect::<Vec<u8>>()));
     }
 }

@@ -85,6 +85,11 @@ impl Content {
     }
 }
 
+/// True if a file that begins with `begin` was written by IOR, with whatever signature. A few bytes prove nothing.
+pub fn is_ior(begin: &[u8]) -> bool {
+    ior::is_packet(begin)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

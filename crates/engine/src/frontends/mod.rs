@@ -1,0 +1,29 @@
+//! The command lines that the field has in its scripts, run on this engine: each is translated to plans, and what the
+//! events say is printed as the original prints it.
+//!
+//! [`common`] are the options of ioassay's own that all of them take, [`session`] runs the plans and keeps the run
+//! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
+
+pub mod common;
+pub mod options;
+pub mod session;
+
+use ioassay_contract::front_end::Tool;
+
+use self::common::{Common, usage};
+
+use crate::command::Ended;
+
+/// Runs `tool` with `arguments`, those after its name.
+pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
+    let (common, arguments) = match Common::take(arguments, |name| std::env::var(name).ok()) {
+        Ok(taken) => taken,
+        Err(failure) => return Ended::refused(failure),
+    };
+    let _ = (common, arguments);
+    match tool {
+        Tool::Ior | Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
+            Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! One invocation of a front end: its cases one after the other, its run directory, and what it prints.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::VERSION;
+use ioassay_contract::events::{Event, Failure};
+use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
+use ioassay_contract::plan::Plan;
+
+use super::common::Common;
+use crate::command::{self, Ended};
+use crate::failure;
+use crate::measure::clock::{self, Clock};
+use crate::output::EventLog;
+use crate::plan::validate;
+
+/// Where a run directory says what it is of.
+const DOCUMENT: &str = "front-end.json";
+
+/// What the original would print, kept in the run directory too.
+const CONSOLE: &str = "console.txt";
+
+/// What a front end prints.
+#[derive(Debug)]
+pub struct Console {
+    copy: Option<File>,
+}
+
+impl Console {
+    /// Prints `text` on standard output, at once: ranks are forked, and what is buffered would be printed by each of them.
+    pub fn print(&mut self, text: &str) {
+        // A reader that has gone (`| head`) ends the printing, not the measurement.
+        let mut out = io::stdout().lock();
+        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        if let Some(copy) = &mut self.copy {
+            let _ = copy.write_all(text.as_bytes());
+        }
+    }
+}
+
+/// One invocation of a front end.
+#[derive(Debug)]
+pub struct Session {
+    document: FrontEnd,
+    directory: Option<PathBuf>,
+    clock: Clock,
+    /// Where it prints.
+    pub console: Console,
+}
+
+impl Session {
+    /// Begins; `command` is the original's command line after its name. Nothing is written but the run directory.
+    pub fn begin(tool: Tool, common: &Common, command: &[String]) -> Result<Self, Failure> {
+        let started_unix_ns = clock::unix_ns();
+        let run = format!("{}-{}-{}", tool.name(), started_unix_ns / 1_000_000, std::process::id());
+        let command = std::iter::once(tool.name().to_owned()).chain(command.iter().cloned()).collect();
+        let working_directory = std::env::current_dir().unwrap_or_default().display().to_string();
+        let document = FrontEnd {
+            version: VERSION,
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            tool,
+            command,
+            working_directory,
+            run,
+            scale_down: common.scale_down,
+            started_unix_ns,
+            ended_unix_ns: None,
+            exit_code: None,
+            cases: Vec::new(),
+        };
+        let mut copy = None;
+        if let Some(directory) = &common.run {
+            let cannot = |error: io::Error| failure::on_path("create run directory", directory, &error);
+            // One that is there belongs to another run.
+            fs::create_dir(directory).and_then(|()| fs::create_dir(directory.join("logs"))).map_err(cannot)?;
+            copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
+        }
+        if common.scale_down > 1 {
+            eprintln!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
+        }
+        let session =
+            Self { document, directory: common.run.clone(), clock: Clock::calibrated(), console: Console { copy } };
+        session.write_document()?;
+        Ok(session)
+    }
+
+    /// Identifier of the run, for plans.
+    pub fn run(&self) -> &str {
+        &self.document.run
+    }
+
+    /// Runs `plan` as repetition `repetition` of `workload`; `tell` gets each event soon after it happened.
+    pub fn run_case(
+        &mut self,
+        workload: &str,
+        repetition: u32,
+        plan: &Plan,
+        mut tell: impl FnMut(&Event, &mut Console),
+    ) -> Ended {
+        let case = FrontEndCase { id: plan.case.clone(), workload: workload.to_owned(), repetition };
+        self.document.cases.push(case);
+        let opened = validate(plan).map_err(|refusal| command::refused(&refusal)).and_then(|()| self.open(plan));
+        let (mut log, mut reader) = match opened {
+            Ok(opened) => opened,
+            Err(failure) => return Ended::refused(failure),
+        };
+        let console = &mut self.console;
+        let mut follow = || reader.read_new(&mut |event| tell(event, console));
+        let ended = command::run_case(plan, &self.clock, &mut log, &mut |_| follow());
+        follow();
+        ended
+    }
+
+    /// The events of `plan` to write and to read, in the run directory or else in memory.
+    fn open(&self, plan: &Plan) -> Result<(EventLog, Follower), Failure> {
+        self.write_document()?;
+        let (path, reader) = match &self.directory {
+            Some(directory) => {
+                let logs = directory.join("logs").join(&plan.case);
+                let cannot = |error: io::Error| failure::on_path("create", &logs, &error);
+                fs::create_dir(&logs).map_err(cannot)?;
+                let text = serde_json::to_vec_pretty(plan).expect("our own types are JSON");
+                fs::write(logs.join("plan.json"), text).map_err(cannot)?;
+                let path = logs.join("events.jsonl");
+                let reader = File::options().read(true).append(true).create(true).open(&path).map_err(cannot)?;
+                (path, reader)
+            }
+            None => {
+                let file = nix::sys::memfd::memfd_create(c"events", nix::sys::memfd::MFdFlags::MFD_CLOEXEC);
+                let file = file.map(File::from).map_err(|errno| {
+                    failure::plain("keep events", format!("memory for the events: {}", errno.desc()), "free memory")
+                })?;
+                (PathBuf::from(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file))), file)
+            }
+        };
+        let log = command::prepare(&path, false)?;
+        Ok((log, Follower { file: reader, position: 0, rest: Vec::new() }))
+    }
+
+    /// Ends with the exit code `code`.
+    pub fn finish(mut self, code: u8) -> Result<(), Failure> {
+        self.document.ended_unix_ns = Some(clock::unix_ns());
+        self.document.exit_code = Some(code);
+        self.write_document()
+    }
+
+    fn write_document(&self) -> Result<(), Failure> {
+        let Some(directory) = &self.directory else { return Ok(()) };
+        let path = directory.join(DOCUMENT);
+        let text = serde_json::to_vec_pretty(&self.document).expect("our own types are JSON");
+        replace(&path, &text).map_err(|error| failure::on_path("write", &path, &error))
+    }
+}
+
+/// Replaces the file at `path` as a whole: whoever reads it finds the old or the new text.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("new");
+    fs::write(&new, text)?;
+    fs::rename(new, path)
+}
+
+/// Reads events as they are written.
+struct Follower {
+    file: File,
+    position: u64,
+    /// A line that is not complete yet.
+    rest: Vec<u8>,
+}
+
+impl Follower {
+    /// Tells of every event that has been written since the last time.
+    fn read_new(&mut self, tell: &mut dyn FnMut(&Event)) {
+        // The file is shared with its writer, whose position is the end.
+        let read = self.file.seek(SeekFrom::Start(self.position)).and_then(|_| self.file.read_to_end(&mut self.rest));
+        let Ok(read) = read else { return };
+        self.position += read as u64;
+        let Some(end) = self.rest.iter().rposition(|&byte| byte == b'\n') else { return };
+        let lines: Vec<u8> = self.rest.drain(..=end).collect();
+        for line in lines.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
+            if let Ok(event) = serde_json::from_slice(line) {
+                tell(&event);
+            }
+        }
+    }
+}
