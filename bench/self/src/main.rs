@@ -91,6 +91,7 @@ fn plan(api: &str, depth: u32, directory: &Path, ranks: u32, rank_bytes: u64, wo
         trees: [].into(),
         steps: works.iter().map(phase).collect(),
         seed: 1,
+        memory_bytes: 0,
         sample_interval_ns: 1_000_000_000,
     }
 }
@@ -106,6 +107,7 @@ fn work(transfer: Transfer, order: Order) -> DataWork {
         size: None,
         lock: None,
         advice: Vec::new(),
+        barriers: false,
     }
 }
 

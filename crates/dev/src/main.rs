@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use ioassay_contract::events::{Event, Progress};
+use ioassay_contract::front_end::FrontEnd;
 use ioassay_contract::plan::Plan;
 use schemars::{Schema, schema_for};
 
@@ -32,6 +33,7 @@ fn generated() -> Vec<(PathBuf, String)> {
     vec![
         (schemas.join("plan.json"), text(schema_for!(Plan))),
         (schemas.join("event.json"), text(schema_for!(Event))),
+        (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
     ]
 }
