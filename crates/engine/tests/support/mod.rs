@@ -49,6 +49,7 @@ pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
         trees: BTreeMap::new(),
         steps,
         seed: 7,
+        memory_bytes: 0,
         sample_interval_ns: 1_000_000,
     }
 }
@@ -65,6 +66,7 @@ pub fn work(transfer: Transfer, order: Order) -> DataWork {
         size: None,
         lock: None,
         advice: Vec::new(),
+        barriers: false,
     }
 }
 
