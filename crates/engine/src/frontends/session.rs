@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
+use ioassay_contract::doubt::Reason;
 use ioassay_contract::events::{Event, Failure};
 use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
 use ioassay_contract::plan::Plan;
@@ -165,7 +166,8 @@ impl Session {
     /// Says the doubts of a record on standard error, each kind once for each phase.
     fn say_doubts(said: &mut BTreeSet<(String, String)>, event: &Event) {
         let Event::Phase(record) = event else { return };
-        for doubt in &record.doubts {
+        // A failure is said at the end.
+        for doubt in record.doubts.iter().filter(|doubt| !matches!(doubt.reason, Reason::Failed { .. })) {
             let kind =
                 serde_json::to_value(&doubt.reason).ok().and_then(|reason| Some(reason.get("kind")?.to_string()));
             if said.insert((record.name.clone(), kind.unwrap_or_default())) {

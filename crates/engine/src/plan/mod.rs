@@ -78,7 +78,7 @@ pub trait Sizes {
     fn entries(&self) -> u64;
     /// Bytes that all file sets and trees take when everything is written; each small file takes whole blocks.
     fn stored_bytes(&self) -> u64;
-    /// The same without what a stonewall may end before it is written.
+    /// The same without what is only read, and what a stonewall may end before it is written.
     fn sure_bytes(&self) -> u64;
     /// [`Sizes::entries`] without those that a stonewall may end before they are created.
     fn sure_entries(&self) -> u64;
@@ -107,7 +107,8 @@ impl Sizes for Plan {
     }
 
     fn sure_bytes(&self) -> u64 {
-        let sets = geometries(&self.files, self.rank_count()).filter(|(name, _)| !is_walled(self, name));
+        let sets = geometries(&self.files, self.rank_count());
+        let sets = sets.filter(|(name, _)| is_written(self, name) && !is_walled(self, name));
         let trees = self.trees.keys().filter(|tree| !is_walled(self, tree)).map(|tree| tree_bytes(self, tree));
         sets.map(|(_, geometry)| geometry.bytes()).chain(trees).fold(0, u64::saturating_add)
     }
@@ -171,6 +172,11 @@ fn tree_bytes(plan: &Plan, name: &str) -> u64 {
     let blocks = largest.max().unwrap_or(0).div_ceil(FILE_SYSTEM_BLOCK_BYTES);
     let items = Shape::of(&plan.trees[name], plan.rank_count()).all_items();
     items.saturating_mul(blocks * FILE_SYSTEM_BLOCK_BYTES)
+}
+
+/// True if a job writes the file set. What is only read is there already.
+fn is_written(plan: &Plan, set: &str) -> bool {
+    plan.jobs().any(|job| matches!(&job.work, Work::Data(work) if work.transfer.writes() && work.files == *set))
 }
 
 /// True if a stonewall decides how much is written or created of a file set or tree.

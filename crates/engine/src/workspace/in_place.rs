@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
@@ -58,9 +58,12 @@ fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
 /// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` would not fit.
 /// Nothing is written.
 pub fn check(plan: &Plan, place: &InPlace, bytes: u64) -> Result<Room, Failure> {
-    let room = directory::room_for(&place.directory, bytes)?;
+    let touched = touched(plan, place);
+    // What is replaced makes room.
+    let replaced: u64 = touched.iter().filter_map(|path| Some(fs::symlink_metadata(path).ok()?.blocks() * 512)).sum();
+    let room = directory::room_for(&place.directory, bytes.saturating_sub(replaced))?;
     if !place.overwrite {
-        touched(plan, place).iter().try_for_each(|path| may_replace(path))?;
+        touched.iter().try_for_each(|path| may_replace(path))?;
     }
     Ok(room)
 }

@@ -121,6 +121,9 @@ fn all_tests(
             break;
         }
     }
+    if ended.code != 0 && done.iter().all(|(tested, ..)| tested.lines.is_empty()) {
+        return ended;
+    }
     let summaries: String = done.iter().map(|(tested, ..)| text::summary(tested)).collect();
     let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(now_s())].concat();
     sink.write(&mut session.console, Format::Text, &summary);
@@ -165,7 +168,7 @@ impl Running<'_, '_> {
                 break;
             }
             self.repetition = repetition;
-            match self.status(session) {
+            match self.status() {
                 Ok(iterations) => self.iterations = iterations,
                 Err(failure) => return Ended::refused(failure),
             }
@@ -193,7 +196,7 @@ impl Running<'_, '_> {
     }
 
     /// What the status file says, where the test only reads.
-    fn status(&self, session: &mut Session) -> Result<Option<u64>, Failure> {
+    fn status(&self) -> Result<Option<u64>, Failure> {
         let test = self.tested.test;
         let Some(path) = test.status_file.as_deref().filter(|_| !test.write) else { return Ok(None) };
         let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
@@ -201,7 +204,6 @@ impl Running<'_, '_> {
             let message = format!("{} does not hold a number of transfers", path.display());
             failure::about_path("read", path, message, "name the file that the write made")
         })?;
-        session.console.print("");
         Ok(Some(iterations))
     }
 
@@ -264,7 +266,8 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
     if test.outlier_s == 0 {
         return;
     }
-    let times: [(&str, fn(&RankRecord) -> u64); 5] = [
+    type Time = fn(&RankRecord) -> u64;
+    let times: [(&str, Time); 5] = [
         ("start time", |rank| rank.start_ns),
         ("elapsed create time", |rank| rank.open_ns),
         ("elapsed transfer time", |rank| rank.transfer_ns),

@@ -15,7 +15,7 @@ pub fn header(command: &str, machine: &str, now_s: i64) -> String {
     format!(
         "IOR-4.1.0+ioassay-{}: MPI Coordinated Test of Parallel I/O\n{}{}{}",
         env!("CARGO_PKG_VERSION"),
-        key("Began", &ctime(now_s)),
+        key("Began", ctime(now_s)),
         key("Command line", command),
         key("Machine", machine),
     )
