@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from ioassay.results.planned import Shape
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Storage, Study, Workload
@@ -105,7 +106,8 @@ def _file_set(files: FileSet) -> str:
 
 
 def _tree(tree: Tree) -> str:
-    directories = "one directory" if tree.directories == 1 else f"{tree.directories} directories"
+    count = Shape.of(tree.plan(), ranks=1).directories
+    directories = "one directory" if count == 1 else f"{count} directories"
     levels = f" in {tree.depth} levels below the root, {tree.branch} in each" if tree.depth else ""
     where = "each of the deepest directories" if tree.leaves_only else "each directory"
     return f"{_SHARING[tree.sharing]}; {directories}{levels}, with {tree.items} {tree.of} of each rank in {where}"
