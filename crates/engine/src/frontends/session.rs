@@ -22,6 +22,9 @@ const DOCUMENT: &str = "front-end.json";
 /// What the original would print, kept in the run directory too.
 const CONSOLE: &str = "console.txt";
 
+/// Locked in a run directory while somebody works on it, by a session and its ranks until the last of them has ended.
+const LOCK: &str = "lock";
+
 /// What a front end prints.
 #[derive(Debug)]
 pub struct Console {
@@ -45,6 +48,7 @@ impl Console {
 pub struct Session {
     document: FrontEnd,
     directory: Option<PathBuf>,
+    _lock: Option<File>,
     clock: Clock,
     /// Where it prints.
     pub console: Console,
@@ -70,18 +74,20 @@ impl Session {
             exit_code: None,
             cases: Vec::new(),
         };
-        let mut copy = None;
+        let (mut copy, mut lock) = (None, None);
         if let Some(directory) = &common.run {
             let cannot = |error: io::Error| failure::on_path("create run directory", directory, &error);
             // One that is there belongs to another run.
             fs::create_dir(directory).and_then(|()| fs::create_dir(directory.join("logs"))).map_err(cannot)?;
+            lock = Some(hold(directory).map_err(cannot)?);
             copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
         }
         if common.scale_down > 1 {
             eprintln!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
         }
-        let session =
-            Self { document, directory: common.run.clone(), clock: Clock::calibrated(), console: Console { copy } };
+        let directory = common.run.clone();
+        let console = Console { copy };
+        let session = Self { document, directory, _lock: lock, clock: Clock::calibrated(), console };
         session.write_document()?;
         Ok(session)
     }
@@ -152,6 +158,16 @@ impl Session {
         let text = serde_json::to_vec_pretty(&self.document).expect("our own types are JSON");
         replace(&path, &text).map_err(|error| failure::on_path("write", &path, &error))
     }
+}
+
+/// Takes the lock of a run directory as the control plane does; what stands in the file is for people.
+fn hold(directory: &Path) -> io::Result<File> {
+    let mut file = File::create(directory.join(LOCK))?;
+    // Where the file system has no locks, only the document tells whether the run has ended.
+    let _ = file.try_lock();
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    writeln!(file, "{} {}", std::process::id(), host.to_string_lossy())?;
+    Ok(file)
 }
 
 /// Replaces the file at `path` as a whole: whoever reads it finds the old or the new text.
