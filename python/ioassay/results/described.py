@@ -120,8 +120,15 @@ def tree(one: Plan) -> str:
 
 
 def steps(plan: Plan) -> str:
-    """What happens in a case, step after step."""
-    return "; ".join(_step(plan, step) for step in plan["steps"])
+    """What happens in a case, step after step: the end of a sentence about a workload."""
+    return f"takes these steps in each case: {'; '.join(_step(plan, step) for step in plan['steps'])}."
+
+
+def said_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
+    """(title, end of a sentence) of every workload: one sentence where it is the same for all, else one for each."""
+    if len({sentence for _, sentence in sentences}) == 1:
+        return [f"Each workload {sentences[0][1]}"]
+    return [f"{title} {sentence}" for title, sentence in sentences]
 
 
 def order(of: str | Plan) -> str:

@@ -81,12 +81,8 @@ def _clients(workload: Workload) -> str:
 def _steps(workload: Workload) -> str:
     """What happens in a case: the same in each point of the sweep."""
     case = plans.work(workload, sweep.points(workload)[0])
-    return f"takes these steps in each case: {described.steps(case)}."
+    return described.steps(case)
 
 
 def _said_once(study: Study, say: Callable[[Workload], str]) -> list[str]:
-    """One sentence for all workloads where it is the same for all, else one for each."""
-    sentences = {name: say(workload) for name, workload in study.workloads.items()}
-    if len(set(sentences.values())) == 1:
-        return [f"Each workload {next(iter(sentences.values()))}"]
-    return [f"{study.workloads[name].title} {sentence}" for name, sentence in sentences.items()]
+    return described.said_once([(workload.title, say(workload)) for workload in study.workloads.values()])
