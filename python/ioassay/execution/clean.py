@@ -16,7 +16,6 @@ from ioassay.results.outcome import sentence
 from ioassay.results.run_directory import RunDirectory
 from ioassay.studies.target import Target
 
-
 _IN_PLACE = (
     "The files of this run lie where its command line named them, in directories that are yours, and ioassay removes "
     "only directories of its own. Look at what is there and remove it by hand."

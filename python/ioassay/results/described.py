@@ -38,7 +38,7 @@ _SOURCES = {
     "own": "",
     "shift": "each rank the part of the rank {} further on",
     "shuffled": "parts exchanged",
-    "listed": "each rank a part given in a list",
+    "listed": "each rank a part that the plan names",
 }
 
 _SHARINGS = {
@@ -113,7 +113,8 @@ def tree(one: Plan) -> str:
     """A tree."""
     count = Shape.of(one, ranks=1).directories
     directories = "one directory" if count == 1 else f"{count} directories"
-    levels = f" in {one['depth']} levels below the root, {one['branch']} in each" if one["depth"] else ""
+    below = "1 level" if one["depth"] == 1 else f"{one['depth']} levels"
+    levels = f" in {below} below the root, {one['branch']} in each" if one["depth"] else ""
     where = "each of the deepest directories" if one["leaves_only"] else "each directory"
     items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"
     return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}"

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ioassay import __version__
 from ioassay.errors import UsageError
 from ioassay.results import described
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, SummaryRow, TargetKind, WorkloadEntry
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry
 
@@ -189,7 +189,7 @@ def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry
     return StudyEntry(
         name=front_end.tool,
         title=f"{title} on {', '.join(places)}" if places else title,
-        question=f"What does {command} measure?",
+        question=command,
         source=None,
         scale=None if front_end.scale_down == 1 else f"1/{front_end.scale_down}: a trial, not the benchmark",
         settings={"working directory": front_end.working_directory, "amounts divided by": front_end.scale_down},
@@ -199,10 +199,7 @@ def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry
             WorkloadEntry(name=name, title=name) for name in dict.fromkeys(case.workload for case in front_end.cases)
         ],
         figures=[],
-        summary=[
-            SummaryRow(label=name, workload=name, unit="MiB/s" if plan.get("files") else "ops/s")
-            for name, plan in firsts.items()
-        ],
+        summary=[],
         acceptance=[],
     )
 

@@ -201,3 +201,20 @@ impl Follower {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_locked_until_its_session_has_ended() {
+        let above = tempfile::tempdir().unwrap();
+        let directory = above.path().join("run");
+        let common = Common { ranks: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
+        let session = Session::begin(Tool::Ior, &common, &[]).unwrap();
+        let lock = File::open(directory.join(LOCK)).unwrap();
+        assert!(lock.try_lock().is_err());
+        session.finish(0).unwrap();
+        assert!(lock.try_lock().is_ok());
+    }
+}
