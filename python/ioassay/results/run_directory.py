@@ -225,11 +225,23 @@ def read_document(path: Path) -> RunDocument:
             "Use the ioassay that made the run; `ioassay --version` of its time stands in the file.",
         )
     try:
-        return RunDocument.model_validate(content)
+        return _caught_up(path, RunDocument.model_validate(content))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
+
+
+def _caught_up(path: Path, document: RunDocument) -> RunDocument:
+    """The document, made anew where a front end has gone on since it was taken for killed.
+
+    The locks of some cluster file systems do not reach other nodes.
+    """
+    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(path):
+        return document
+    now = front_ends.document(path)
+    gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
+    return now if gone_on else document
 
 
 def refuse_occupied(path: Path) -> None:

@@ -147,6 +147,14 @@ def test_one_that_has_ended_can_be_read_beside_another_reader(left: Left) -> Non
     assert not (path / "run.json").exists()
 
 
+def test_one_that_was_taken_for_killed_and_went_on_is_made_anew(left: Left) -> None:
+    path = left("complete", exit_code=None)
+    assert load(path).document.state == "interrupted"
+    document = json.loads((path / "front-end.json").read_text())
+    (path / "front-end.json").write_text(json.dumps(document | {"ended_unix_ns": 10**18, "exit_code": 0}))
+    assert [load(path).document.state for _ in range(2)] == ["complete", "complete"]
+
+
 def test_without_the_right_to_write_it_is_read_all_the_same(left: Left, monkeypatch: pytest.MonkeyPatch) -> None:
     path = left("complete")
 
