@@ -56,6 +56,11 @@ impl Ended {
         Self::with(REFUSED, failure)
     }
 
+    /// It ran, but not well.
+    pub fn failed(failure: Failure) -> Self {
+        Self::with(PHASE_FAILED, failure)
+    }
+
     /// The machine or the target would not do it.
     pub fn could_not(failure: Failure) -> Self {
         Self::with(COULD_NOT_RUN, failure)

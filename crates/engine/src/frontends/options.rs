@@ -5,6 +5,11 @@
 
 use std::fmt::Write;
 
+use ioassay_contract::events::Failure;
+use lexopt::{Arg, Parser};
+
+use super::common::usage;
+
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]
 pub struct Known {
@@ -59,6 +64,67 @@ impl Known {
     pub fn spellings(&self) -> impl Iterator<Item = &'static str> {
         self.name.split(", ")
     }
+}
+
+/// An option as it was given.
+#[derive(Debug, Clone)]
+pub struct Given {
+    /// The option.
+    pub known: &'static Known,
+    /// As it was typed: `-b`, `--dataPacketType`.
+    pub spelling: String,
+    /// Its value; of a flag only where a long one was given one with `=`.
+    pub value: Option<String>,
+}
+
+impl Known {
+    /// An error that says why it is not taken, if it is refused.
+    pub fn taken(&self, spelling: &str) -> Result<(), Failure> {
+        match self.verdict {
+            Verdict::Refused(because) => Err(usage(format!("{spelling} ({}) is refused", self.meaning), because)),
+            Verdict::Same | Verdict::Better(_) => Ok(()),
+        }
+    }
+}
+
+/// The option that is spelt so.
+pub fn find(known: &'static [Known], spelling: &str) -> Option<&'static Known> {
+    known.iter().find(|option| option.spellings().any(|known| known == spelling))
+}
+
+/// The options of a command line in the order in which they stand: short ones may stand together (`-vkF`), values
+/// may follow at once, after `=`, or as the next argument.
+///
+/// # Errors
+/// If one is unknown, refused, or lacks its value, and for what is no option.
+pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Result<Vec<Given>, Failure> {
+    let mut parser = Parser::from_args(arguments);
+    let malformed = |error: lexopt::Error| usage(error.to_string(), format!("see ioassay-engine {tool} -h"));
+    let mut given = Vec::new();
+    while let Some(argument) = parser.next().map_err(malformed)? {
+        let spelling = match argument {
+            Arg::Short(letter) => format!("-{letter}"),
+            Arg::Long(name) => format!("--{name}"),
+            Arg::Value(value) => {
+                let problem = format!("{:?} is no option of {tool}", value.to_string_lossy());
+                return Err(usage(problem, "options begin with a dash"));
+            }
+        };
+        let Some(option) = find(known, &spelling) else {
+            let problem = format!("{tool} has no option {spelling}");
+            return Err(usage(problem, format!("see ioassay-engine {tool} -h for those there are")));
+        };
+        option.taken(&spelling)?;
+        let value = match (option.value, spelling.starts_with("--")) {
+            (Some(_), _) => Some(parser.value().map_err(malformed)?),
+            (None, true) => parser.optional_value(),
+            // What follows a short flag are more of them.
+            (None, false) => None,
+        };
+        let value = value.map(|value| value.to_string_lossy().into_owned());
+        given.push(Given { known: option, spelling, value });
+    }
+    Ok(given)
 }
 
 /// The options of ioassay's own, at the end of every `-h`.

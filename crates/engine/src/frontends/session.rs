@@ -1,5 +1,6 @@
 //! One invocation of a front end: its cases one after the other, its run directory, and what it prints.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +27,7 @@ const CONSOLE: &str = "console.txt";
 const LOCK: &str = "lock";
 
 /// What a front end prints.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Console {
     copy: Option<File>,
 }
@@ -50,6 +51,8 @@ pub struct Session {
     directory: Option<PathBuf>,
     _lock: Option<File>,
     clock: Clock,
+    /// Phases and kinds of doubts that were said.
+    doubts_said: BTreeSet<(String, String)>,
     /// Where it prints.
     pub console: Console,
 }
@@ -85,9 +88,14 @@ impl Session {
         if common.scale_down > 1 {
             eprintln!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
         }
-        let directory = common.run.clone();
-        let console = Console { copy };
-        let session = Self { document, directory, _lock: lock, clock: Clock::calibrated(), console };
+        let session = Self {
+            document,
+            directory: common.run.clone(),
+            _lock: lock,
+            clock: Clock::calibrated(),
+            doubts_said: BTreeSet::new(),
+            console: Console { copy },
+        };
         session.write_document()?;
         Ok(session)
     }
@@ -112,8 +120,13 @@ impl Session {
             Ok(opened) => opened,
             Err(failure) => return Ended::refused(failure),
         };
-        let console = &mut self.console;
-        let mut follow = || reader.read_new(&mut |event| tell(event, console));
+        let (console, said) = (&mut self.console, &mut self.doubts_said);
+        let mut follow = || {
+            reader.read_new(&mut |event| {
+                tell(event, console);
+                Self::say_doubts(said, event);
+            });
+        };
         let ended = command::run_case(plan, &self.clock, &mut log, &mut |_| follow());
         follow();
         ended
@@ -145,11 +158,27 @@ impl Session {
         Ok((log, Follower { file: reader, position: 0, rest: Vec::new() }))
     }
 
-    /// Ends with the exit code `code`.
-    pub fn finish(mut self, code: u8) -> Result<(), Failure> {
+    /// Writes down how it `ended`.
+    pub fn finish(mut self, ended: Ended) -> Ended {
         self.document.ended_unix_ns = Some(clock::unix_ns());
-        self.document.exit_code = Some(code);
-        self.write_document()
+        self.document.exit_code = Some(ended.code);
+        match self.write_document() {
+            Err(failure) if ended.code == 0 => Ended::could_not(failure),
+            _ => ended,
+        }
+    }
+
+    /// Says the doubts of a record on standard error, each kind once for each phase.
+    fn say_doubts(said: &mut BTreeSet<(String, String)>, event: &Event) {
+        let Event::Phase(record) = event else { return };
+        for doubt in &record.doubts {
+            let kind =
+                serde_json::to_value(&doubt.reason).ok().and_then(|reason| Some(reason.get("kind")?.to_string()));
+            if said.insert((record.name.clone(), kind.unwrap_or_default())) {
+                let worth = if doubt.invalidates { "INVALID" } else { "doubt" };
+                eprintln!("ioassay-engine: {}: {worth}: {}; {}", record.name, doubt.message, doubt.remedy);
+            }
+        }
     }
 
     fn write_document(&self) -> Result<(), Failure> {

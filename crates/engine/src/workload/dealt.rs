@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use super::c_library::CLibrary;
 use super::layout::Geometry;
 
 /// The transfers of one rank in every segment of a file.
@@ -53,22 +54,6 @@ impl Dealt {
     pub fn transfer(&self, index: u64) -> u64 {
         let each = self.list.len() as u64;
         index / each * self.per_segment + u64::from(self.list[(index % each) as usize])
-    }
-}
-
-/// The C library's generator. There is one per process, so only one of these may be in use at a time.
-struct CLibrary;
-
-impl CLibrary {
-    fn seeded(seed: u32) -> Self {
-        // SAFETY: no other thread uses the generator: ranks have one thread.
-        unsafe { libc::srand(seed) };
-        Self
-    }
-
-    fn draw(&mut self) -> u32 {
-        // SAFETY: as above.
-        unsafe { libc::rand() as u32 }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Not here: system calls, clocks, printing. Adding a workload: one file here, one line where [`crate::case`] runs it.
 
 pub mod buffer;
+pub mod c_library;
 pub mod dealt;
 pub mod layout;
 pub mod payload;

@@ -1,0 +1,332 @@
+//! IOR's command line.
+//!
+//! [`parameters`] reads it, [`translate`] makes plans of it, [`figures`] IOR's figures of our records, and
+//! [`report`] what is said, as [`text`], [`json`] or [`csv`]. What is not as in IOR stands in [`options`].
+
+mod csv;
+mod figures;
+mod json;
+pub mod options;
+mod parameters;
+mod report;
+mod text;
+mod translate;
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::{Event, Failure, PhaseRecord, RankRecord};
+use ioassay_contract::front_end::Tool;
+use ioassay_contract::plan::Step;
+
+use self::figures::{Figures, Spread};
+use self::parameters::{Format, Parameters, Test};
+use self::report::{Access, FileSystem, Line, Tested};
+use self::translate::{Ground, READ, WRITE};
+use super::common::{Common, usage};
+use super::options::help;
+use super::session::{Console, Session};
+use crate::command::Ended;
+use crate::failure;
+use crate::measure::clock;
+
+/// Runs IOR's command line.
+pub fn run(common: &Common, arguments: &[String]) -> Ended {
+    if arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
+        let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
+        Console::default().print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
+        return Ended::default();
+    }
+    let prepared = Parameters::parse(arguments).and_then(|parameters| {
+        let sink = Sink::open(&parameters)?;
+        Ok((parameters, sink, Session::begin(Tool::Ior, common, arguments)?))
+    });
+    let (parameters, mut sink, mut session) = match prepared {
+        Ok(prepared) => prepared,
+        Err(failure) => return Ended::refused(failure),
+    };
+    let ended = all_tests(common, &parameters, arguments, &mut sink, &mut session);
+    session.finish(ended)
+}
+
+/// Where results go: what is printed, or the file that `-O summaryFile` names.
+struct Sink {
+    file: Option<File>,
+    format: Format,
+}
+
+impl Sink {
+    fn open(parameters: &Parameters) -> Result<Self, Failure> {
+        let open = |path: &Path| File::create(path).map_err(|error| failure::on_path("write", path, &error));
+        Ok(Self { file: parameters.summary_file.as_deref().map(open).transpose()?, format: parameters.format })
+    }
+
+    /// Writes `text` where the format is `format`.
+    fn write(&mut self, console: &mut Console, format: Format, text: &str) {
+        if format != self.format {
+            return;
+        }
+        match &mut self.file {
+            // A full disk must not end a measurement; the run directory has the figures too.
+            Some(file) => drop(file.write_all(text.as_bytes())),
+            None => console.print(text),
+        }
+    }
+}
+
+fn all_tests(
+    common: &Common,
+    parameters: &Parameters,
+    arguments: &[String],
+    sink: &mut Sink,
+    session: &mut Session,
+) -> Ended {
+    let working_directory = std::env::current_dir().unwrap_or_default();
+    let began_s = now_s();
+    let ground = Ground {
+        working_directory: &working_directory,
+        ranks: common.ranks,
+        nodes: 1,
+        now_s: began_s as i32,
+        overwrite: common.overwrite,
+    };
+    let command = std::iter::once("ior").chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
+    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let machine = format!("Linux {host}");
+    sink.write(&mut session.console, Format::Text, &text::header(&command, &machine, began_s));
+    sink.write(&mut session.console, Format::Csv, csv::HEADER);
+    let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
+    let (mut done, mut ended) = (Vec::new(), Ended::default());
+    for (id, test) in tests.iter().enumerate() {
+        let tested = Tested { id, test, ground: &ground, started_s: now_s(), lines: Vec::new() };
+        let path = test.file_of(0, 0);
+        let directory = working_directory.join(&path);
+        let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
+        sink.write(&mut session.console, Format::Text, &text::test(&tested, &path, file_system.as_ref()));
+        warn_of_one_node(&tested);
+        let mut running = Running { tested, sink, repetition: 0, iterations: None, doubted: false };
+        ended = running.repetitions(session);
+        let tested = running.tested;
+        if test.verbose > 0 {
+            sink.write(&mut session.console, Format::Text, &text::fastest(&tested));
+        }
+        if test.summary_always {
+            let summary = [text::SUMMARY, &text::summary(&tested)].concat();
+            sink.write(&mut session.console, Format::Text, &summary);
+        }
+        done.push((tested, path, file_system));
+        if ended.code != 0 {
+            break;
+        }
+    }
+    let summaries: String = done.iter().map(|(tested, ..)| text::summary(tested)).collect();
+    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(now_s())].concat();
+    sink.write(&mut session.console, Format::Text, &summary);
+    let document = json::document(&command, &machine, began_s, now_s(), &done);
+    sink.write(&mut session.console, Format::Json, &document);
+    ended
+}
+
+/// With less of everything that takes time and space, where the environment asks for it.
+fn scaled(common: &Common, test: &Test) -> Test {
+    let segments = common.scaled(test.segments, 1);
+    // What many segments do not take away, the block must.
+    let rest = Common { scale_down: (common.scale_down * segments / test.segments).max(1), ..common.clone() };
+    Test { segments, block_bytes: rest.scaled(test.block_bytes, test.transfer_bytes), ..test.clone() }
+}
+
+fn warn_of_one_node(tested: &Tested<'_>) {
+    if tested.test.reorder && tested.ground.nodes == 1 && tested.test.tasks(tested.ground) > 1 {
+        eprintln!("ioassay-engine: -C moves ranks by whole nodes; on one node each reads what it wrote itself");
+    }
+}
+
+/// A test while it runs.
+struct Running<'a, 's> {
+    tested: Tested<'a>,
+    sink: &'s mut Sink,
+    /// The repetition that runs, counted from 0.
+    repetition: u32,
+    /// Transfers of each rank, as the status file says.
+    iterations: Option<u64>,
+    /// A doubt was said.
+    doubted: bool,
+}
+
+impl Running<'_, '_> {
+    fn repetitions(&mut self, session: &mut Session) -> Ended {
+        let test = self.tested.test;
+        let begin = Instant::now();
+        let most = Duration::from_secs(test.most_minutes * 60);
+        for repetition in 0..test.repetitions {
+            if test.most_minutes > 0 && begin.elapsed() >= most {
+                break;
+            }
+            self.repetition = repetition;
+            match self.status(session) {
+                Ok(iterations) => self.iterations = iterations,
+                Err(failure) => return Ended::refused(failure),
+            }
+            let ground = Ground { now_s: now_s() as i32, ..*self.tested.ground };
+            let case = format!("test{}.{repetition}", self.tested.id);
+            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, self.iterations);
+            let last = plan.steps.len() as u32 - 1;
+            let removes = matches!(plan.steps.last(), Some(Step::RemoveFiles { .. }));
+            let workload = format!("test{}", self.tested.id);
+            let ended = session.run_case(&workload, repetition + 1, &plan, |event, console| match event {
+                Event::Phase(record) => self.phase(record, console),
+                Event::FilesRemoved(removed) if removes && removed.step == last && test.verbose > 0 => {
+                    self.line(Line::Removed(removed.duration_ns as f64 / 1e9), console);
+                }
+                _ => {}
+            });
+            if ended.code != 0 {
+                return ended;
+            }
+        }
+        if self.doubted && test.warnings_are_errors {
+            return Ended::failed(usage("--warningAsErrors: there are doubts", "see above"));
+        }
+        Ended::default()
+    }
+
+    /// What the status file says, where the test only reads.
+    fn status(&self, session: &mut Session) -> Result<Option<u64>, Failure> {
+        let test = self.tested.test;
+        let Some(path) = test.status_file.as_deref().filter(|_| !test.write) else { return Ok(None) };
+        let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
+        let iterations = text.trim().parse().map_err(|_| {
+            let message = format!("{} does not hold a number of transfers", path.display());
+            failure::about_path("read", path, message, "name the file that the write made")
+        })?;
+        session.console.print("");
+        Ok(Some(iterations))
+    }
+
+    fn phase(&mut self, record: &PhaseRecord, console: &mut Console) {
+        self.doubted |= !record.doubts.is_empty();
+        let access = match record.name.as_str() {
+            WRITE => Access::Write,
+            READ => Access::Read,
+            _ => return,
+        };
+        if !record.complete {
+            return;
+        }
+        let test = self.tested.test;
+        let figures = Figures::of(record, test.transfer_bytes);
+        if test.wear_out {
+            self.stonewall(record, &figures, console);
+        }
+        self.line(Line::Moved(access, figures), console);
+        name_outliers(test, record);
+        if let Some(path) = &test.rank_details {
+            let fresh = self.tested.lines.len() == 1 && self.tested.id == 0;
+            if let Err(error) = write_rank_details(path, access, record, fresh) {
+                eprintln!("ioassay-engine: {}: {error}", path.display());
+            }
+        }
+    }
+
+    fn stonewall(&mut self, record: &PhaseRecord, figures: &Figures, console: &mut Console) {
+        let (Some(wall), Some((mean, at_s))) = (record.stonewall, figures.stonewall) else { return };
+        let least = record.ranks.iter().filter_map(|rank| rank.at_stonewall).map(|done| done.bytes).min().unwrap_or(0);
+        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+        let said = format!(
+            "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB time: {at_s:.1}s\n",
+            wall.least_operations,
+            wall.most_operations,
+            gib(least),
+            gib(mean),
+        );
+        self.sink.write(console, Format::Text, &said);
+        if record.name == WRITE
+            && let Some(path) = &self.tested.test.status_file
+            && let Err(error) = fs::write(path, wall.most_operations.to_string())
+        {
+            eprintln!("ioassay-engine: {}: {error}", path.display());
+        }
+    }
+
+    fn line(&mut self, line: Line, console: &mut Console) {
+        let said = text::line(&self.tested, self.repetition, &line);
+        self.sink.write(console, Format::Text, &said);
+        let said = csv::line(&self.tested, self.repetition, &line);
+        self.sink.write(console, Format::Csv, &said);
+        self.tested.lines.push((self.repetition, line));
+    }
+}
+
+/// Names the ranks whose times are further than `-j` seconds from the mean.
+fn name_outliers(test: &Test, record: &PhaseRecord) {
+    if test.outlier_s == 0 {
+        return;
+    }
+    let times: [(&str, fn(&RankRecord) -> u64); 5] = [
+        ("start time", |rank| rank.start_ns),
+        ("elapsed create time", |rank| rank.open_ns),
+        ("elapsed transfer time", |rank| rank.transfer_ns),
+        ("elapsed close time", |rank| rank.close_ns),
+        ("end time", |rank| rank.end_ns),
+    ];
+    for (name, of) in times {
+        let seconds: Vec<f64> = record.ranks.iter().map(|rank| of(rank) as f64 / 1e9).collect();
+        let Spread { mean, deviation, .. } = Spread::of(&seconds);
+        for (rank, time) in seconds.iter().enumerate().filter(|(_, time)| (**time - mean).abs() > test.outlier_s as f64)
+        {
+            let phase = &record.name;
+            eprintln!("WARNING: task {rank}, {phase} {name} is {time:.6} (mean={mean:.6}, stddev={deviation:.6})");
+        }
+    }
+}
+
+/// The times of each rank in IOR's columns; `fresh` begins the file anew.
+fn write_rank_details(path: &Path, access: Access, record: &PhaseRecord, fresh: bool) -> std::io::Result<()> {
+    let mut file = File::options().create(true).write(true).truncate(fresh).append(!fresh).open(path)?;
+    let mut text = String::new();
+    if fresh {
+        text += "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput\n";
+    }
+    for rank in &record.ranks {
+        let whole_s = (rank.end_ns - rank.start_ns) as f64 / 1e9;
+        let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
+        let bytes = rank.bytes as f64;
+        let rates = [bytes / whole_s, bytes / moving_s];
+        let [whole_s, moving_s, whole, moving] = [whole_s, moving_s, rates[0], rates[1]].map(scientific);
+        text += &format!("{},{},{whole_s},{moving_s},{whole},{moving}\n", access.name(), rank.rank);
+    }
+    file.write_all(text.as_bytes())
+}
+
+/// As `%.10e` in C.
+fn scientific(number: f64) -> String {
+    let text = format!("{number:.10e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+fn now_s() -> i64 {
+    (clock::unix_ns() / 1_000_000_000) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_rank_details_look_as_in_c() {
+        assert_eq!([0.001_5, 123_456_789.0].map(scientific), ["1.5000000000e-03", "1.2345678900e+08"]);
+    }
+
+    #[test]
+    fn scaling_down_takes_segments_first_and_then_the_block() {
+        let common = |scale_down| Common { ranks: 1, run: None, overwrite: false, scale_down };
+        let test = Test { segments: 4, block_bytes: 2 << 40, transfer_bytes: 1 << 20, ..Test::default() };
+        let small = scaled(&common(1 << 20), &test);
+        assert_eq!((small.segments, small.block_bytes), (1, 8 << 20));
+        assert_eq!(scaled(&common(1), &test), test);
+    }
+}
