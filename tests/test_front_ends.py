@@ -1,4 +1,4 @@
-"""What a front end of the engine leaves becomes a run like any other: its events by the real engine, its report."""
+"""What a front end of the engine leaves becomes a run like any other, with its report."""
 
 from __future__ import annotations
 
@@ -6,32 +6,31 @@ import json
 import signal
 import subprocess
 from pathlib import Path
-from typing import Any
 
-from ioassay.engine import find_engine, run_arguments
+from ioassay.engine import find_engine
 from ioassay.results import schema
 from ioassay.results.events import read_events
 from ioassay.results.run_directory import load
-from ioassay.testing.front_ends import MIB, ior_plan, leave
 
 from .support import DEADLINE_S, ioassay, until
 
-
-def start(folder: Path) -> subprocess.Popen[bytes]:
-    """The engine at work on the case in `folder`, as a front end has it done."""
-    arguments = run_arguments(folder / "events.jsonl", folder / "progress.jsonl", folder / "plan.json")
-    return subprocess.Popen([find_engine(), *arguments])
+MIB = 1 << 20
 
 
-def left(directory: Path, *plans: dict[str, Any]) -> None:
-    """Leaves the run of an `ior` with these repetitions, all measured."""
-    for folder in leave(directory, {"test-0": plans}):
-        assert start(folder).wait(DEADLINE_S) == 0
+def ior(run: Path, *arguments: str | Path) -> subprocess.Popen[bytes]:
+    """IOR's command line at work, with two ranks and a run directory."""
+    command = [find_engine(), "ior", "--ranks", "2", "--run", run, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def measured(run: Path, *arguments: str | Path) -> None:
+    """The same to its end."""
+    assert ior(run, *arguments).wait(DEADLINE_S) == 0
 
 
 def test_a_front_ends_run_is_reported_with_medians_and_doubts(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    left(run, *(ior_plan(f"test-0.r{at}", target / "file", seed=at) for at in (1, 2, 3)))
+    measured(run, "-F", "-i", "3", "-t", "256k", "-b", "1m", "-s", "2", "-o", target / "file")
     code, _, err = ioassay("report", run)
     assert code == 0, err
     loaded = load(run)
@@ -51,42 +50,38 @@ def test_a_front_ends_run_is_reported_with_medians_and_doubts(target: Path, tmp_
 
 def test_every_format_tells_the_same_medians(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    left(run, ior_plan("test-0.r1", target / "file"))
+    measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
     _, markdown, _ = ioassay("report", run, "--format", "md")
-    assert "| test-0 | write | 2 |" in markdown
+    assert "| test0 | write | 2 |" in markdown
     _, document, _ = ioassay("report", run, "--format", "json")
     assert json.loads(document)["run"]["front_end"] == "ior"
 
 
-def test_a_killed_front_end_leaves_an_interrupted_run_that_names_what_may_be_there(
-    target: Path, tmp_path: Path
-) -> None:
+def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    plan = ior_plan("test-0.r1", target / "file")
-    plan["steps"].insert(1, {"step": "pause", "duration_ns": 60 * 10**9})
-    (folder,) = leave(run, {"test-0": [plan]}, exit_code=None)
-    engine = start(folder)
-    events = folder / "events.jsonl"
-    until(lambda: any(event["event"] == "phase" for event in read_events(events)), "the write to end")
+    engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
+    until(lambda: any(read_events(file) for file in run.glob("logs/*/events.jsonl")), "the case to begin")
+    code, _, err = ioassay("report", run)
+    assert code == 2
+    assert f"in use by process {engine.pid}" in err
     engine.send_signal(signal.SIGKILL)
     engine.wait(DEADLINE_S)
 
     code, _, err = ioassay("report", run)
     assert code == 0, err
-    loaded = load(run)
-    assert loaded.document.state == "interrupted"
-    assert loaded.measurements["phase"].to_list() == ["write"]
+    document = load(run).document
+    assert (document.state, [case.state for case in document.cases]) == ("interrupted", ["interrupted"])
+    assert document.leftovers == [f"{target}/file.00000000", f"{target}/file.00000001"]
 
     code, out, _ = ioassay("clean", run)
     assert code == 3
-    assert f"{target}/file.00000000" in out
     assert "where its command line named them" in out
     assert (target / "file.00000000").exists()
 
 
 def test_there_is_nothing_to_clean_or_to_resume_of_a_command_line(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    left(run, ior_plan("test-0.r1", target / "file"))
+    measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
     code, out, _ = ioassay("clean", run)
     assert (code, out.startswith("Nothing to remove.")) == (0, True)
     code, _, err = ioassay("run", "--resume", run)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from ioassay.errors import UsageError
@@ -17,6 +18,8 @@ from ioassay.results.front_ends import MOST_NAMED
 from ioassay.results.lock import Lock
 from ioassay.results.run_directory import RunDirectory, load, table_path
 from ioassay.testing.front_ends import ior_plan, leave
+
+SCHEMAS = Path(__file__).parents[3] / "schemas"
 
 Events = Callable[..., list[Event]]
 Lines = Callable[[list[Event]], str]
@@ -35,6 +38,13 @@ def left(tmp_path: Path, events: Events, lines: Lines) -> Left:
         return run
 
     return make
+
+
+@pytest.mark.parametrize("exit_code", [0, None])
+def test_what_these_tests_leave_is_what_the_contract_says(left: Left, exit_code: int | None) -> None:
+    path = left("complete", exit_code=exit_code)
+    for file, schema_file in (("front-end.json", "front-end.json"), ("logs/test-0.r1/plan.json", "plan.json")):
+        jsonschema.validate(json.loads((path / file).read_text()), json.loads((SCHEMAS / schema_file).read_text()))
 
 
 def test_it_becomes_a_run_directory_like_any_other(left: Left) -> None:

@@ -1,6 +1,6 @@
-"""What a front end of the engine leaves in a run directory, but for the events, which an engine or a test adds.
+"""What a front end of the engine leaves in a run directory, but for the events, which a test adds.
 
-Until every front end exists, a plan as IOR's makes it stands for all.
+The plan is one as the front end of IOR makes it.
 """
 
 from __future__ import annotations
