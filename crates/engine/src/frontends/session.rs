@@ -24,6 +24,9 @@ const DOCUMENT: &str = "front-end.json";
 /// What the original would print, kept in the run directory too.
 const CONSOLE: &str = "console.txt";
 
+/// Locked in a run directory while somebody works on it, by a session and its ranks until the last of them has ended.
+const LOCK: &str = "lock";
+
 /// What a front end prints.
 #[derive(Debug, Default)]
 pub struct Console {
@@ -47,6 +50,7 @@ impl Console {
 pub struct Session {
     document: FrontEnd,
     directory: Option<PathBuf>,
+    _lock: Option<File>,
     clock: Clock,
     /// Phases and kinds of doubts that were said.
     doubts_said: BTreeSet<(String, String)>,
@@ -74,11 +78,12 @@ impl Session {
             exit_code: None,
             cases: Vec::new(),
         };
-        let mut copy = None;
+        let (mut copy, mut lock) = (None, None);
         if let Some(directory) = &common.run {
             let cannot = |error: io::Error| failure::on_path("create run directory", directory, &error);
             // One that is there belongs to another run.
             fs::create_dir(directory).and_then(|()| fs::create_dir(directory.join("logs"))).map_err(cannot)?;
+            lock = Some(hold(directory).map_err(cannot)?);
             copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
         }
         if common.scale_down > 1 {
@@ -87,6 +92,7 @@ impl Session {
         let session = Self {
             document,
             directory: common.run.clone(),
+            _lock: lock,
             clock: Clock::calibrated(),
             doubts_said: BTreeSet::new(),
             console: Console { copy },
@@ -185,6 +191,16 @@ impl Session {
     }
 }
 
+/// Takes the lock of a run directory as the control plane does; what stands in the file is for people.
+fn hold(directory: &Path) -> io::Result<File> {
+    let mut file = File::create(directory.join(LOCK))?;
+    // Where the file system has no locks, only the document tells whether the run has ended.
+    let _ = file.try_lock();
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    writeln!(file, "{} {}", std::process::id(), host.to_string_lossy())?;
+    Ok(file)
+}
+
 /// Replaces the file at `path` as a whole: whoever reads it finds the old or the new text.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let new = path.with_extension("new");
@@ -214,5 +230,22 @@ impl Follower {
                 tell(&event);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_locked_until_its_session_has_ended() {
+        let above = tempfile::tempdir().unwrap();
+        let directory = above.path().join("run");
+        let common = Common { ranks: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
+        let session = Session::begin(Tool::Ior, &common, &[]).unwrap();
+        let lock = File::open(directory.join(LOCK)).unwrap();
+        assert!(lock.try_lock().is_err());
+        session.finish(0).unwrap();
+        assert!(lock.try_lock().is_ok());
     }
 }
