@@ -89,8 +89,13 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
                 }
             })
         }
-        Err(refusal) => finish(&mut log, Conclusion::of(Ended::with(REFUSED, refused(&refusal)))),
+        Err(refusal) => refuse(&refusal, &mut log),
     }
+}
+
+/// Writes the events of a plan that is refused.
+pub(crate) fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
+    finish(log, Conclusion::of(Ended::with(REFUSED, refused(refusal))))
 }
 
 /// Opens the events and makes signals wait until somebody looks; call it before anything is created.
@@ -307,7 +312,7 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
 }
 
-pub(crate) fn refused(refusal: &Refusal) -> Failure {
+fn refused(refusal: &Refusal) -> Failure {
     failure::plain("read plan", format!("{}: {}", refusal.key, refusal.problem), &refusal.valid)
 }
 

@@ -39,9 +39,6 @@ _TITLES = {
     "io500": "IO500",
 }
 
-_REFUSED = "The engine refused it before it began; the front end said why on its standard error."
-
-
 class _Case(BaseModel):
     """One case (contract: FrontEndCase)."""
 
@@ -149,6 +146,7 @@ def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
         entry = case_entry(plan, case.workload, case.repetition, lambda phase, job: command)
         entry.state = "running"
         return entry
+    # Killed, or out of space, before the plan was there.
     return CaseEntry(
         id=case.id,
         workload=case.workload,
@@ -159,7 +157,6 @@ def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
         written_bytes=0,
         phases=[],
         state="interrupted" if front_end.ended_unix_ns is None else "failed",
-        error=None if front_end.ended_unix_ns is None else _REFUSED,
     )
 
 

@@ -13,8 +13,32 @@ pub mod session;
 use ioassay_contract::front_end::Tool;
 
 use self::common::{Common, usage};
-
+use self::options::Known;
 use crate::command::Ended;
+
+/// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
+pub fn reference() -> String {
+    let tables: [(&str, &str, &[&[Known]]); 1] = [("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES])];
+    let tables = tables.map(|(title, about, known)| {
+        let known: Vec<Known> = known.concat();
+        format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
+    });
+    format!("{HEAD}\n{}", tables.concat()).trim_end().to_owned() + "\n"
+}
+
+/// What stands before the tables.
+const HEAD: &str = "\
+<!-- Generated from the options in crates/engine/src/frontends: run `make generate`. -->
+# The front ends, option by option
+
+Each option of each original: **same** means that it does what the original's does, **better** that it does what the
+original's is meant to do, **refused** that it is an error that names the option and what to take instead. None is
+ignored. What all front ends share, and how their figures compare with the originals', stands in
+[the guide](../guides/front-ends.md).
+";
+
+/// What is said above the table of IOR.
+const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and directives.";
 
 /// Runs `tool` with `arguments`, those after its name.
 pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {

@@ -116,11 +116,14 @@ impl Session {
     ) -> Ended {
         let case = FrontEndCase { id: plan.case.clone(), workload: workload.to_owned(), repetition };
         self.document.cases.push(case);
-        let opened = validate(plan).map_err(|refusal| command::refused(&refusal)).and_then(|()| self.open(plan));
-        let (mut log, mut reader) = match opened {
+        // The plan is kept also where it is refused: it says what was meant.
+        let (mut log, mut reader) = match self.open(plan) {
             Ok(opened) => opened,
-            Err(failure) => return Ended::refused(failure),
+            Err(failure) => return Ended::could_not(failure),
         };
+        if let Err(refusal) = validate(plan) {
+            return command::refuse(&refusal, &mut log);
+        }
         let (console, said) = (&mut self.console, &mut self.doubts_said);
         let mut follow = || {
             reader.read_new(&mut |event| {
