@@ -107,7 +107,7 @@ pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Resul
             Arg::Long(name) => format!("--{name}"),
             Arg::Value(value) => {
                 let problem = format!("{:?} is no option of {tool}", value.to_string_lossy());
-                return Err(usage(problem, "options begin with a dash"));
+                return Err(usage(problem, stray(known, &given)));
             }
         };
         let Some(option) = find(known, &spelling) else {
@@ -125,6 +125,15 @@ pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Resul
         given.push(Given { known: option, spelling, value });
     }
     Ok(given)
+}
+
+/// What to do about an argument that is no option and no value: `-o -F FILE` gives `-o` the value `-F`.
+fn stray(known: &'static [Known], given: &[Given]) -> String {
+    let swallowed = |given: &Given| given.value.clone().filter(|value| find(known, value).is_some());
+    match given.iter().find_map(|given| Some((&given.spelling, swallowed(given)?))) {
+        Some((spelling, value)) => format!("{spelling} took {value} for its value: write {value} before {spelling}"),
+        None => "options begin with a dash".to_owned(),
+    }
 }
 
 /// The options of ioassay's own, at the end of every `-h`.
@@ -165,4 +174,53 @@ pub fn table(known: &[Known]) -> String {
         let _ = writeln!(text, "| `{}{value}` | {} | {ours} |", option.name, option.meaning);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Known] = &[
+        Known::same("-F", None, "a flag"),
+        Known::same("-o, --out", Some("FILE"), "a value"),
+        Known::refused("-x", None, "an old one", "take -F"),
+    ];
+
+    fn parse_line(line: &str) -> Result<Vec<(String, Option<String>)>, Failure> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let given = parse("tool", KNOWN, &arguments)?;
+        Ok(given.into_iter().map(|given| (given.spelling, given.value)).collect())
+    }
+
+    #[test]
+    fn options_come_in_order_with_their_values() {
+        let given = parse_line("-Fof --out=g -o h -FF").unwrap();
+        let spellings: Vec<&str> = given.iter().map(|(spelling, _)| spelling.as_str()).collect();
+        assert_eq!(spellings, ["-F", "-o", "--out", "-o", "-F", "-F"]);
+        assert_eq!(given[1].1.as_deref(), Some("f"));
+        assert_eq!(given[3].1.as_deref(), Some("h"));
+    }
+
+    #[test]
+    fn what_is_not_taken_is_named_with_a_way_out() {
+        for (line, message, remedy) in [
+            ("-q", "-q", "tool -h"),
+            ("-x", "-x", "take -F"),
+            ("stray", "stray", "dash"),
+            ("-o -F stray", "stray", "write -F before -o"),
+            ("-o", "-o", "tool -h"),
+        ] {
+            let failure = parse_line(line).unwrap_err();
+            assert!(failure.message.contains(message), "{line}: {}", failure.message);
+            assert!(failure.remedy.contains(remedy), "{line}: {}", failure.remedy);
+        }
+    }
+
+    #[test]
+    fn help_and_table_say_what_becomes_of_each_option() {
+        assert!(help("tool", KNOWN).contains("refused: take -F"));
+        let table = table(KNOWN);
+        assert!(table.contains("| `-o, --out FILE` | a value | same |"));
+        assert!(table.contains("refused, because take -F"));
+    }
 }
