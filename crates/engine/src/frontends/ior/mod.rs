@@ -137,7 +137,8 @@ fn scaled(common: &Common, test: &Test) -> Test {
     let segments = common.scaled(test.segments, 1);
     // What many segments do not take away, the block must.
     let rest = Common { scale_down: (common.scale_down * segments / test.segments).max(1), ..common.clone() };
-    Test { segments, block_bytes: rest.scaled(test.block_bytes, test.transfer_bytes), ..test.clone() }
+    let block_bytes = rest.scaled(test.block_bytes, test.transfer_bytes);
+    Test { segments, block_bytes, delay_s: test.delay_s / common.scale_down, ..test.clone() }
 }
 
 fn warn_of_one_node(tested: &Tested<'_>) {
