@@ -116,7 +116,11 @@ impl Invocation<'_> {
         }
         self.session.console.print(&print::summary(self.asked, &iterations));
         let Some(file) = &self.asked.rank_details else { return Ended::default() };
-        let items = iterations[0].of_rank(Row::FileCreation, 0).items.max(self.amounts.items());
+        // A stonewall may have ended it before there were as many as was asked for.
+        let items = match iterations[0].of_rank(Row::FileCreation, 0).items {
+            0 => self.amounts.items(),
+            created => created,
+        };
         match std::fs::write(file, print::rank_details(items, &iterations)) {
             Ok(()) => Ended::default(),
             Err(error) => Ended::could_not(failure::on_path("write", file, &error)),
