@@ -235,6 +235,7 @@ fn what_somebody_else_put_there_survives_and_is_named() {
     }
     let said = lab.run("-r -F -n 3 -d d");
     assert_eq!(said.code, 1, "{}", said.error);
+    assert!(said.out.contains("file.mdtest.0.3") || said.out.contains("file.mdtest.0.x"), "{}", said.out);
     let expected = set(&[
         "thesis.dat",
         "test-dir.0-0",
@@ -259,6 +260,19 @@ fn a_tree_that_is_there_is_neither_used_nor_removed_for_ours() {
         }
         lab.ran(&format!("--ranks 2 -r -d d {options}"));
     }
+}
+
+#[test]
+fn what_is_missing_of_a_tree_is_named_and_the_rest_of_it_is_removed_all_the_same() {
+    let lab = Lab::new();
+    lab.ran("--ranks 2 -C -n 3 -d d");
+    fs::remove_file(lab.target().join("test-dir.0-0/mdtest_tree.0/file.mdtest.1.1")).unwrap();
+    let said = lab.run("--ranks 2 -T -n 3 -d d");
+    assert_eq!(said.code, 1);
+    assert!(said.error.contains("file.mdtest.1.1") && said.error.contains("-C"), "{}", said.error);
+    assert!(!lab.names().is_empty());
+    assert_eq!(lab.run("--ranks 2 -r -n 3 -d d").code, 1);
+    assert!(lab.names().is_empty());
 }
 
 #[test]

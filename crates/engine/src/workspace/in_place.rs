@@ -161,6 +161,12 @@ impl Placed {
         self.place.trees.get(tree).is_some_and(|tree| tree.there == There::Everything)
     }
 
+    /// The files that it may write, and the directories that hold its trees.
+    pub fn places(&self) -> Vec<String> {
+        let containers: BTreeSet<&PathBuf> = self.trees.iter().map(|(container, _)| container).collect();
+        self.touched.iter().chain(containers).map(|path| path.display().to_string()).collect()
+    }
+
     /// Removes what the case may have written, or marks it where it stays.
     pub fn remove(&self) -> Removed {
         let mut removed = Removed::default();

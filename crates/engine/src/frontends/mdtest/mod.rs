@@ -127,6 +127,15 @@ impl Invocation<'_> {
         }
     }
 
+    /// What is missing of a tree that an earlier command was to create is missing for another reason than in general.
+    fn explained(&self, mut ended: Ended) -> Ended {
+        let missing = |failure: &&mut Failure| failure.errno == Some(libc::ENOENT);
+        if let Some(failure) = ended.failure.as_mut().filter(missing).filter(|_| !Phases::of(self.asked).create) {
+            failure.remedy = "create the tree first (-C), with as many ranks and the same other options".to_owned();
+        }
+        ended
+    }
+
     fn iterate(&mut self, tasks: u32, number: u32) -> Result<Iteration, Ended> {
         let run = self.session.run().to_owned();
         let turn = Turn { run: &run, tasks, iteration: number, seed: self.seed, signature: self.signature };
@@ -134,7 +143,11 @@ impl Invocation<'_> {
         let mut measured = Iteration::new(tasks, self.amounts.directories);
         let mut created = None;
         let tell = |event: &Event, console: &mut Console| {
-            let Event::Phase(record) = event else { return };
+            let record = match event {
+                Event::Phase(record) => record,
+                Event::Removed(removed) => return console.print(&print::left(removed)),
+                _ => return,
+            };
             measured.add(record);
             if Row::of_phase(&record.name) == Some(Row::FileCreation) {
                 console.print(&print::stonewall(record));
@@ -143,7 +156,7 @@ impl Invocation<'_> {
         };
         let ended = self.session.run_case(&turn.workload(), number + 1, &plan, tell);
         if ended.code != 0 {
-            return Err(ended);
+            return Err(self.explained(ended));
         }
         if let (Some(file), Some(items), true) = (&self.asked.status_file, created, self.asked.stonewall_s > 0) {
             leave_status(file, items).map_err(Ended::could_not)?;
