@@ -158,6 +158,19 @@ fn a_tree_has_the_originals_names() {
 }
 
 #[test]
+fn a_tree_may_be_used_by_whom_the_umask_lets() {
+    use std::os::unix::fs::PermissionsExt;
+    let lab = Lab::new();
+    lab.ran("-C -n 1 -d d");
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let umask = status.lines().find_map(|line| line.strip_prefix("Umask:")).unwrap().trim();
+    let umask = u32::from_str_radix(umask, 8).unwrap();
+    let tree = lab.target().join("test-dir.0-0/mdtest_tree.0");
+    let mode = |name: &str| fs::metadata(tree.join(name)).unwrap().permissions().mode() & 0o777;
+    assert_eq!([mode("dir.mdtest.0.0"), mode("file.mdtest.0.0")], [0o775 & !umask, 0o664 & !umask]);
+}
+
+#[test]
 fn what_one_command_creates_others_stat_read_and_remove() {
     for options in [
         "-n 20",
