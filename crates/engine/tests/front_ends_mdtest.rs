@@ -302,6 +302,19 @@ fn a_directory_that_is_missing_is_created_but_not_the_one_that_it_is_in() {
 }
 
 #[test]
+fn a_directory_may_be_named_by_a_symbolic_link() {
+    let lab = Lab::new();
+    fs::create_dir(lab.target()).unwrap();
+    std::os::unix::fs::symlink("d", lab.0.path().join("link")).unwrap();
+    lab.ran("-C -n 2 -d link");
+    assert!(lab.names().len() > 4);
+    lab.ran("-T -E -r -n 2 -d link");
+    let out = lab.ran("-n 2 -d link/new");
+    assert!(out.contains(": link/new\n") && !out.contains("remains"), "{out}");
+    assert!(lab.names().is_empty());
+}
+
+#[test]
 fn several_directories_are_dealt_out_to_the_ranks() {
     let lab = Lab::new();
     let root = lab.0.path();

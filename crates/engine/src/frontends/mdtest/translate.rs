@@ -199,6 +199,8 @@ impl Place {
         let mut place = Self { paths: Vec::new(), missing: Vec::new() };
         for path in &asked.paths {
             let path = std::path::absolute(path).map_err(|error| cannot(path.as_ref(), error))?;
+            // Removal follows no symbolic link, but a file system is often named by one.
+            let path = path.canonicalize().unwrap_or(path);
             match path.metadata() {
                 Ok(about) if about.is_dir() => {}
                 Ok(_) => return Err(cannot(&path, std::io::Error::from_raw_os_error(libc::ENOTDIR))),
