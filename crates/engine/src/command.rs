@@ -165,7 +165,9 @@ fn run_plan(
         let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
         Ending { failure: Some(failure), signal: None }
     });
-    let removed = remove(workspace, ending.signal.is_some() || ending.failure.is_some());
+    // What lies where the user named it no `clean` finds: after a failure it takes the time that it takes.
+    let can_be_cleaned = !matches!(plan.target, Target::InPlace(_));
+    let removed = remove(workspace, ending.signal.is_some() || (ending.failure.is_some() && can_be_cleaned));
     let code = match (&ending.signal, &ending.failure) {
         (None, None) => COMPLETE,
         (None, Some(_)) => PHASE_FAILED,
@@ -183,12 +185,13 @@ fn remove(workspace: Workspace, hurried: bool) -> Removed {
     if !hurried {
         return workspace.remove();
     }
-    let path = workspace.name();
+    let places = workspace.places();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(workspace.remove()));
     receiver.recv_timeout(REMOVAL).unwrap_or_else(|_| {
         let because = format!("removing it took longer than {} ms", REMOVAL.as_millis());
-        Removed { files: 0, left: vec![Left { path, because }] }
+        let left = |path| Left { path, because: because.clone() };
+        Removed { files: 0, left: places.into_iter().map(left).collect() }
     })
 }
 

@@ -6,6 +6,7 @@
 
 pub mod common;
 pub mod ior;
+pub mod mdtest;
 mod moment;
 pub mod options;
 pub mod session;
@@ -18,7 +19,10 @@ use crate::command::Ended;
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
-    let tables: [(&str, &str, &[&[Known]]); 1] = [("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES])];
+    let tables: [(&str, &str, &[&[Known]]); 2] = [
+        ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
+        ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
+    ];
     let tables = tables.map(|(title, about, known)| {
         let known: Vec<Known> = known.concat();
         format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
@@ -40,6 +44,9 @@ ignored. What all front ends share, and how their figures compare with the origi
 /// What is said above the table of IOR.
 const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and directives.";
 
+/// What is said above the table of mdtest.
+const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
+
 /// Runs `tool` with `arguments`, those after its name.
 pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     let (common, arguments) = match Common::take(arguments, |name| std::env::var(name).ok()) {
@@ -48,7 +55,8 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     };
     match tool {
         Tool::Ior => ior::run(&common, &arguments),
-        Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
+        Tool::Mdtest => mdtest::run(&common, &arguments),
+        Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
             Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
         }
     }

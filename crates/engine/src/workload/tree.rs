@@ -34,6 +34,8 @@ pub struct Shape {
     /// What the items are.
     pub items: Items,
     sharing: Sharing,
+    /// How many trees further on each part has its items, where each has a tree.
+    displaced: u32,
     branch: u64,
     /// The first directory that has items.
     first: u64,
@@ -73,6 +75,7 @@ impl Shape {
             items_per_directory: tree.items_per_directory,
             items: tree.items,
             sharing: tree.sharing,
+            displaced: tree.displaced % trees.max(1),
             branch,
             first,
         })
@@ -131,12 +134,21 @@ impl Shape {
 
     /// The tree in which `part` has its items.
     pub fn tree_of(&self, part: u32) -> u32 {
-        if self.sharing == Sharing::Unique { part } else { 0 }
+        if self.sharing != Sharing::Unique {
+            return 0;
+        }
+        // Both are below the number of trees, which has 32 bits.
+        ((u64::from(part) + u64::from(self.displaced)) % u64::from(self.trees)) as u32
     }
 
     /// The parts that have items in `tree`.
     pub fn parts_in(&self, tree: u32) -> Range<u32> {
-        if self.sharing == Sharing::Unique { tree..tree + 1 } else { 0..self.parts }
+        if self.sharing != Sharing::Unique {
+            return 0..self.parts;
+        }
+        let back = u64::from(tree) + u64::from(self.trees - self.displaced);
+        let part = (back % u64::from(self.trees)) as u32;
+        part..part + 1
     }
 
     /// What the names of the directories of `tree` begin with; the directory's number follows.
@@ -405,7 +417,9 @@ mod tests {
 
     fn tree(sharing: Sharing, depth: u32, branch: u32, items: u64, leaves_only: bool) -> Tree {
         let items_per_directory = items;
-        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items: Items::Files }
+        let items = Items::Files;
+        let (displaced, payload) = (0, None);
+        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items, displaced, payload }
     }
 
     const SHARINGS: [Sharing; 3] = [Sharing::Unique, Sharing::Shared, Sharing::SharedItems];
@@ -450,9 +464,10 @@ mod tests {
         #[test]
         fn every_entry_is_named_once_lies_in_its_directory_and_is_counted(
             sharing in 0..3_usize, depth in 0..4_u32, branch in 1..4_u32, items in 0..5_u64, leaves_only: bool,
-            ranks in 1..4_u32,
+            ranks in 1..4_u32, displaced in 0..6_u32,
         ) {
-            let shape = Shape::of(&tree(SHARINGS[sharing], depth, branch, items, leaves_only), ranks);
+            let tree = Tree { displaced, ..tree(SHARINGS[sharing], depth, branch, items, leaves_only) };
+            let shape = Shape::of(&tree, ranks);
             let mut enumerated = enumerated(shape);
             prop_assert_eq!(enumerated.len() as u64, shape.entries());
             prop_assert!(enumerated.iter().all(|path| path.len() - "/w/".len() <= shape.longest_path_bytes()));
@@ -503,6 +518,17 @@ mod tests {
         let unique = paths(&tree(Sharing::Unique, 1, 2, 2, false));
         assert_eq!(unique.len(), 6 + 12);
         assert!(unique.contains(&"/w/mdtest_tree.1.0/mdtest_tree.1.2/file.mdtest.1.5".to_owned()));
+        // -u -N 1 -I 1 -F, whose ranks have their files in each other's directories
+        let displaced = paths(&Tree { displaced: 1, ..tree(Sharing::Unique, 0, 1, 1, false) });
+        assert_eq!(
+            displaced,
+            [
+                "/w/mdtest_tree.0.0",
+                "/w/mdtest_tree.0.0/file.mdtest.1.0",
+                "/w/mdtest_tree.1.0",
+                "/w/mdtest_tree.1.0/file.mdtest.0.0",
+            ]
+        );
         // -z 1 -b 3 -I 1 -L -S -F
         let items = paths(&tree(Sharing::SharedItems, 1, 3, 1, true));
         assert_eq!(items.len(), 4 + 3);

@@ -72,7 +72,7 @@ impl Workspace {
     pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
         match &plan.target {
             Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
-            Target::InPlace(place) => in_place::check(plan, place, bytes),
+            Target::InPlace(place) => in_place::check(plan, place, bytes, files),
             Target::Url(url) => Prefix::check(url, &plan.run),
             Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
         }
@@ -146,6 +146,14 @@ impl Workspace {
         match self {
             Self::Directory(_) | Self::Placed(_) | Self::Device(_) => self.path().display().to_string(),
             Self::Prefix(prefix) => prefix.url(),
+        }
+    }
+
+    /// Where something of it may lie.
+    pub fn places(&self) -> Vec<String> {
+        match self {
+            Self::Placed(placed) => placed.places(),
+            Self::Directory(_) | Self::Device(_) | Self::Prefix(_) => vec![self.name()],
         }
     }
 

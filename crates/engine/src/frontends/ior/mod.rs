@@ -26,7 +26,7 @@ use self::parameters::{Format, Parameters, Test};
 use self::report::{Access, FileSystem, Line, Tested};
 use self::translate::{Ground, READ, WRITE};
 use super::common::{Common, usage};
-use super::options::help;
+use super::options::{help, wants_help};
 use super::session::{Console, Session};
 use crate::command::Ended;
 use crate::failure;
@@ -34,7 +34,7 @@ use crate::measure::clock;
 
 /// Runs IOR's command line.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
-    if arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
+    if wants_help(arguments) {
         let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
         Console::default().print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
         return Ended::default();

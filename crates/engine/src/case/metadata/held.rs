@@ -1,0 +1,133 @@
+//! What the files of a tree hold, and whether what is read is that.
+
+use std::io;
+
+use ioassay_contract::plan::Plan;
+use ioassay_contract::plan::metadata::MetadataWork;
+
+use crate::failure::Explained;
+use crate::workload::buffer::Buffer;
+use crate::workload::payload::{Content, Mismatch, Spot};
+
+const REMEDY: &str = "if it is not because of another payload or signature, the storage lost or changed data: keep the \
+                      target as it is, verify what is written to see when, and tell its maker";
+
+/// What the files of one part hold.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// `None`: whatever is in the buffer, behind the item's number.
+    content: Option<Content>,
+    part: u32,
+    /// Room for a second copy, where something is to be compared.
+    scratch: Option<Buffer>,
+}
+
+impl Held {
+    /// What `work` finds in files of `part`, or writes into them from `buffer`.
+    pub fn new(plan: &Plan, work: &MetadataWork, part: u32, buffer: Option<&mut Buffer>) -> Self {
+        let payload = plan.trees[&work.tree].payload;
+        let content = payload.map(|payload| Content::new(payload, plan.seed, 0));
+        let bytes = buffer.as_ref().map_or(0, |buffer| buffer.len());
+        let held = Self { content, part, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
+        if let (Some(content), Some(buffer)) = (&held.content, buffer) {
+            content.fill(buffer, held.spot(0));
+        }
+        held
+    }
+
+    /// mdtest has the item's number where IOR has the offset of a transfer.
+    fn spot(&self, number: u64) -> Spot {
+        Spot { file: 0, part: self.part, offset: number }
+    }
+
+    /// What is written into item `number`: with its number in it no two files are alike, so that nothing is stored once
+    /// for all of them. A payload that is the same in all files is in the buffer already.
+    #[inline(always)]
+    pub fn fill<'b>(&self, buffer: &'b mut [u8], number: u64) -> &'b [u8] {
+        match &self.content {
+            Some(content) if content.per_transfer() => content.fill(buffer, self.spot(number)),
+            Some(_) => {}
+            None => {
+                if let Some(stamp) = buffer.first_chunk_mut() {
+                    *stamp = number.to_le_bytes();
+                }
+            }
+        }
+        buffer
+    }
+
+    /// An error if `found`, the bytes of item `number`, are not what belongs there. Nothing where nothing is compared.
+    #[inline(always)]
+    pub fn compare(&mut self, found: &[u8], number: u64) -> io::Result<()> {
+        let spot = self.spot(number);
+        let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        if !content.per_transfer() {
+            // What was read back may lie there.
+            content.fill(scratch, spot);
+        }
+        content.compare(found, scratch, spot).map_err(|mismatch| wrong(&mismatch, number))
+    }
+
+    /// The same of what `read` finds after `written` was written there.
+    #[inline(always)]
+    pub fn read_back(
+        &mut self,
+        written: &mut [u8],
+        number: u64,
+        read: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let spot = self.spot(number);
+        let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        read(scratch)?;
+        content.compare(scratch, written, spot).map_err(|mismatch| wrong(&mismatch, number))
+    }
+}
+
+#[cold]
+fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let (found, expected) = (hex(&mismatch.found), hex(&mismatch.expected));
+    let what = format!("at offset {} there is {found}, but {expected} was written", mismatch.offset - number);
+    Explained { what, remedy: REMEDY.to_owned() }.into_io()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_contract::plan::data::Payload;
+
+    fn held(payload: Payload, buffer: &mut Buffer) -> Held {
+        let content = Some(Content::new(payload, 1, 0));
+        let held = Held { content, part: 3, scratch: Some(Buffer::new(buffer.len())) };
+        held.content.as_ref().unwrap().fill(buffer, held.spot(0));
+        held
+    }
+
+    #[test]
+    fn a_wrong_byte_is_found_in_what_is_read_and_in_what_is_read_back() {
+        for payload in [Payload::IorTimestamp { signature: 7 }, Payload::IorOffset { signature: 7 }] {
+            let mut buffer = Buffer::new(3901);
+            let mut held = held(payload, &mut buffer);
+            let mut on_disk = held.fill(&mut buffer, 5).to_vec();
+            held.compare(&on_disk, 5).unwrap();
+            let mut read_back = |on_disk: &[u8]| {
+                held.read_back(&mut buffer, 5, |content| {
+                    content.copy_from_slice(on_disk);
+                    Ok(())
+                })
+            };
+            read_back(&on_disk).unwrap();
+            on_disk[3000] ^= 1;
+            assert!(read_back(&on_disk).unwrap_err().to_string().contains("at offset 3000"));
+            assert!(held.compare(&on_disk, 5).unwrap_err().to_string().contains("at offset 3000"));
+        }
+    }
+
+    #[test]
+    fn without_a_payload_a_file_begins_with_its_number_and_nothing_is_compared() {
+        let mut held = Held { content: None, part: 0, scratch: None };
+        assert_eq!(held.fill(&mut [9; 10], 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
+        assert_eq!(held.fill(&mut [9; 3], 258), [9; 3]);
+        held.compare(&[1], 0).unwrap();
+    }
+}
