@@ -5,6 +5,8 @@
 //! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
 
 pub mod common;
+mod date;
+pub mod iozone;
 pub mod options;
 pub mod session;
 
@@ -20,9 +22,9 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
         Ok(taken) => taken,
         Err(failure) => return Ended::refused(failure),
     };
-    let _ = (common, arguments);
     match tool {
-        Tool::Ior | Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
+        Tool::Iozone => iozone::run(&common, &arguments),
+        Tool::Ior | Tool::Mdtest | Tool::ObdfilterSurvey | Tool::Io500 => {
             Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
         }
     }

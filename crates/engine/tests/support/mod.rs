@@ -149,7 +149,8 @@ pub fn check_sums(record: &PhaseRecord) {
     assert!(record.first_finished_bytes <= record.bytes);
     assert!(record.first_finished_operations <= record.operations);
     if record.ranks.iter().all(|rank| rank.at_first_finish.is_some()) {
-        let sum = |of: fn(Done) -> u64| record.ranks.iter().filter_map(|rank| rank.at_first_finish).map(of).sum::<u64>();
+        let sum =
+            |of: fn(Done) -> u64| record.ranks.iter().filter_map(|rank| rank.at_first_finish).map(of).sum::<u64>();
         assert_eq!(record.first_finished_bytes, sum(|done| done.bytes));
         assert_eq!(record.first_finished_operations, sum(|done| done.operations));
     }

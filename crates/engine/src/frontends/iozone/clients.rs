@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
 
-use crate::frontends::common::usage;
 use crate::failure;
+use crate::frontends::common::usage;
 
 /// A line of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,8 @@ fn parse(text: &str, path: &Path, here: &str) -> Result<Vec<Client>, Failure> {
             [host, directory, _] => (host, directory, None),
             [host, directory, _, file] => (host, directory, Some(PathBuf::from(file))),
             _ => {
-                let remedy = "write `host directory path-to-iozone`, and the child's file behind it where it has another name";
+                let remedy =
+                    "write `host directory path-to-iozone`, and the child's file behind it where it has another name";
                 return refuse(format!("{} words", words.len()), remedy);
             }
         };
@@ -87,7 +88,8 @@ mod tests {
 
     #[test]
     fn this_host_has_many_names_and_others_are_refused_with_what_works_now() {
-        let text = "# a comment\nlocalhost /tmp iozone\n\nnode7 /tmp iozone\n127.0.0.2 / iozone\n::1 / x\nNODE7.cluster / x\n";
+        let text =
+            "# a comment\nlocalhost /tmp iozone\n\nnode7 /tmp iozone\n127.0.0.2 / iozone\n::1 / x\nNODE7.cluster / x\n";
         assert_eq!(parse(text).unwrap().len(), 5);
         for other in ["node8", "node7.other", "10.0.0.1", "node"] {
             let failure = parse(&format!("localhost /tmp iozone\n{other} /tmp iozone\n")).unwrap_err();
