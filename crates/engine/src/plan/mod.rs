@@ -174,7 +174,7 @@ fn tree_bytes(plan: &Plan, name: &str) -> u64 {
 }
 
 /// True if a stonewall decides how much is written or created of a file set or tree.
-fn is_walled(plan: &Plan, name: &str) -> bool {
+pub(crate) fn is_walled(plan: &Plan, name: &str) -> bool {
     plan.jobs().filter(|job| job.limit.stonewall_ns.is_some()).any(|job| match &job.work {
         Work::Data(work) => work.transfer.writes() && work.files == *name,
         Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,

@@ -2,15 +2,15 @@
 //!
 //! The real IOR deletes whatever lies where it is told to write. Here a file that is there already is replaced or
 //! removed only if it can be told who wrote it: it bears our mark (the extended attribute [`MARK`]), it holds what IOR
-//! writes ([`crate::workload::payload::is_ior`]), or it is empty. Trees need no such proof: mdtest's names are it, and what is not
-//! so called is not touched.
+//! or IOzone writes ([`payload::is_ior`], [`payload::is_iozone`]), or it is empty. Trees need no such proof: mdtest's
+//! names are it, and what is not so called is not touched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
@@ -20,14 +20,18 @@ use ioassay_contract::plan::{Plan, Step, Work};
 use super::contents::{Contents, Planted};
 use super::{Room, directory, removal};
 use crate::failure;
-use crate::plan::Jobs;
+use crate::plan::{Jobs, Sizes, is_walled};
+use crate::workload::layout::geometries;
 use crate::workload::payload;
 
 /// The extended attribute that says which run wrote a file. File systems without such attributes go without the mark.
 const MARK: &str = "user.ioassay";
 
 /// As much of a file's beginning as is looked at.
-const LOOKED_AT_BYTES: u64 = 4096;
+const LOOKED_AT_BYTES: u64 = 16 * 1024;
+
+/// As much as is looked at for what IOR writes: a shared file may go on with another rank's bytes behind it.
+const A_PAGE: usize = 4096;
 
 /// What a case has at paths that the user named.
 #[derive(Debug, Clone)]
@@ -58,14 +62,43 @@ fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
 /// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` would not fit.
 /// Nothing is written.
 pub fn check(plan: &Plan, place: &InPlace, bytes: u64) -> Result<Room, Failure> {
-    let room = directory::room_for(&place.directory, bytes)?;
+    let room = directory::room_for(&place.directory, 0)?;
+    if bytes > 0 {
+        for (directory, needed) in needed(plan, place, bytes).into_values() {
+            directory::room_for(&directory, needed)?;
+        }
+    }
     if !place.overwrite {
         touched(plan, place).iter().try_for_each(|path| may_replace(path))?;
     }
     Ok(room)
 }
 
-/// An error if `path` is something that neither ioassay nor IOR wrote.
+/// What of `bytes` each file system has still to find room for, by its number and with one of its directories. Files may
+/// be in several, and what a file has already it does not need again.
+fn needed(plan: &Plan, place: &InPlace, bytes: u64) -> BTreeMap<u64, (PathBuf, u64)> {
+    let mut needed = BTreeMap::new();
+    let mut add = |directory: &Path, bytes: u64| {
+        let number = fs::metadata(directory).map_or(0, |about| about.dev());
+        needed.entry(number).or_insert_with(|| (directory.to_owned(), 0)).1 += bytes;
+    };
+    let mut of_trees = bytes;
+    for (name, geometry) in geometries(&plan.files, plan.rank_count()).filter(|(name, _)| !is_walled(plan, name)) {
+        of_trees = of_trees.saturating_sub(geometry.bytes());
+        for path in place.files.get(name).into_iter().flatten() {
+            let there = fs::symlink_metadata(path).map_or(0, |about| about.blocks() * BLOCK_BYTES);
+            let above = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(&place.directory);
+            add(above, geometry.file_bytes.saturating_sub(there));
+        }
+    }
+    add(&place.directory, of_trees);
+    needed
+}
+
+/// The unit in which `stat` counts what a file takes.
+const BLOCK_BYTES: u64 = 512;
+
+/// An error if `path` is something that neither ioassay nor IOR nor IOzone wrote.
 fn may_replace(path: &Path) -> Result<(), Failure> {
     let refuse = |what: &str| {
         let message = format!("{} exists and {what}: it is not overwritten", path.display());
@@ -83,8 +116,8 @@ fn may_replace(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     match beginning(path) {
-        Ok(begin) if payload::is_ior(&begin) => Ok(()),
-        Ok(_) => refuse("holds nothing that ioassay or IOR wrote"),
+        Ok(begin) if payload::is_ior(&begin[..begin.len().min(A_PAGE)]) || payload::is_iozone(&begin) => Ok(()),
+        Ok(_) => refuse("holds nothing that ioassay, IOR or IOzone wrote"),
         Err(error) => Err(failure::on_path("read", path, &error)),
     }
 }

@@ -78,8 +78,8 @@ fn measure(asked: &Asked, common: &Common, arguments: &[String]) -> Ended {
                 break;
             }
         };
+        printer.begin_case(&mut session.console);
         session.console.print(&print::head_of_case(asked, children));
-        printer.begin_case();
         ended = session.run_case(&workload, *repetition, &plan, |event, console| printer.tell(&plan, event, console));
         if ended.code != 0 {
             break;

@@ -130,7 +130,10 @@ impl Printer {
     }
 
     /// A new number of children.
-    pub fn begin_case(&mut self) {
+    pub fn begin_case(&mut self, console: &mut Console) {
+        if self.case > 0 {
+            console.print("\n\n");
+        }
         self.case += 1;
     }
 
