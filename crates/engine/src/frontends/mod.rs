@@ -7,6 +7,7 @@
 pub mod common;
 mod date;
 pub mod iozone;
+pub mod obdfilter_survey;
 pub mod options;
 pub mod session;
 
@@ -24,7 +25,8 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     };
     match tool {
         Tool::Iozone => iozone::run(&common, &arguments),
-        Tool::Ior | Tool::Mdtest | Tool::ObdfilterSurvey | Tool::Io500 => {
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, &arguments),
+        Tool::Ior | Tool::Mdtest | Tool::Io500 => {
             Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
         }
     }
