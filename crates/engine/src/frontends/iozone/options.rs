@@ -103,7 +103,7 @@ pub const KNOWN: &[Known] = &[
     Known::refused("-z", None, "all records of the automatic mode", AUTO),
     Known::refused("-Z", None, "mix mapped and other access", "a run has one kind of access: take -B, or leave it out"),
     Known::refused("-+b", Some("SIZE,MILLISECONDS"), "bursts", "children write evenly: take -+O RATE, or -J with -+J"),
-    Known::same("-+E", None, "read files that IOzone did not write; takes -F, and tests that only read"),
+    Known::same("-+E", None, "read files that IOzone did not write; takes -F, and -i 1, 3, 5, 10 or the reads of -i 2"),
     Known::refused("-+F", None, "empty the files before -i 8", "they are whole when it begins: leave it out"),
     Known::same("-+J", None, "the pauses of -J count"),
     Known::refused("-+K", Some("READERS"), "how many children of -i 8 read", "take -+p PERCENT"),

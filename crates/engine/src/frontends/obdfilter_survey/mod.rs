@@ -62,14 +62,15 @@ fn measure(given: &Given, asked: &Asked, common: &Common) -> Result<Ended, Failu
         }
         let plan = asked.plan(row, session.run());
         let ran = session.run_case(&row.name(), 1, &plan, |event, console| printer.tell(&plan, event, console));
+        if ran.code == ROW_FAILED {
+            printer.fail(&mut session.console);
+        }
         printer.end("", &mut session.console);
-        match ran.code {
-            0 => {}
-            ROW_FAILED => {
-                if let Some(failure) = &ran.failure {
-                    eprintln!("ioassay-engine: {}: {}", row.name(), failure.message);
-                }
-                ended = ran;
+        match (ran.code, &ran.failure) {
+            (0, _) => {}
+            (ROW_FAILED, Some(failure)) => {
+                eprintln!("ioassay-engine: {}: {}\n  try: {}", row.name(), failure.message, failure.remedy);
+                ended.code = ROW_FAILED;
             }
             _ => {
                 ended = ran;

@@ -22,6 +22,12 @@ const SURVEY: &str = "Obdfilter-survey for case=";
 /// What each row in the details begins with.
 const ROW: &str = "=======================> ";
 
+/// In the place of momentary rates where something failed, as wide as they are.
+const ERROR: &str = "            ERROR ";
+
+/// The same where a target was done within a second.
+const SHORT: &str = "            SHORT ";
+
 /// The files of results.
 #[derive(Debug)]
 pub struct Results {
@@ -84,12 +90,16 @@ pub struct Printer<'a> {
     host: &'a str,
     /// Records of the running test.
     waiting: Vec<PhaseRecord>,
+    /// Tests of the row that have their cells.
+    told: usize,
+    /// One of them says that something failed.
+    told_failure: bool,
 }
 
 impl<'a> Printer<'a> {
     /// A printer into `results`.
     pub fn new(asked: &'a Asked, results: Results, host: &'a str) -> Self {
-        Self { asked, results, host, waiting: Vec::new() }
+        Self { asked, results, host, waiting: Vec::new(), told: 0, told_failure: false }
     }
 
     /// The first line, written at `date`.
@@ -103,6 +113,14 @@ impl<'a> Printer<'a> {
         self.results.detail(&format!("{ROW}{text}\n"));
         self.results.print(&text, console);
         self.waiting.clear();
+        (self.told, self.told_failure) = (0, false);
+    }
+
+    /// The row ends because something failed: with nothing measured where it left no records.
+    pub fn fail(&mut self, console: &mut Console) {
+        if let Some(test) = self.asked.tests.get(self.told).filter(|_| !self.told_failure) {
+            self.results.print(&format!("{test} {:7.2} {ERROR}", 0.0), console);
+        }
     }
 
     /// The end of a row, where `why` stands for what was not done.
@@ -121,6 +139,8 @@ impl<'a> Printer<'a> {
         let records = std::mem::take(&mut self.waiting);
         let test = self.asked.test_of_phase(&phase.name).unwrap_or(&phase.name);
         self.detail(test, &records);
+        self.told += 1;
+        self.told_failure |= records.iter().any(|record| !record.complete);
         self.results.print(&cells(test, &records), console);
     }
 
@@ -165,12 +185,12 @@ fn cells(test: &str, records: &[PhaseRecord]) -> String {
     let rate = bytes as f64 / MIB / (duration_ns as f64 / 1e9);
     let momentary: Vec<Vec<f64>> = records.iter().map(rates).collect();
     let spread = if records.iter().any(|record| !record.complete) {
-        format!("{:>17} ", "ERROR")
+        ERROR.to_owned()
     } else {
         // A target that was done within a second has no momentary rate, and then the row has none.
         let all: Option<Vec<(f64, f64)>> = momentary.iter().map(|rates| extremes(rates)).collect();
         match all {
-            None => format!("{:>17} ", "SHORT"),
+            None => SHORT.to_owned(),
             Some(all) => {
                 let least = all.iter().map(|(least, _)| *least).fold(f64::INFINITY, f64::min);
                 let greatest = all.iter().map(|(_, greatest)| *greatest).fold(0.0, f64::max);
