@@ -94,9 +94,12 @@ impl Counting {
         }
     }
 
-    /// When the parent stops its clock.
+    /// What the parent's clock shows: from the first child's begin, to the end of the last or, with the others, of the
+    /// first.
     fn parent_ns(self, record: &PhaseRecord) -> u64 {
-        if self.to_the_end { record.duration_ns } else { record.first_finished_ns }
+        let begin_ns = record.ranks.iter().map(|rank| rank.start_ns + rank.open_ns).min().unwrap_or(0);
+        let end_ns = if self.to_the_end { record.duration_ns } else { record.first_finished_ns };
+        end_ns.saturating_sub(begin_ns)
     }
 }
 
