@@ -1,5 +1,5 @@
-//! IOzone's command lines as somebody types them: real processes, real files. What is printed is held against the events
-//! of the run directory.
+//! IOzone's command lines as somebody types them: real processes, real files. What is printed is held against the
+//! events of the run directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -247,3 +247,20 @@ fn a_row_that_fails_says_so_and_the_next_one_is_tried() {
     assert!(String::from_utf8(output.stderr).unwrap().contains("EFBIG"));
     assert!(lab.targets_are_empty());
 }
+
+#[test]
+fn a_block_device_that_is_named_again_is_measured() {
+    let lab = Lab::new();
+    let image = lab.path("image");
+    fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
+    let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
+    let Some(made) = made.ok().filter(|made| made.status.success()) else {
+        eprintln!("SKIPPED: losetup gives no loop device here (it needs root)");
+        return;
+    };
+    let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();
+    let variables = [("targets", device.as_str()), ("size", "4"), ("nobjhi", "2"), ("thrhi", "2"), ("verify", "1")];
+    let output = lab.run(&variables, &["--destroy-data", &device]);
+    assert!(Command::new("losetup").arg("--detach").arg(&device).status().unwrap().success());
+    assert_eq!(printed(&output).lines().count(), 1 + 3);
+}

@@ -5,8 +5,8 @@ use std::ffi::CStr;
 /// Now, in the local time zone, as `strftime` writes it with `format`.
 pub fn now(format: &CStr) -> String {
     let mut text = [0_u8; 128];
-    // SAFETY: time takes no pointer that is not null; localtime_r fills `parts`, all of whose bytes zero are valid; strftime
-    // writes at most as many bytes as `text` has, and ends both strings at their zero byte.
+    // SAFETY: time may be given null; localtime_r fills `parts`, which is valid with all bytes zero; strftime writes at
+    // most as many bytes as `text` has, and `format` ends with a zero byte.
     let length = unsafe {
         let mut parts: libc::tm = std::mem::zeroed();
         let now = libc::time(std::ptr::null_mut());

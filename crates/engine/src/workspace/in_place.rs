@@ -64,7 +64,7 @@ fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
 pub fn check(plan: &Plan, place: &InPlace, bytes: u64) -> Result<Room, Failure> {
     let room = directory::room_for(&place.directory, 0)?;
     if bytes > 0 {
-        for (directory, needed) in needed(plan, place, bytes).into_values() {
+        for (directory, needed) in needed(plan, place, bytes).into_values().filter(|(_, needed)| *needed > 0) {
             directory::room_for(&directory, needed)?;
         }
     }
@@ -74,8 +74,8 @@ pub fn check(plan: &Plan, place: &InPlace, bytes: u64) -> Result<Room, Failure> 
     Ok(room)
 }
 
-/// What of `bytes` each file system has still to find room for, by its number and with one of its directories. Files may
-/// be in several, and what a file has already it does not need again.
+/// What of `bytes` each file system has still to find room for, by its number and with one of its directories. Files
+/// may be in several, and what a file has already it does not need again.
 fn needed(plan: &Plan, place: &InPlace, bytes: u64) -> BTreeMap<u64, (PathBuf, u64)> {
     let mut needed = BTreeMap::new();
     let mut add = |directory: &Path, bytes: u64| {
@@ -215,4 +215,61 @@ fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::R
     let tree = Planted { container: name.to_string_lossy().into_owned(), ..tree.clone() };
     removal::remove_tree(&open, above, &tree, removed);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A plan of two files of 64 KiB.
+    fn plan(first: &Path, second: &Path) -> (Plan, InPlace) {
+        let work = json!({
+            "kind": "data", "files": "data", "transfer": "read", "order": "sequential", "fsync": "never",
+        });
+        let plan: Plan = serde_json::from_value(json!({
+            "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+            "target": {"in-place": {"directory": first.parent().unwrap(), "files": {"data": [first, second]}}},
+            "storage": {"api": "posix"}, "ranks": {"clients": 2, "per_client": 1},
+            "files": {"data": {
+                "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 1,
+                "payload": {"kind": "repeated"},
+            }},
+            "steps": [{"step": "phase", "name": "read", "jobs": [{"name": "read", "work": work}]}],
+            "seed": 1, "sample_interval_ns": 1_000_000_000,
+        }))
+        .unwrap();
+        let ioassay_contract::plan::storage::Target::InPlace(place) = plan.target.clone() else { panic!() };
+        (plan, place)
+    }
+
+    #[test]
+    fn what_is_there_needs_no_room_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| directory.path().join(name));
+        let (plan, place) = plan(&first, &second);
+        let needed = || needed(&plan, &place, plan.sure_bytes()).into_values().map(|(_, bytes)| bytes).sum::<u64>();
+        assert_eq!(needed(), 2 * 65536);
+        // On its way to the disk a file may not have its blocks yet.
+        let file = File::create(&first).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[7; 65536], 0).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(needed(), 65536);
+        // A hole is no room.
+        File::create(&second).unwrap().set_len(65536).unwrap();
+        assert_eq!(needed(), 65536);
+    }
+
+    #[test]
+    fn each_file_system_is_asked_for_what_its_own_files_need() {
+        let (one, other) = (tempfile::tempdir().unwrap(), Path::new("/dev/shm"));
+        let (plan, place) = plan(&one.path().join("first"), &other.join("ioassay-no-such-directory/second"));
+        let needed = needed(&plan, &place, plan.sure_bytes());
+        let devices = [one.path(), other].map(|directory| fs::metadata(directory).unwrap().dev());
+        if devices[0] == devices[1] {
+            assert_eq!(needed[&devices[0]].1, 2 * 65536);
+        } else {
+            assert_eq!((needed[&devices[0]].1, needed[&devices[1]].1), (65536, 65536));
+        }
+    }
 }

@@ -43,13 +43,13 @@ fn parse(text: &str, path: &Path, here: &str) -> Result<Vec<Client>, Failure> {
             [host, directory, _, file] => (host, directory, Some(PathBuf::from(file))),
             _ => {
                 let remedy =
-                    "write `host directory path-to-iozone`, and the child's file behind it where it has another name";
+                    "write `host directory path-to-iozone`, and behind it the child's file, if it has another name";
                 return refuse(format!("{} words", words.len()), remedy);
             }
         };
         if !is_here(host, here) {
-            let remedy = "ranks on several hosts come with ranks of MPI and Slurm; now: start it on each host by itself, \
-                          with a file of clients that names only that host";
+            let remedy = "ranks on several hosts come with ranks of MPI and Slurm; now: start it on each host by \
+                          itself, with a file of clients that names only that host";
             return refuse(format!("the host {host} is not this one ({here})"), remedy);
         }
         let directory = PathBuf::from(directory);

@@ -1,4 +1,4 @@
-//! IOzone's options, all of `iozone -h` and a few that it takes without saying so, and what of them a command line gave.
+//! IOzone's options, all of `iozone -h` and a few that it takes without saying so, and what of them was given.
 //!
 //! Not here: what an option does ([`super::translate`]).
 
@@ -44,8 +44,8 @@ pub const KNOWN: &[Known] = &[
         Some("TEST"),
         "0 write and rewrite, 1 read and re-read, 2 random read and write, 3 read backward, 5 read with strides, \
          8 readers beside writers, 9 pwrite, 10 pread; 4, 6, 7, 11, 12 are refused",
-        "all children are counted up to one moment, in which the first has finished, and then go on to the end, so that \
-         every test finds whole files",
+        "all children are counted up to one moment, in which the first has finished, and then go on to the end, so \
+         that  every test finds whole files",
     ),
     Known::same("-I", None, "O_DIRECT"),
     Known::same("-j", Some("RECORDS"), "the stride of -i 5; 17 without"),
@@ -92,7 +92,7 @@ pub const KNOWN: &[Known] = &[
         "-V",
         Some("PATTERN"),
         "verify what is read",
-        "no two records hold the same, so that misplaced ones are found too; only files written with -V can be verified",
+        "no two records hold the same, so misplaced ones are found too; only files written with -V can be verified",
     ),
     Known::better("-w", None, "the files stay", "they are marked, so that a later command knows them for its own"),
     Known::refused("-W", None, "lock the file", "it is locked record by record: take -+l"),

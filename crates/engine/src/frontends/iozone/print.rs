@@ -201,7 +201,8 @@ impl Printer {
             let name = if test == Test::InitialWrite { "Utilization" } else { "utilization" };
             let _ = writeln!(
                 text,
-                "\tCPU {name}: Wall time {wall_s:8.3}    CPU time {processor_s:8.3}    CPU utilization {percent:6.2} %\n"
+                "\tCPU {name}: Wall time {wall_s:8.3}    CPU time {processor_s:8.3}    \
+                 CPU utilization {percent:6.2} %\n"
             );
         }
         if self.per_child {

@@ -25,8 +25,8 @@ pub const KNOWN: &[Known] = &[
         "targets, OSTS",
         Some("NAMES"),
         "what to measure, separated by spaces",
-        "directories and a block device are measured by any user; objects are files in a directory of their own, past the \
-         page cache where the file system can do that, and writes end with fsync",
+        "directories and a block device are measured by any user; objects are files in a directory of their own, past \
+         the page cache where the file system can do that, and writes end with fsync",
     ),
     Known::better(
         "case",
