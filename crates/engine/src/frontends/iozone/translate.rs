@@ -24,7 +24,7 @@ const SET: &str = "data";
 const SEED: u64 = 471;
 
 /// As many children as IOzone takes at most.
-const MOST_CHILDREN: u64 = 256;
+const MOST_CHILDREN: u64 = 1024;
 
 /// A day in seconds: longer nobody waits.
 const A_DAY_S: u64 = 86_400;
@@ -588,7 +588,7 @@ mod tests_of_translation {
             ("-t 1", "-i"),
             ("-i0", "-t"),
             ("-i0 -t 0", "-t"),
-            ("-i0 -t 257", "-t"),
+            ("-i0 -t 1025", "-t"),
             ("-i0 -t 2 -l 1", "-t"),
             ("-i0 -l 3 -u 2", "-l"),
             ("-i13 -t 1", "-i"),

@@ -1,7 +1,7 @@
 //! From obdfilter-survey's variables to plans: one for each row of its table.
 //!
 //! A target's objects are the files of a set of its own, its threads consecutive ranks. Threads that share an object
-//! take its records in turn, as `lctl test_brw` has it: blocks of one record, and a segment for each of a thread's records.
+//! take its records in turn, as `lctl test_brw` has it: blocks of one record, a segment for each record of a thread.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
