@@ -6,10 +6,13 @@
 
 pub mod common;
 pub mod ior;
+pub mod iozone;
 pub mod mdtest;
 mod moment;
+pub mod obdfilter_survey;
 pub mod options;
 pub mod session;
+mod text;
 
 use ioassay_contract::front_end::Tool;
 
@@ -19,9 +22,11 @@ use crate::command::Ended;
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
-    let tables: [(&str, &str, &[&[Known]]); 2] = [
+    let tables: [(&str, &str, &[&[Known]]); 4] = [
         ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
         ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
+        ("IOzone", IOZONE, &[iozone::options::KNOWN]),
+        ("obdfilter-survey", SURVEY, &[obdfilter_survey::options::KNOWN]),
     ];
     let tables = tables.map(|(title, about, known)| {
         let known: Vec<Known> = known.concat();
@@ -47,6 +52,12 @@ const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and direct
 /// What is said above the table of mdtest.
 const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
 
+/// What is said above the table of IOzone.
+const IOZONE: &str = "`ioassay-engine iozone`, the throughput mode of IOzone 3.471 (`iozone -h`).";
+
+/// What is said above the table of obdfilter-survey.
+const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
+
 /// Runs `tool` with `arguments`, those after its name.
 pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     let (common, arguments) = match Common::take(arguments, |name| std::env::var(name).ok()) {
@@ -56,8 +67,8 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     match tool {
         Tool::Ior => ior::run(&common, &arguments),
         Tool::Mdtest => mdtest::run(&common, &arguments),
-        Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
-            Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
-        }
+        Tool::Iozone => iozone::run(&common, &arguments),
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, &arguments),
+        Tool::Io500 => Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study")),
     }
 }

@@ -226,7 +226,7 @@ mod tests {
             ("-x", "-x", "take -F"),
             ("stray", "stray", "dash"),
             ("-o -F stray", "stray", "write -F before -o"),
-            ("-o", "-o", "tool -h"),
+            ("-o", "-o", "write -o FILE"),
         ] {
             let failure = parse_line(line).unwrap_err();
             assert!(failure.message.contains(message), "{line}: {}", failure.message);

@@ -176,7 +176,7 @@ fn tree_bytes(plan: &Plan, name: &str) -> u64 {
 }
 
 /// True if a job writes the file set. What is only read is there already.
-fn is_written(plan: &Plan, set: &str) -> bool {
+pub(crate) fn is_written(plan: &Plan, set: &str) -> bool {
     plan.jobs().any(|job| matches!(&job.work, Work::Data(work) if work.transfer.writes() && work.files == *set))
 }
 
@@ -187,7 +187,7 @@ fn is_there(plan: &Plan, name: &str) -> bool {
 }
 
 /// True if a stonewall decides how much is written or created of a file set or tree.
-fn is_walled(plan: &Plan, name: &str) -> bool {
+pub(crate) fn is_walled(plan: &Plan, name: &str) -> bool {
     plan.jobs().filter(|job| job.limit.stonewall_ns.is_some()).any(|job| match &job.work {
         Work::Data(work) => work.transfer.writes() && work.files == *name,
         Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,

@@ -23,14 +23,15 @@ use ioassay_contract::plan::Step;
 
 use self::figures::{Figures, Spread};
 use self::parameters::{Format, Parameters, Test};
-use self::report::{Access, FileSystem, Line, Tested};
+use self::report::{Access, Line, Tested};
 use self::translate::{Ground, READ, WRITE};
 use super::common::{Common, usage};
+use super::moment;
 use super::options::{help, wants_help};
 use super::session::{Console, Session};
+use super::text::{FileSystem, scientific};
 use crate::command::Ended;
 use crate::failure;
-use crate::measure::clock;
 
 /// Runs IOR's command line.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
@@ -84,7 +85,7 @@ fn all_tests(
     session: &mut Session,
 ) -> Ended {
     let working_directory = std::env::current_dir().unwrap_or_default();
-    let began_s = now_s();
+    let began_s = moment::now_s();
     let ground = Ground {
         working_directory: &working_directory,
         ranks: common.ranks,
@@ -100,7 +101,7 @@ fn all_tests(
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
     let (mut done, mut ended) = (Vec::new(), Ended::default());
     for (id, test) in tests.iter().enumerate() {
-        let tested = Tested { id, test, ground: &ground, started_s: now_s(), lines: Vec::new() };
+        let tested = Tested { id, test, ground: &ground, started_s: moment::now_s(), lines: Vec::new() };
         let path = test.file_of(0, 0);
         let directory = working_directory.join(&path);
         let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
@@ -125,9 +126,9 @@ fn all_tests(
         return ended;
     }
     let summaries: String = done.iter().map(|(tested, ..)| text::summary(tested)).collect();
-    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(now_s())].concat();
+    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(moment::now_s())].concat();
     sink.write(&mut session.console, Format::Text, &summary);
-    let document = json::document(&command, &machine, began_s, now_s(), &done);
+    let document = json::document(&command, &machine, began_s, moment::now_s(), &done);
     sink.write(&mut session.console, Format::Json, &document);
     ended
 }
@@ -173,7 +174,7 @@ impl Running<'_, '_> {
                 Ok(iterations) => self.iterations = iterations,
                 Err(failure) => return Ended::refused(failure),
             }
-            let ground = Ground { now_s: now_s() as i32, ..*self.tested.ground };
+            let ground = Ground { now_s: moment::now_s() as i32, ..*self.tested.ground };
             let case = format!("test{}.{repetition}", self.tested.id);
             let plan = translate::plan(test, &ground, (session.run(), &case), repetition, self.iterations);
             let last = plan.steps.len() as u32 - 1;
@@ -298,32 +299,16 @@ fn write_rank_details(path: &Path, access: Access, record: &PhaseRecord, fresh: 
         let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
         let bytes = rank.bytes as f64;
         let rates = [bytes / whole_s, bytes / moving_s];
-        let [whole_s, moving_s, whole, moving] = [whole_s, moving_s, rates[0], rates[1]].map(scientific);
+        let [whole_s, moving_s, whole, moving] =
+            [whole_s, moving_s, rates[0], rates[1]].map(|number| scientific(number, 10));
         text += &format!("{},{},{whole_s},{moving_s},{whole},{moving}\n", access.name(), rank.rank);
     }
     file.write_all(text.as_bytes())
 }
 
-/// As `%.10e` in C.
-fn scientific(number: f64) -> String {
-    let text = format!("{number:.10e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    format!("{digits}e{sign}{exponent:0>2}")
-}
-
-fn now_s() -> i64 {
-    (clock::unix_ns() / 1_000_000_000) as i64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_the_rank_details_look_as_in_c() {
-        assert_eq!([0.001_5, 123_456_789.0].map(scientific), ["1.5000000000e-03", "1.2345678900e+08"]);
-    }
 
     #[test]
     fn scaling_down_takes_segments_first_and_then_the_block() {

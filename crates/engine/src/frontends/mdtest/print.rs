@@ -11,9 +11,11 @@ use super::options::Parameters;
 use super::results::{Iteration, Summary};
 use super::rows::Row;
 use super::translate::{Amounts, Phases};
+use crate::frontends::moment;
+use crate::frontends::text::{FileSystem, key, scientific};
 
-/// The version whose output this is.
-const VERSION: &str = "4.1.0+dev";
+/// The version whose output this is, and whose program.
+const VERSION: &str = concat!("4.1.0+ioassay-", env!("CARGO_PKG_VERSION"));
 
 /// What stands before a line of more detail; there is no line of a source that could be named.
 fn detail(level: u32) -> String {
@@ -35,22 +37,9 @@ pub fn header(asked: &Parameters, ranks: u32, command: &[String]) -> String {
 
 /// Where it runs: `typed` as it was typed, `there` a directory on that file system.
 pub fn file_system(typed: &str, there: &Path) -> String {
-    let mut text = format!("{:<20}: {typed}\n", "Path");
-    let Ok(about) = nix::sys::statvfs::statvfs(there) else {
-        return text + "WARNING: Backend returned error during statfs\n";
-    };
-    let gib = (about.blocks() * about.fragment_size()) as f64 / f64::from(1 << 30);
-    let (size, unit) = if gib > 1024.0 { (gib / 1024.0, "TiB") } else { (gib, "GiB") };
-    let used = |free: u64, all: u64| if all == 0 { 0.0 } else { (1.0 - free as f64 / all as f64) * 100.0 };
-    let (used_bytes, used_inodes) =
-        (used(about.blocks_free(), about.blocks()), used(about.files_free(), about.files()));
-    let inodes = about.files() as f64 / f64::from(1 << 20);
-    let _ = writeln!(
-        text,
-        "{:<20}: {size:.1} {unit}   Used FS: {used_bytes:2.1}%   Inodes: {inodes:.1} Mi   Used Inodes: {used_inodes:2.1}%",
-        "FS"
-    );
-    text
+    let file_system = FileSystem::of(there).map(|file_system| file_system.line());
+    let unknown = || "WARNING: Backend returned error during statfs\n".to_owned();
+    key("Path", typed) + &file_system.unwrap_or_else(unknown)
 }
 
 /// What comes before the first iteration with `tasks` ranks.
@@ -233,23 +222,9 @@ pub fn rank_details(items: u64, iterations: &[Iteration]) -> String {
     text
 }
 
-/// A number as C's `%e` has it: `1.190436e+04`.
-fn scientific(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$e}");
-    let Some((mantissa, exponent)) = text.split_once('e') else { return text };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    format!("{mantissa}e{sign}{exponent:0>2}")
-}
-
 /// The time of day here: `11/21/2026 17:03:46`.
 fn local_time() -> String {
-    let seconds = (crate::measure::clock::unix_ns() / 1_000_000_000) as libc::time_t;
-    // SAFETY: all zero is a valid tm.
-    let mut tm: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both point to values that live through the call.
-    unsafe { libc::localtime_r(&raw const seconds, &raw mut tm) };
-    let (month, day, year) = (tm.tm_mon + 1, tm.tm_mday, tm.tm_year + 1900);
-    format!("{month:02}/{day:02}/{year} {:02}:{:02}:{:02}", tm.tm_hour, tm.tm_min, tm.tm_sec)
+    moment::now("%m/%d/%Y %H:%M:%S")
 }
 
 #[cfg(test)]

@@ -126,6 +126,7 @@ mod tests {
             short_transfers: 0,
             slowest_ns: 0,
             at_stonewall: None,
+            at_first_finish: None,
             usage: Usage::default(),
             sample_bytes: Vec::new(),
             sample_operations: Vec::new(),

@@ -1,9 +1,10 @@
 //! What is written, and whether what is read is that.
 //!
-//! [`stream`] makes bytes that depend on file and offset alone, [`ior`] those of IOR's packet types.
+//! [`stream`] makes bytes that depend on file and offset alone, [`ior`] those of IOR's packet types; [`iozone`] knows what IOzone writes.
 //! Not here: when something is written, and what becomes of a mismatch.
 
 mod ior;
+mod iozone;
 mod stream;
 
 use ioassay_contract::plan::data::Payload;
@@ -91,6 +92,11 @@ impl Content {
 /// True if a file that begins with `begin` was written by IOR, with whatever signature. A few bytes prove nothing.
 pub fn is_ior(begin: &[u8]) -> bool {
     ior::is_packet(begin)
+}
+
+/// True if a file that begins with `begin` was written by IOzone. A page or two prove nothing.
+pub fn is_iozone(begin: &[u8]) -> bool {
+    iozone::is_pattern(begin)
 }
 
 #[cfg(test)]
