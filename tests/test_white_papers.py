@@ -47,10 +47,10 @@ def run_as_printed(line: str, run: Path, where: dict[str, Path], scale_down: int
     for printed, here in where.items():
         line = line.replace(printed, str(here))
     tokens = shlex.split(line)
-    assignments = [token for token in tokens if "=" in token and not token.startswith("-")]
     place = next(index for index, token in enumerate(tokens) if Path(token).name.lower() in TOOLS)
+    assignments = [token for token in tokens[:place] if "=" in token]
     ranks = ["--ranks", tokens[tokens.index("-np") + 1]] if "-np" in tokens[:place] else []
-    environment = dict(assignment.split("=", 1) for assignment in assignments if assignment in tokens[:place])
+    environment = dict(assignment.split("=", 1) for assignment in assignments)
     done = subprocess.run(
         [find_engine(), Path(tokens[place]).name.lower(), *ranks, "--run", run, *tokens[place + 1 :]],
         env=os.environ | environment | {"IOASSAY_SCALE_DOWN": str(scale_down)},
@@ -67,6 +67,11 @@ def run_as_printed(line: str, run: Path, where: dict[str, Path], scale_down: int
 def jobs(loaded: LoadedRun, phase: str) -> list[JobEntry]:
     """The job of this phase in each case."""
     return [job for case in loaded.document.cases for entry in case.phases if entry.name == phase for job in entry.jobs]
+
+
+def jobs_of(loaded: LoadedRun) -> list[JobEntry]:
+    """All jobs of all phases of all cases."""
+    return [job for case in loaded.document.cases for phase in case.phases for job in phase.jobs]
 
 
 def work(run: Path, phase: str) -> dict[str, Any]:
@@ -123,3 +128,72 @@ def test_cambridges_ior_line_names_a_file_called_f_and_its_remedy_runs(target: P
         assert [job.layout for job in jobs(loaded, phase)] == ["N-N"] * 3
         assert [job.planned_bytes << 10 for job in jobs(loaded, phase)] == [3 * 16 * GIB] * 3
     assert len(list(target.iterdir())) == 9, "-m gives each repetition files of its own, and -k keeps them"
+
+
+IOZONE = "./iozone -i{test} -c -e -w -r 8M -s 128G -t {threads} -+n -+m ./threadlist"
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_pixstors_iozone_lines_write_and_then_read_128_gib_of_each_thread(
+    target: Path, tmp_path: Path, threads: int
+) -> None:
+    scale_down = 1 << 13
+    (tmp_path / "threadlist").write_text(f"localhost {target} /usr/bin/iozone\n" * threads)
+    for test, phase, said in [(0, "write", "initial writers"), (1, "read", "readers")]:
+        run = tmp_path / phase
+        printed = run_as_printed(IOZONE.format(test=test, threads=threads), run, {}, scale_down)
+        assert f"Children see throughput for {threads:2} {said}" in printed
+        assert printed.count("Children see throughput") == 1, "-+n: no retests"
+        [job] = [job for job in jobs_of(load(run)) if job.operations == [phase]]
+        assert (job.layout, job.ranks, job.transfer_bytes) == ("N-N", threads, 8 * MIB)
+        assert job.planned_bytes * scale_down == threads * 128 * GIB
+    assert len(list(target.iterdir())) == threads, "-w keeps the files"
+
+
+MDTEST = (
+    "mpirun --allow-run-as-root -np {np} --hostfile my_hosts.{np} --prefix /mmfs1/perftest/ompi "
+    "--mca btl_openib_allow_ib 1 /mmfs1/perftest/lanl_ior/bin/mdtest -v -d /mmfs1/perftest/ -i 1 -b {directories} "
+    "-z 1 -L -I 1024 -y -u -t -F"
+)
+
+
+@pytest.mark.parametrize("small_files", ["", " -w 4K -e 4K"])
+@pytest.mark.parametrize("threads", [1, 8])
+def test_pixstors_mdtest_lines_have_2_097_152_files_in_directories_of_1024(
+    target: Path, tmp_path: Path, small_files: str, threads: int
+) -> None:
+    scale_down, run = 1 << 10, tmp_path / "run"
+    line = MDTEST.format(np=threads, directories=2048 // threads) + small_files
+    printed = run_as_printed(line, run, {"-d /mmfs1/perftest/": f"-d {target}"}, scale_down)
+    for row in ("File creation", "File stat", "File read", "File removal", "Tree creation", "Tree removal"):
+        assert row in printed
+    created = [job for job in jobs_of(load(run)) if job.operations == ["create"]]
+    assert sum(job.planned_operations for job in created) * scale_down == 2_097_152
+    assert sum(job.planned_bytes for job in created) * scale_down == (2_097_152 * 4 * KIB if small_files else 0)
+    assert not list(target.iterdir())
+
+
+# The second line as printed has 1152 threads in its last rows; one row of each count of objects shows what it says.
+@pytest.mark.parametrize(("osts", "most"), [(6, 144), (12, 24)])
+def test_cambridges_surveys_have_a_row_for_each_count_of_objects_and_threads(
+    target: Path, tmp_path: Path, osts: int, most: int
+) -> None:
+    scale_down, run = 1 << 10, tmp_path / "run"
+    targets = [target / f"ost{number}" for number in range(osts)]
+    for directory in targets:
+        directory.mkdir()
+    names = " ".join(map(str, targets))
+    line = f'nobjlo=1 thrlo=24 thrhi={most} size=32768 targets="{names}" ./obdfilter-survey'
+    printed = run_as_printed(f"rslt_loc={tmp_path} {line}", run, {}, scale_down)
+    rows = [row.split() for row in printed.splitlines() if row.startswith(f"ost {osts:2} ")]
+    points = [tuple(int(row[row.index(name) + 1]) // osts for name in ("obj", "thr")) for row in rows]
+    threads = [24 << doubled for doubled in range(8) if 24 << doubled <= most]
+    assert points == [(objects, thread) for objects in (1, 2, 4, 8, 16) for thread in threads if thread % objects == 0]
+    assert all({"write", "rewrite", "read"} <= set(row) for row in rows)
+    for case, (_, thread) in zip(load(run).document.cases, points, strict=True):
+        [write] = [phase for phase in case.phases if phase.name == "write"]
+        assert {job.transfer_bytes for job in write.jobs} == {MIB}
+        # Each thread does whole records, as in the original: what is left of the size is not written.
+        records = max(32 * GIB // scale_down // MIB // thread, 1)
+        assert sum(job.planned_bytes for job in write.jobs) == osts * thread * records * MIB
+    assert not [path for directory in targets for path in directory.iterdir()]
