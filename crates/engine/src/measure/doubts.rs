@@ -108,8 +108,10 @@ fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
 
 fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let set = facts.plan.files.get(&facts.data()?.files)?;
-    let file_set_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
     let resident_bytes = facts.record.resident_bytes_before?;
+    // A stonewall may have let far less be written than was planned; then all that is there was read.
+    let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
+    let file_set_bytes = planned_bytes.min(facts.record.bytes.max(resident_bytes));
     let share = resident_bytes as f64 / file_set_bytes as f64;
     if share <= RESIDENT_SHARE {
         return None;
