@@ -262,7 +262,9 @@ def _resident(row: dict[str, Any]) -> str:
     resident = row["resident_bytes_before"]
     if resident is None or not row["file_set_bytes"]:
         return format.ABSENT
-    return format.share(resident / row["file_set_bytes"])
+    # A stonewall may have let far less be written than was planned; then all that is there was read.
+    there = min(row["file_set_bytes"], max(row["bytes"], resident))
+    return format.share(resident / there) if there else format.ABSENT
 
 
 def _latencies(
