@@ -73,7 +73,7 @@ pub struct Given {
     pub known: &'static Known,
     /// As it was typed: `-b`, `--dataPacketType`.
     pub spelling: String,
-    /// Its value; for a flag only where one was given with `=`.
+    /// Its value; of a flag only where a long one was given one with `=`.
     pub value: Option<String>,
 }
 
@@ -115,8 +115,12 @@ pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Resul
             return Err(usage(problem, format!("see ioassay-engine {tool} -h for those there are")));
         };
         option.taken(&spelling)?;
-        let value =
-            if option.value.is_some() { Some(parser.value().map_err(malformed)?) } else { parser.optional_value() };
+        let value = match (option.value, spelling.starts_with("--")) {
+            (Some(_), _) => Some(parser.value().map_err(malformed)?),
+            (None, true) => parser.optional_value(),
+            // What follows a short flag are more of them.
+            (None, false) => None,
+        };
         let value = value.map(|value| value.to_string_lossy().into_owned());
         given.push(Given { known: option, spelling, value });
     }

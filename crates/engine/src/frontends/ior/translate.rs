@@ -287,8 +287,9 @@ mod tests {
     use super::*;
     use crate::plan::validate;
 
-    const GROUND: Ground<'_> =
-        Ground { working_directory: Path::new("/w"), ranks: 4, nodes: 1, now_s: 1_700_000_000, overwrite: false };
+    fn ground() -> Ground<'static> {
+        Ground { working_directory: Path::new("/w"), ranks: 4, nodes: 1, now_s: 1_700_000_000, overwrite: false }
+    }
 
     fn test() -> Test {
         Test { write: true, read: true, file: "f".to_owned(), ..Test::default() }
@@ -323,7 +324,7 @@ mod tests {
             Test { api: Api::Dummy, dummy_delay_us: 3, ..test() },
             Test { random: true, prefill_bytes: 1 << 20, block_bytes: 2 << 20, dry_run: true, ..test() },
         ] {
-            let plan = plan(&test, &GROUND, ("r", "c"), 1, Some(7));
+            let plan = plan(&test, &ground(), ("r", "c"), 1, Some(7));
             assert_eq!(validate(&plan), Ok(()), "{test:?}");
         }
     }
@@ -331,8 +332,8 @@ mod tests {
     #[test]
     fn a_shift_goes_to_another_node_and_is_none_on_one_node() {
         let test = Test { reorder: true, ..test() };
-        assert_eq!(source(&test, &GROUND, 0), Source::Own);
-        let two = Ground { ranks: 4, nodes: 2, ..GROUND };
+        assert_eq!(source(&test, &ground(), 0), Source::Own);
+        let two = Ground { ranks: 4, nodes: 2, ..ground() };
         assert_eq!(source(&test, &two, 0), Source::Shift(2));
         assert_eq!(source(&Test { offset: 2, ..test }, &two, 0), Source::Own);
     }
@@ -341,7 +342,7 @@ mod tests {
     fn a_shuffle_gives_each_part_to_one_rank_and_another_seed_another_shuffle() {
         let listed = |reorder_seed, repetition| {
             let test = Test { reorder_random: 2, reorder_seed, ..test() };
-            let Source::Listed(parts) = source(&test, &Ground { ranks: 64, ..GROUND }, repetition) else { panic!() };
+            let Source::Listed(parts) = source(&test, &Ground { ranks: 64, ..ground() }, repetition) else { panic!() };
             parts
         };
         let mut parts = listed(5, 0);
