@@ -5,6 +5,7 @@
 //! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
 
 pub mod common;
+pub mod io500;
 pub mod ior;
 mod moment;
 pub mod options;
@@ -24,7 +25,8 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     };
     match tool {
         Tool::Ior => ior::run(&common, &arguments),
-        Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey | Tool::Io500 => {
+        Tool::Io500 => io500::run(&common, &arguments),
+        Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey => {
             Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
         }
     }
