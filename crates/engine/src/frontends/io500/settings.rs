@@ -7,6 +7,7 @@ use ioassay_contract::plan::data::Payload;
 
 use super::config::Config;
 use super::phases::{PHASES, Phase, TIMESTAMP};
+use super::translate::RANDOM_BYTES;
 use crate::frontends::common::{Common, usage};
 
 /// What is to be run.
@@ -166,6 +167,15 @@ impl Settings {
             if phase.name.starts_with("mdworkbench") {
                 let remedy = "write run = FALSE, which leaves the extended score invalid, or take --official PATH";
                 return Err(config.refuse("mdworkbench", "run", "= TRUE is refused: md-workbench is not done", remedy));
+            }
+            if phase.name == "ior-rnd4K-easy-read" && !self.easy_transfer_bytes.is_multiple_of(RANDOM_BYTES) {
+                let problem = "= TRUE needs transfers of whole 4 KiB ([ior-easy] transferSize)";
+                return Err(config.refuse(
+                    phase.name,
+                    "run",
+                    problem,
+                    "write run = FALSE, or take another transferSize",
+                ));
             }
             if let Some(needed) = phase.needs().filter(|needed| !self.runs(needed)) {
                 let section = phase.sections().last().copied().unwrap_or_default();

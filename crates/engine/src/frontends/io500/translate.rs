@@ -33,6 +33,9 @@ pub const RANDOM_BYTES: u64 = 4096;
 /// Random reads of each rank at most.
 pub const RANDOM_READS: u64 = 10_000_000;
 
+/// The phase of random reads, the only one that does not move whole transfers.
+const RANDOM: &str = "ior-rnd4K-easy-read";
+
 /// File sets and trees, called as the sections.
 pub const IOR_EASY: &str = "ior-easy";
 pub const IOR_HARD: &str = "ior-hard";
@@ -161,6 +164,14 @@ fn limit(settings: &Settings, phase: &str) -> Limit {
     let stonewall_ns = Some(settings.stonewall_ns);
     match phase {
         _ if walled => Limit { stonewall_ns, wear_out: true, ..Limit::default() },
+        // As many random reads as there are, or as fit into the time.
+        RANDOM => Limit {
+            operations_per_rank: Some(RANDOM_READS),
+            minimum_ns: stonewall_ns,
+            stonewall_ns,
+            wear_out: true,
+            ..Limit::default()
+        },
         _ => Limit::default(),
     }
 }
@@ -189,6 +200,12 @@ fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Op
         "ior-hard-write" => Work::Data(data(IOR_HARD, Transfer::Write)),
         "ior-hard-read" => Work::Data(data(IOR_HARD, Transfer::Read)),
         "ior-easy-write" => Work::Data(data(IOR_EASY, Transfer::Write)),
+        RANDOM => Work::Data(DataWork {
+            order: Order::RandomWithReplacement,
+            verify: None,
+            piece_bytes: Some(RANDOM_BYTES),
+            ..data(IOR_EASY, Transfer::Read)
+        }),
         _ => Work::Data(data(IOR_EASY, Transfer::Read)),
     }
 }
@@ -232,6 +249,7 @@ fn data(files: &str, transfer: Transfer) -> DataWork {
         lock: None,
         advice: Vec::new(),
         barriers: true,
+        piece_bytes: None,
     }
 }
 
@@ -242,7 +260,9 @@ mod tests {
     use crate::frontends::io500::config::Config;
     use crate::plan::validate;
 
-    const GROUND: Ground<'_> = Ground { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" };
+    fn ground() -> Ground<'static> {
+        Ground { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" }
+    }
 
     fn settings(text: &str, ranks: u32, extended: bool) -> Settings {
         let common = Common { ranks, run: None, overwrite: false, scale_down: 1 };
@@ -259,7 +279,7 @@ mod tests {
             ("[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[ior-hard]\nrun = FALSE", false),
         ] {
             for ranks in [1, 2, 3, 410] {
-                let plan = plan(&settings(text, ranks, extended), &GROUND);
+                let plan = plan(&settings(text, ranks, extended), &ground());
                 assert_eq!(validate(&plan), Ok(()), "{text} with {ranks} ranks");
             }
         }
@@ -267,7 +287,7 @@ mod tests {
 
     #[test]
     fn phases_come_in_the_official_order_and_find_counts_from_the_timestamp() {
-        let plan = plan(&settings("", 2, false), &GROUND);
+        let plan = plan(&settings("", 2, false), &ground());
         let names: Vec<&str> = plan
             .steps
             .iter()
