@@ -340,6 +340,77 @@ fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
     assert!(lab.result("result.txt").contains("SIGINT"));
 }
 
+/// A program that leaves results where its file says, after `work`.
+fn official(lab: &Lab, work: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let program = lab.root.path().join("official");
+    let results = lab.results();
+    let text = format!(
+        "#!/bin/sh\necho \"given $*\"\nmkdir -p {0}\n{work}\nprintf '[SCORE ] Bandwidth 1.0 GiB/s : IOPS 4.0 kiops : \
+         TOTAL 2.0\\n' > {0}/result_summary.txt\n",
+        results.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn the_official_program_is_run_as_it_is_and_its_files_lie_beside_what_the_node_did() {
+    let lab = Lab::new("");
+    let program = official(&lab, "sleep 1.2");
+    let run = lab.root.path().join("run");
+    let mut command = lab.command(&["--mode=extended", "--timestamp=now", "--launcher=env A=1"]);
+    command.args(["--official".as_ref(), program.as_os_str(), "--run".as_ref(), run.as_os_str()]);
+    fs::create_dir(lab.results()).unwrap();
+    fs::write(lab.results().join("stale.txt"), "").unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    fs::File::options().write(true).open(lab.results().join("stale.txt")).unwrap().set_modified(long_ago).unwrap();
+    let (code, out, err) = ended(command.env_remove("IOASSAY_SCALE_DOWN").output().unwrap());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let given = format!("given {} --timestamp=now --mode=extended\n", lab.ini().display());
+    assert_eq!(out, given);
+    assert!(run.join("official/result_summary.txt").exists());
+    assert!(!run.join("official/stale.txt").exists(), "an earlier run's files are not this one's");
+    // One at the beginning, one after a second, one at the end.
+    let samples = fs::read_to_string(run.join("node-samples.jsonl")).unwrap();
+    assert!(samples.lines().count() >= 3, "{samples}");
+    assert!(samples.lines().all(|line| line.contains("\"written_bytes\":") && line.contains("\"dirty_bytes\":")));
+}
+
+#[test]
+fn a_signal_ends_the_official_program_and_all_that_it_started() {
+    let lab = Lab::new("");
+    // A rank that its launcher leaves behind, in a group of its own.
+    let program = official(&lab, "setsid sh -c 'trap \"\" INT TERM; echo rank $$; sleep 300' & wait");
+    let run = lab.root.path().join("run");
+    let mut command = lab.command(&["--official"]);
+    command.args([program.as_os_str(), "--run".as_ref(), run.as_os_str()]);
+    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut engine = command.spawn().unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let rank = lines.find_map(|line| line.strip_prefix("rank ").map(str::to_owned)).unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    let state = fs::read_to_string(format!("/proc/{rank}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    assert!(run.join("node-samples.jsonl").exists());
+}
+
+#[test]
+fn what_the_official_program_needs_is_asked_for() {
+    for (arguments, expected) in [
+        (&["--official", "/bin/true"][..], "write --run DIR"),
+        (&["--launcher", "mpirun"], "add --official PATH"),
+        (&["--official", "/bin/true", "--run", "run"], "IOASSAY_SCALE_DOWN does not reach"),
+    ] {
+        let lab = Lab::new("");
+        let (code, _, err) = lab.run(arguments);
+        assert_eq!(code, 2);
+        assert!(err.contains(expected), "{err}");
+    }
+}
+
 fn wait_for_line(engine: &mut Child, wanted: &str) {
     let lines = BufReader::new(engine.stdout.take().unwrap()).lines();
     let found = lines.map_while(Result::ok).find(|line| line.starts_with("[RESULT]") && line.contains(wanted));

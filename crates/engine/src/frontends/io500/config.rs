@@ -63,6 +63,23 @@ impl Config {
         Ok(config)
     }
 
+    /// What of `text` the official program would take: the last value of each key that we know, whatever it is.
+    pub fn lenient(text: &str) -> Self {
+        let mut config = Self::default();
+        let mut section: Option<&'static Section> = None;
+        for line in text.lines().map(without_comment) {
+            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+                section = section_of(name.trim());
+            } else if let (Some(section), Some((name, value))) = (section, line.split_once('='))
+                && let Some(key) = section.key(name.trim())
+                && !value.trim().is_empty()
+            {
+                config.values.insert((section.name, key.name), Given { text: value.trim().to_owned(), line: 0 });
+            }
+        }
+        config
+    }
+
     fn set(&mut self, section: &'static Section, name: &str, value: &str, line: usize) -> Result<(), Failure> {
         let Some(key) = section.key(name) else {
             let known: Vec<&str> = section.keys.iter().map(|key| key.name).collect();

@@ -7,6 +7,8 @@
 mod commands;
 mod config;
 mod find;
+mod node;
+mod official;
 pub mod options;
 mod phases;
 mod print;
@@ -51,6 +53,8 @@ struct Asked {
     extended: bool,
     timestamp: Option<String>,
     verbosity: Option<u64>,
+    official: Option<PathBuf>,
+    launcher: Option<String>,
 }
 
 /// Runs the IO500's command line.
@@ -69,22 +73,20 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         Console::default().print(&text);
         return Ended::default();
     }
-    match prepare(common, arguments) {
-        Ok((asked, config, settings)) => {
-            if asked.dry_run {
-                return dry_run(&asked, &settings);
-            }
-            measure(common, arguments, &asked, &config, &settings).unwrap_or_else(Ended::refused)
-        }
-        Err(failure) => Ended::refused(failure),
-    }
+    asked(common, arguments).unwrap_or_else(Ended::refused)
 }
 
-fn prepare(common: &Common, arguments: &[String]) -> Result<(Asked, Config, Settings), Failure> {
+fn asked(common: &Common, arguments: &[String]) -> Result<Ended, Failure> {
     let asked = Asked::parse(arguments)?;
+    if let Some(program) = &asked.official {
+        return official::run(common, arguments, &asked, program);
+    }
     let config = read(&asked.config)?;
     let settings = Settings::of(&config, common, asked.extended, asked.verbosity)?;
-    Ok((asked, config, settings))
+    if asked.dry_run {
+        return Ok(dry_run(&asked, &settings));
+    }
+    measure(common, arguments, &asked, &config, &settings)
 }
 
 fn read(path: &Path) -> Result<Config, Failure> {
@@ -106,8 +108,13 @@ impl Asked {
                 "--timestamp" => asked.timestamp = Some(name_of_directory(value)?),
                 "-v" => asked.verbosity = Some(asked.verbosity.unwrap_or(0) + 1),
                 "--verbose" => asked.verbosity = Some(level(&value)?),
-                _ => return Err(usage(format!("{spelling} is not done yet"), "leave it out")),
+                "--official" => asked.official = Some(value.into()),
+                "--launcher" => asked.launcher = Some(value),
+                _ => return Err(usage(format!("{spelling} stands after the .ini file"), "let it stand alone")),
             }
+        }
+        if asked.launcher.is_some() && asked.official.is_none() {
+            return Err(usage("--launcher starts the official program", "add --official PATH, or take --ranks N"));
         }
         Ok(asked)
     }
