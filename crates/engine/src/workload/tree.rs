@@ -496,8 +496,10 @@ mod tests {
                 };
                 let trees = (0..shape.trees).filter(|&tree| has(tree, directory, name, false)).count();
                 prop_assert_eq!(trees, 1, "{}", path);
-                prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &format!("{name}.renamed"), true)));
-                for other in [format!("{name}0000"), format!("{name}.renamed"), format!("x{name}"), name.replace(".m", "..m")] {
+                let renamed = [name, ".renamed"].concat();
+                prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &renamed, true)));
+                let others = [[name, "0000"].concat(), renamed, ["x", name].concat(), name.replace(".m", "..m")];
+                for other in others {
                     prop_assert!((0..shape.trees).all(|tree| !has(tree, directory, &other, false)), "{}", other);
                 }
                 prop_assert!((0..shape.trees).all(|tree| !has(tree, directory + 1, name, false)));

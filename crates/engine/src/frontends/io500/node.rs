@@ -87,14 +87,14 @@ impl Sample {
         let paged = |key: &str| pages.get(key).map_or(0, |&kib| kib.cast_unsigned() * 1024);
         let disk = |disk: procfs::DiskStat| {
             let about = Disk {
-                reads: disk.reads as u64,
-                read_bytes: disk.sectors_read as u64 * SECTOR_BYTES,
-                read_ms: disk.time_reading as u64,
-                writes: disk.writes as u64,
-                written_bytes: disk.sectors_written as u64 * SECTOR_BYTES,
-                write_ms: disk.time_writing as u64,
-                in_flight: disk.in_progress as u64,
-                busy_ms: disk.time_in_progress as u64,
+                reads: disk.reads,
+                read_bytes: disk.sectors_read * SECTOR_BYTES,
+                read_ms: disk.time_reading,
+                writes: disk.writes,
+                written_bytes: disk.sectors_written * SECTOR_BYTES,
+                write_ms: disk.time_writing,
+                in_flight: disk.in_progress,
+                busy_ms: disk.time_in_progress,
             };
             (disk.name, about)
         };

@@ -157,7 +157,7 @@ mod tests {
             ("mdtest-easy-write", 40.097_611),
             ("ior-hard-write", 1.090_555),
             ("mdtest-hard-write", 33.634_137),
-            ("find", 1706.298_589),
+            ("find", 1_706.298_589),
             ("ior-easy-read", 25.251_545),
             ("mdtest-easy-stat", 120.005_037),
             ("ior-hard-read", 2.933_554),
