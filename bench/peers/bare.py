@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tool import Failed, Manner, Place, locate
-from work import Data, Find, Metadata, Work
+from work import Data, Metadata, Work
 
 _PROGRAM = "ioassay-bench-bare"
 
@@ -18,7 +18,7 @@ class Bare:
 
     def does(self, work: Work) -> bool:
         """Metadata, and data with one transfer in flight."""
-        return not isinstance(work, Find) and not (isinstance(work, Data) and work.depth > 1)
+        return isinstance(work, Metadata) or (isinstance(work, Data) and work.depth == 1)
 
     def version(self, search_path: str) -> str:
         """It is of this repository."""

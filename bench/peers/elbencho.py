@@ -13,7 +13,7 @@ import json
 from typing import Literal
 
 from tool import Failed, Manner, Place, version_in
-from work import Data, Find, Metadata, Work
+from work import Data, Metadata, Work
 
 _PHASES = {"write": "WRITE", "create": "WRITE", "stat": "STAT", "read": "READ", "remove": "RMFILES"}
 _OPTIONS = {"write": "-w", "read": "-r"}
@@ -27,7 +27,7 @@ class Elbencho:
 
     def does(self, work: Work) -> bool:
         """Data and metadata."""
-        return not isinstance(work, Find)
+        return isinstance(work, Data | Metadata)
 
     def version(self, search_path: str) -> str:
         """Its version."""

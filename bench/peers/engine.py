@@ -10,9 +10,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import ior
+import mdtest
 from find_tree import STAMP, TREE, expect
 from tool import Failed, Manner, Place, Tool, locate, version_in
-from work import Data, Find, Metadata, Work
+from work import CommandLine, Data, Find, Metadata, Work
 
 Object = dict[str, Any]
 
@@ -44,6 +46,8 @@ class Engine:
 
     def measure(self, work: Work, place: Place) -> dict[str, float]:
         """One plan for all rates; with data its first phase makes the files."""
+        if isinstance(work, CommandLine):
+            return self._front_end(work, place)
         plan, events = place.scratch / "plan.json", place.scratch / "events.jsonl"
         plan.write_text(json.dumps(plan_of(work, place.directory, self.manner), indent=1))
         place.run(locate(self._program, place.search_path), "run", "--stop-with-parent", "--events", events, plan)
@@ -52,6 +56,13 @@ class Engine:
             expect(work, found=phases["find"]["matched"])
             return {"find": work.files / phases["find"]["duration_ns"] * 1e9}
         return {rate: phases[rate]["operations"] / phases[rate]["duration_ns"] * 1e9 for rate in work.rates}
+
+    def _front_end(self, work: CommandLine, place: Place) -> dict[str, float]:
+        """The command line of a peer, as it is."""
+        own = ior.command_line(work, place) if work.tool == "ior" else mdtest.command_line(work, place)
+        engine = [locate(self._program, place.search_path), own[0], "--ranks", str(work.ranks)]
+        printed = place.run(*engine, *own[1:])
+        return ior.rates(work, place) if work.tool == "ior" else mdtest.parse(printed)
 
 
 def parse(events: str) -> dict[str, Object]:
@@ -63,7 +74,7 @@ def parse(events: str) -> dict[str, Object]:
     return {record["name"]: record for record in records}
 
 
-def plan_of(work: Work, directory: Path, manner: Manner) -> Object:
+def plan_of(work: Data | Metadata | Find, directory: Path, manner: Manner) -> Object:
     """The plan for a piece of work."""
     plan: Object = {
         "version": _VERSION,

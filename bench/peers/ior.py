@@ -8,11 +8,12 @@ measured. Each transfer is a seek and a read or write; the buffer is written as 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from mpi import mpirun
 from tool import Failed, Manner, Place, version_in
-from work import Data, Work
+from work import CommandLine, Data, Work
 
 _OPTIONS = {"write": "-w", "read": "-r"}
 
@@ -24,15 +25,18 @@ class Ior:
     manner = Manner()
 
     def does(self, work: Work) -> bool:
-        """Data, one transfer at a time."""
-        return isinstance(work, Data) and work.depth == 1
+        """Data, one transfer at a time, and its own command lines."""
+        return (isinstance(work, Data) and work.depth == 1) or (isinstance(work, CommandLine) and work.tool == "ior")
 
     def version(self, search_path: str) -> str:
         """Told when it runs, even if it does nothing."""
         return version_in(r"IOR-(\S+):", search_path, "ior", "--dryRun")
 
     def measure(self, work: Work, place: Place) -> dict[str, float]:
-        """One job to make the files, one for each rate."""
+        """One job to make the files, one for each rate; a command line as it is."""
+        if isinstance(work, CommandLine):
+            place.run(*mpirun(work.ranks), *command_line(work, place))
+            return rates(work, place)
         assert isinstance(work, Data)
         place.run(*_job(work, place), _OPTIONS["write"])
         return {rate: self._rate(work, place, rate) for rate in work.rates}
@@ -45,6 +49,22 @@ class Ior:
             options.append("-z")
         place.run(*_job(work, place), _OPTIONS[rate], *options)
         return parse(summary.read_text(), rate)
+
+
+def command_line(work: CommandLine, place: Place) -> list[str]:
+    """The whole command line, for IOR as for ioassay's front end."""
+    summary = ["-O", "summaryFormat=JSON", "-O", f"summaryFile={_summary(place)}"]
+    return ["ior", *work.arguments, "-w", "-r", "-o", str(place.directory / "ior"), *summary]
+
+
+def rates(work: CommandLine, place: Place) -> dict[str, float]:
+    """The mean rates that a command line left in its summary."""
+    accesses = {row["operation"]: row for row in json.loads(_summary(place).read_text())["summary"]}
+    return {rate: float(accesses[rate]["OPsMean"]) for rate in work.rates}
+
+
+def _summary(place: Place) -> Path:
+    return place.scratch / "summary.json"
 
 
 def parse(summary: str, access: str) -> float:

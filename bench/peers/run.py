@@ -32,7 +32,7 @@ from mdtest import Mdtest
 from pairs import Measurement, alternate
 from pfind import Pfind
 from tool import Failed, Manner, Place, Tool
-from work import IN_MEMORY, ON_DISK, Find, Work
+from work import COMMAND_LINES, IN_MEMORY, ON_DISK, Find, Work
 
 PEERS: tuple[Tool, ...] = (Bare(), Ior(), Fio(reduced=False), Fio(reduced=True), Elbencho(), Mdtest(), Pfind())
 
@@ -59,7 +59,7 @@ class Comparisons:
         with (self._arguments.out / "raw.csv").open("w", newline="") as raw:
             rows = csv.DictWriter(raw, [field.name for field in fields(Measurement)])
             rows.writeheader()
-            for measurement in self._of_works(IN_MEMORY if in_memory else ON_DISK):
+            for measurement in self._of_works((IN_MEMORY if in_memory else ON_DISK) + COMMAND_LINES):
                 self.record.measurements.append(measurement)
                 rows.writerow(asdict(measurement))
                 raw.flush()

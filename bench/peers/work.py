@@ -84,9 +84,38 @@ class Find:
         return f"file.{file:04}"
 
 
-Work = Data | Metadata | Find
+@dataclass(frozen=True)
+class CommandLine:
+    """A command line of a peer, given to the peer and, word for word, to ioassay's front end for it.
 
-IN_MEMORY: tuple[Work, ...] = (
+    Both print the same tables, which one parser reads: here it is decided whether who switches gets the same figures.
+    """
+
+    name: str
+    tool: Literal["ior", "mdtest"]
+    arguments: tuple[str, ...]
+    """All but where to work and how to print."""
+    rates: tuple[str, ...]
+    ranks: int = 2
+
+
+Work = Data | Metadata | Find | CommandLine
+
+COMMAND_LINES: tuple[Work, ...] = (
+    CommandLine("ior-1m-n-n", "ior", ("-F", "-t", "1m", "-b", "512m", "-e", "-i", "3"), ("write", "read")),
+    CommandLine("ior-1m-n-1", "ior", ("-t", "1m", "-b", "512m", "-e", "-i", "3"), ("write", "read")),
+    CommandLine("ior-4k-n-n", "ior", ("-F", "-t", "4k", "-b", "256m", "-e", "-i", "3"), ("write", "read")),
+    CommandLine("ior-47008-n-1", "ior", ("-t", "47008", "-b", "47008", "-s", "8000", "-i", "3"), ("write", "read")),
+    CommandLine("mdtest-unique", "mdtest", ("-F", "-u", "-n", "50000", "-i", "3"), Metadata.rates),
+    CommandLine("mdtest-shared", "mdtest", ("-F", "-n", "50000", "-i", "3"), Metadata.rates),
+    CommandLine("mdtest-hard", "mdtest", ("-F", "-n", "20000", "-w", "3901", "-e", "3901", "-i", "3"), Metadata.rates),
+)
+"""For the front ends, on any target."""
+
+COMMAND_LINE_GOAL = 0.95
+"""The least share of the original's rate that a front end shall reach."""
+
+IN_MEMORY: tuple[Data | Metadata | Find, ...] = (
     Data("random-4k", "N-N", "random", 4 * KIB, 256 * MIB),
     Data("random-4k-depth-32", "N-N", "random", 4 * KIB, 256 * MIB, depth=32),
     Data("sequential-1m-n-n", "N-N", "sequential", MIB, 512 * MIB),
@@ -99,7 +128,7 @@ IN_MEMORY: tuple[Work, ...] = (
 )
 """For tmpfs: the cost of the tool shows, since nothing else costs much."""
 
-ON_DISK: tuple[Work, ...] = (
+ON_DISK: tuple[Data | Metadata | Find, ...] = (
     Data("random-4k-cached", "N-N", "random", 4 * KIB, 256 * MIB),
     Data("random-4k-cached-depth-32", "N-N", "random", 4 * KIB, 256 * MIB, depth=32),
     Data("random-4k-direct-depth-32", "N-N", "random", 4 * KIB, 256 * MIB, depth=32, direct=True),
@@ -119,6 +148,8 @@ BARE_GOAL = 0.97
 
 def goal(work: str, peer: str) -> float:
     """The least ratio of ioassay's rate and a peer's that is aimed at."""
+    if any(work == line.name for line in COMMAND_LINES):
+        return COMMAND_LINE_GOAL
     if peer == "bare":
         return BARE_GOAL
     if work.startswith("random-4k"):

@@ -216,6 +216,8 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
         items_per_directory: ITEMS,
         leaves_only: false,
         items: Items::Files,
+        displaced: 0,
+        payload: None,
     };
     let operations = [
         ("create-tree", MetadataOperation::CreateTree),
@@ -226,7 +228,10 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
         ("remove-tree", MetadataOperation::RemoveTree),
     ];
     let order = EntryOrder::Sequential;
-    let work = |operation| Work::Metadata(MetadataWork { tree: "t".into(), operation, order, shift: 0, paths });
+    let work = |operation| {
+        let (tree, verify, sync_at_end) = ("t".into(), false, false);
+        Work::Metadata(MetadataWork { tree, operation, order, shift: 0, paths, verify, sync_at_end })
+    };
     let mut plan = plan("posix", 1, target.path(), RANKS, 4096, &[]);
     plan.files.clear();
     plan.trees.insert("t".into(), tree);

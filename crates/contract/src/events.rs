@@ -206,6 +206,10 @@ pub struct RankRecord {
     pub slowest_ns: u64,
     /// Bytes and operations at the stonewall, where it met one.
     pub at_stonewall: Option<Done>,
+    /// Bytes and operations at the job's `first_finished_ns`: of the rank that finished first all it did. `None` where
+    /// no rank came to its end. Over all ranks they add up to `first_finished_bytes` and `first_finished_operations`.
+    #[serde(default)]
+    pub at_first_finish: Option<Done>,
     /// What the kernel spent on it.
     pub usage: Usage,
     /// Bytes moved by operations that ended in sample 0, 1, 2, …; sample k covers

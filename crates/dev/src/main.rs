@@ -1,4 +1,4 @@
-//! Generates and checks what is generated from the contract: the JSON schemas in `schemas/`.
+//! Generates and checks what is generated from Rust: the JSON schemas in `schemas/`, the reference of the front ends.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
 
@@ -11,7 +11,7 @@ use ioassay_contract::front_end::FrontEnd;
 use ioassay_contract::plan::Plan;
 use schemars::{Schema, schema_for};
 
-/// Generate or check the JSON schemas.
+/// Generate or check the JSON schemas and the reference of the front ends.
 #[derive(Parser)]
 struct Arguments {
     /// What to do.
@@ -20,20 +20,22 @@ struct Arguments {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Mode {
-    /// Write the schemas.
+    /// Write them.
     Generate,
-    /// Fail if a schema differs from what would be written.
+    /// Fail if one differs from what would be written.
     Check,
 }
 
 /// Every generated file, with its content.
 fn generated() -> Vec<(PathBuf, String)> {
     let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     let text = |schema: Schema| format!("{:#}\n", schema.as_value());
     vec![
         (schemas.join("plan.json"), text(schema_for!(Plan))),
         (schemas.join("event.json"), text(schema_for!(Event))),
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
+        (reference.join("front-ends.md"), ioassay_engine::frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
     ]
 }
@@ -49,7 +51,7 @@ fn main() -> ExitCode {
                 stale += 1;
             }
             Mode::Generate if !current => {
-                if let Err(error) = std::fs::create_dir_all(path.parent().expect("inside schemas"))
+                if let Err(error) = std::fs::create_dir_all(path.parent().expect("a file in a folder"))
                     .and_then(|()| std::fs::write(&path, text))
                 {
                     eprintln!("{}: {error}", path.display());

@@ -89,8 +89,13 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
                 }
             })
         }
-        Err(refusal) => finish(&mut log, Conclusion::of(Ended::with(REFUSED, refused(&refusal)))),
+        Err(refusal) => refuse(&refusal, &mut log),
     }
+}
+
+/// Writes the events of a plan that is refused.
+pub(crate) fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
+    finish(log, Conclusion::of(Ended::with(REFUSED, refused(refusal))))
 }
 
 /// Opens the events and makes signals wait until somebody looks; call it before anything is created.
@@ -160,7 +165,9 @@ fn run_plan(
         let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
         Ending { failure: Some(failure), signal: None }
     });
-    let removed = remove(workspace, ending.signal.is_some() || ending.failure.is_some());
+    // What lies where the user named it no `clean` finds: after a failure it takes the time that it takes.
+    let can_be_cleaned = !matches!(plan.target, Target::InPlace(_));
+    let removed = remove(workspace, ending.signal.is_some() || (ending.failure.is_some() && can_be_cleaned));
     let code = match (&ending.signal, &ending.failure) {
         (None, None) => COMPLETE,
         (None, Some(_)) => PHASE_FAILED,
@@ -178,12 +185,13 @@ fn remove(workspace: Workspace, hurried: bool) -> Removed {
     if !hurried {
         return workspace.remove();
     }
-    let path = workspace.name();
+    let places = workspace.places();
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(workspace.remove()));
     receiver.recv_timeout(REMOVAL).unwrap_or_else(|_| {
         let because = format!("removing it took longer than {} ms", REMOVAL.as_millis());
-        Removed { files: 0, left: vec![Left { path, because }] }
+        let left = |path| Left { path, because: because.clone() };
+        Removed { files: 0, left: places.into_iter().map(left).collect() }
     })
 }
 
@@ -307,7 +315,7 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
 }
 
-pub(crate) fn refused(refusal: &Refusal) -> Failure {
+fn refused(refusal: &Refusal) -> Failure {
     failure::plain("read plan", format!("{}: {}", refusal.key, refusal.problem), &refusal.valid)
 }
 

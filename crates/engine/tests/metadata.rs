@@ -539,6 +539,8 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
         ("/steps/1/jobs/0/limit", json!({"bytes_per_rank": 1}), "take limit.operations_per_rank"),
         ("/steps/1/jobs/0/work/operation/with", json!("touch"), "expected `open` or `mknod`"),
         ("/steps/1/jobs/0/work/operation/write_bytes", json!(1_u64 << 40), "1099511627776 bytes in one call"),
+        ("/trees/t/payload", json!({"kind": "unique"}), "trees.t.payload"),
+        ("/steps/1/jobs/0/work/verify", json!(true), "give the tree a payload"),
     ] {
         let refusal = refused(&job(kind("stat")), set(pointer, value.clone()));
         assert!(refusal.contains(expected), "{pointer} = {value}: {refusal}");
@@ -561,6 +563,16 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     assert!(refused(&job(json!({"kind": "read", "bytes": 0})), &directories).contains("hold no bytes"));
     assert!(refused(&[grow.clone(), phase("x", create(7))], &directories).contains("hold no bytes"));
     assert_eq!(refused(&job(kind("stat")), &directories), "accepted");
+    let displaced = |text: &mut Value| {
+        text["trees"]["t"]["sharing"] = json!("shared");
+        text["trees"]["t"]["displaced"] = json!(1);
+    };
+    assert!(refused(&job(kind("stat")), displaced).contains("trees.t.displaced"));
+    let verified = |text: &mut Value| {
+        text["trees"]["t"]["payload"] = json!({"kind": "ior-offset", "signature": 7});
+        text["steps"][1]["jobs"][0]["work"]["verify"] = json!(true);
+    };
+    assert!(refused(&job(kind("stat")), verified).contains("no bytes are read or written"));
     let shared_items = set("/trees/t/sharing", json!("shared-items"));
     assert_eq!(refused(&job(kind("remove")), &shared_items), "accepted");
     let shifted = [grow.clone(), plant.clone(), with(phase("x", kind("stat")), &json!({"shift": 1}), &json!({}))];

@@ -24,7 +24,9 @@ def clean(
             print(f"  {path}")
         print(cleaned.why)
         return 3
-    if cleaned.files:
+    if cleaned.workspace is None:
+        print(f"Nothing to remove. {cleaned.why}")
+    elif cleaned.files:
         print(f"Removed {cleaned.workspace} with {cleaned.files} {'file' if cleaned.files == 1 else 'files'}.")
     else:
         print(f"Nothing to remove: no file of this run is in {cleaned.workspace}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,6 +67,12 @@ def run(
                 "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
             )
         directory, need = RunDirectory.reopen(resume), None
+        if directory.document.front_end is not None:
+            directory.close()
+            raise UsageError(
+                f"{resume} is a run of the command line {shlex.join(directory.document.command)}, which has no resume.",
+                "Give the command line again, with another directory.",
+            )
     else:
         if study is None:
             raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")

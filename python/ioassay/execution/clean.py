@@ -16,18 +16,24 @@ from ioassay.results.outcome import sentence
 from ioassay.results.run_directory import RunDirectory
 from ioassay.studies.target import Target
 
+_IN_PLACE = (
+    "The files of this run lie where its command line named them, in directories that are yours, and ioassay removes "
+    "only directories of its own. Look at what is there and remove it by hand."
+)
+
 
 @dataclass(frozen=True)
 class Cleaned:
     """What a clean-up did."""
 
-    workspace: str
+    workspace: str | None
+    """`None` where the run has none: its files lie where the user named them."""
     files: int
     """Removed."""
     leftovers: list[str]
     """Paths that remain."""
     why: str = ""
-    """The reason that something remains, as a sentence."""
+    """The reason that something remains, as a sentence, or why nothing was to be removed."""
 
 
 def clean_run(path: Path) -> Cleaned:
@@ -41,9 +47,12 @@ def clean_run(path: Path) -> Cleaned:
 
 def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
+    target_kind = run.document.target_kind
+    if target_kind == "in-place":
+        return Cleaned(None, 0, run.document.leftovers, _IN_PLACE)
     # The contract names the workspace, so it is known even if the engine was killed before it could report it.
-    workspace = Target(run.document.target_kind, run.document.target).workspace(run.document.run)
-    if run.document.target_kind == "device":  # nothing of it is ours to remove
+    workspace = Target(target_kind, run.document.target).workspace(run.document.run)
+    if target_kind == "device":  # nothing of it is ours to remove
         return Cleaned(workspace, 0, [])
     logs = run.path / "logs"
     events = EventTail(logs / "clean.jsonl")

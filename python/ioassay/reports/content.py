@@ -15,7 +15,8 @@ from ioassay.analysis import acceptance, doubts, latency, peak_sustained, phase_
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.peak_sustained import Level
-from ioassay.reports import format, nodes, surveys
+from ioassay.reports import format, medians, nodes, surveys
+from ioassay.reports.medians import MedianLine
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.surveys import Survey
@@ -100,6 +101,7 @@ class Content:
     accepted: acceptance.Judgement | None
     summary: list[SummaryLine]
     by_series: list[SeriesLine]
+    medians: list[MedianLine]
     surveys: list[Survey]
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
@@ -124,6 +126,7 @@ def assemble(run: LoadedRun) -> Content:
         accepted=acceptance.accepted(judged),
         summary=[_summary_line(row, points, found) for row in levels if row.is_write_and_read],
         by_series=[line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found)],
+        medians=medians.assemble(run.document, points, found, names),
         surveys=surveys.assemble(run.document, points, found),
         levels=levels,
         judged=judged,

@@ -26,6 +26,7 @@ def page(run: LoadedRun) -> str:
             content=content,
             document=run.document,
             study=run.document.study,
+            asked=wording.asked(content),
             errors=wording.errors(content),
             results=wording.results(content),
             state=wording.state(content),

@@ -45,23 +45,29 @@ def _opening(content: Content) -> list[str]:
         "",
         f"- Target: `{run.target}`",
         f"- Measured: {wording.moment(run.started)}{ended} (UTC)",
-        f"- Run: {run.run}, study {run.study.name}" + (f", scale {run.study.scale}" if run.study.scale else ""),
+        f"- {': '.join(wording.asked(content))}",
+        f"- Run: {run.run}",
         f"- State: {wording.state(content)}",
     ]
     lines += [f"- {where}: {error}" for where, error in wording.errors(content)]
-    lines += [f"- Could not be removed: `{path}`" for path in run.leftovers]
+    lines += [f"- Remains on the target: `{path}`" for path in run.leftovers]
     missing = wording.missing(content)
     return [*lines, f"- {missing}"] if missing else lines
 
 
 def _key_results(content: Content) -> list[str]:
     lines = ["## Key results", ""]
-    lines += [f"- {sentence}" for sentence in wording.results(content)]
-    lines += ["", wording.trust(content), ""]
+    results = [f"- {sentence}" for sentence in wording.results(content)]
+    lines += [*results, *([""] if results else []), wording.trust(content), ""]
     rows = [
         [line.label, *(f"{cell.text}{_marks(cell.marks)}, {cell.rests_on}" for cell in line.cells)]
         for line in content.summary
     ]
+    medians = [
+        [line.label, line.series, str(line.ranks), line.median + _marks(line.marks), line.range, str(line.repetitions)]
+        for line in content.medians
+    ]
+    lines += _table(["Workload", "Phase", "Ranks", "Median rate", "Range", "Repetitions"], medians) if medians else []
     heads = ["Workload", "Peak write", "Peak read", "Sustained write", "Sustained read"]
     lines += _table(heads, rows) if rows else []
     by_series = [
@@ -210,10 +216,12 @@ def _method(content: Content) -> list[str]:
     study = content.document.study
     lines = ["## Method", "", *(f"- {sentence}" for sentence in study.method), ""]
     lines += ["```", shlex.join(content.document.command), "```", ""]
-    return [*lines, "```yaml", study.text.rstrip("\n"), "```"]
+    return lines if content.document.front_end else [*lines, "```yaml", study.text.rstrip("\n"), "```"]
 
 
 def _commands(content: Content) -> list[str]:
+    if content.document.front_end:
+        return []
     lines = ["## Equivalent commands of IOR and mdtest", "", "```"]
     for part in content.workloads:
         for case in part.cases:

@@ -31,7 +31,9 @@ class Names:
         points: dict[tuple[str, int], set[tuple[int, int | None]]] = {}
         for case in document.cases:
             points.setdefault((case.workload, case.clients), set()).add((case.ranks_per_client, case.groups))
-        self._swept = {workload for (workload, _), others in points.items() if len(others) > 1}
+        # A command line is known by its ranks; clients it has as many as its launcher was told.
+        front_end = document.front_end is not None
+        self._swept = {workload for (workload, _), others in points.items() if len(others) > 1 or front_end}
         self.repeated = any(case.repetition > 1 for case in document.cases)
         """True if any case runs more than once: only then does a repetition need saying."""
 

@@ -41,6 +41,14 @@ def state(content: Content) -> str:
     return ", ".join([sentence, *rest]) + "."
 
 
+def asked(content: Content) -> tuple[str, str]:
+    """What was run, as a row of the opening: (`Study` or `Front end`, its name and scale)."""
+    document = content.document
+    scale = f", scale {document.study.scale}" if document.study.scale else ""
+    source = f"; method of: {document.study.source}" if document.study.source else ""
+    return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
+
+
 def errors(content: Content) -> list[tuple[str, str]]:
     """(case in words, why it failed) of every case that has an error."""
     return [(content.names.case(case.id), case.error) for case in content.document.cases if case.error]
@@ -51,9 +59,12 @@ def missing(content: Content) -> str:
     if not content.missing:
         return ""
     planned = sum(len(case.measured) for case in content.document.cases)
+    sentence = f"{len(content.missing)} of {planned} measurements were not made."
+    if content.document.front_end is not None:
+        return sentence
     return (
-        f"{len(content.missing)} of {planned} measurements were not made. Figures, peaks and sustained rates rest on "
-        "what was measured; with the missing ones they might differ."
+        f"{sentence} Figures, peaks and sustained rates rest on what was measured; with the missing ones they might "
+        "differ."
     )
 
 

@@ -21,6 +21,9 @@ class _Document(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+TargetKind = Literal["directory", "device", "url", "in-place"]
+"""`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
+
 Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
 """What the operations of a measurement did, as the contract's `Operation`."""
 
@@ -156,7 +159,10 @@ class RunDocument(_Document):
     study: StudyEntry
     cases: list[CaseEntry] = Field(description="In the order in which they run.")
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
-    target_kind: Literal["directory", "device", "url"] = "directory"
+    target_kind: TargetKind = "directory"
+    front_end: str | None = Field(
+        default=None, description="The tool whose command line it was, where a front end of the engine ran it."
+    )
     launcher: str
     command: list[str] = Field(description="The command line that started the run.")
     ioassay_version: str

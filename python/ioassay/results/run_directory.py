@@ -23,10 +23,10 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from ioassay.errors import UsageError
-from ioassay.results import lock, schema
+from ioassay.errors import CannotRun, UsageError
+from ioassay.results import front_ends, lock, schema
 from ioassay.results.atomic import write_atomically
-from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument
+from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState
 from ioassay.results.events import Event, read_events
 from ioassay.results.ingest import Tables, case_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
@@ -177,13 +177,17 @@ class RunDirectory:
 def load(path: Path) -> LoadedRun:
     """Reads a run.
 
-    One that was killed is completed first from its logs and shown as interrupted; that is stored, where
-    this user may write. Raises `UsageError` when `path` is no run, is damaged, or is of a newer version.
+    One that was killed is completed first from its logs and shown as interrupted, and one that a front end left gets
+    its document and tables from there; that is stored, where this user may write. Raises `UsageError` when `path` is no
+    run, is damaged, or is of a newer version, and when it is of a front end that is still at work.
     """
     document = read_document(path)
-    if document.state == "running" and not lock.in_use(path):
+    stored = (path / DOCUMENT).exists()
+    if not stored and document.ended is None and lock.in_use(path):
+        Lock.acquire(path).release()  # which says who uses it, or has waited for its last ranks
+    if not stored or (document.state == "running" and not lock.in_use(path)):
         # Without the right to write, or beside another reader that does the same, memory serves as well.
-        with contextlib.suppress(OSError, UsageError), RunDirectory.reopen(path) as run:
+        with contextlib.suppress(OSError, UsageError, CannotRun), RunDirectory.reopen(path) as run:
             return run.loaded()
         return _loaded(document, joined_tables(_rebuild(path, document).values()))
     if all(table_path(path, name).exists() for name in schema.TABLES):
@@ -192,8 +196,13 @@ def load(path: Path) -> LoadedRun:
 
 
 def read_document(path: Path) -> RunDocument:
-    """`run.json` of the run at `path`. Raises `UsageError` when there is none that this version reads."""
+    """`run.json` of the run at `path`, or what a front end left to make one of.
+
+    Raises `UsageError` when there is none that this version reads.
+    """
     file = path / DOCUMENT
+    if not file.exists() and front_ends.is_front_end(path):
+        return front_ends.document(path)
     try:
         content = json.loads(file.read_bytes())
         version = content["version"]
@@ -216,11 +225,23 @@ def read_document(path: Path) -> RunDocument:
             "Use the ioassay that made the run; `ioassay --version` of its time stands in the file.",
         )
     try:
-        return RunDocument.model_validate(content)
+        return _caught_up(path, RunDocument.model_validate(content))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
+
+
+def _caught_up(path: Path, document: RunDocument) -> RunDocument:
+    """The document, made anew where a front end has gone on since it was taken for killed.
+
+    The locks of some cluster file systems do not reach other nodes.
+    """
+    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(path):
+        return document
+    now = front_ends.document(path)
+    gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
+    return now if gone_on else document
 
 
 def refuse_occupied(path: Path) -> None:
@@ -262,13 +283,13 @@ def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
     ends = []
     for case, events in _logged(path, document):
         if case.state == "running":
-            _settle(document, case, events)
+            _settle(path, document, case, events)
         _take_over_started(document, events)
         tables[case.id] = case_tables(case, events)
         ends += [event["unix_ns"] for event in events if event["event"] == "finished"]
     if document.state == "running":
-        document.state = "complete" if all(case.state == "complete" for case in document.cases) else "interrupted"
-        if ends:
+        document.state = _settled(document)
+        if ends and document.ended is None:
             document.ended = datetime.fromtimestamp(max(ends) // 1_000_000_000, UTC).isoformat()
     return tables
 
@@ -282,12 +303,26 @@ def _logged(path: Path, document: RunDocument) -> Iterator[tuple[CaseEntry, list
             raise UsageError(f"{file} is missing, and a table has to be rebuilt from it.", "Restore it from a copy.")
 
 
-def _settle(document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
+def _settle(path: Path, document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
     """Ends a case whose control plane was killed."""
     end = outcome(events)
     case.state = end.state or "interrupted"
     case.error = end.error
-    document.leftovers = sorted({*document.leftovers, *end.leftovers})
+    leftovers = end.leftovers
+    if end.state is None and document.target_kind == "in-place":
+        leftovers = front_ends.may_remain(_files(path, case.id).plan)  # the workspace would be the user's own directory
+    document.leftovers = sorted({*document.leftovers, *leftovers})
+
+
+def _settled(document: RunDocument) -> RunState:
+    """The state of a run that has no control plane any more, by the states of its cases."""
+    states = {case.state for case in document.cases}
+    if document.front_end is not None and document.ended is None:
+        return "interrupted"  # a front end lists its cases as they begin, so nobody knows how many were to come
+    if states <= {"complete"}:
+        return "complete"
+    # Only a front end says that it has ended; a study's control plane was killed, whatever its cases met.
+    return "failed" if document.ended is not None and "failed" in states else "interrupted"
 
 
 def _take_over_started(document: RunDocument, events: list[Event]) -> None:

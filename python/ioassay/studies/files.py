@@ -5,7 +5,7 @@ Not here: what is done to them (`studies.steps`), how they divide among ranks (`
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import Field, model_validator
 
@@ -122,19 +122,13 @@ class Tree(Part):
         default=None, description="The share of the ranks that it is made for, as of a file set. Default: all ranks."
     )
 
-    @property
-    def directories(self) -> int:
-        """Directories of one tree, its root included. Of a tree too large to count, only that it is."""
-        count, level = 1, 1
-        for _ in range(self.depth):
-            level *= self.branch
-            count += level
-            if count > 2**63:
-                break
-        return count
-
-    @property
-    def items_per_rank(self) -> int:
-        """Items that each rank works on."""
-        holding = self.branch**self.depth if self.leaves_only else self.directories
-        return holding * self.items
+    def plan(self) -> dict[str, Any]:
+        """As the plan has it, made for all ranks."""
+        return {
+            "sharing": self.sharing,
+            "depth": self.depth,
+            "branch": self.branch,
+            "items_per_directory": self.items,
+            "leaves_only": self.leaves_only,
+            "items": self.of,
+        }

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from ioassay.studies import spelling, sweep
-from ioassay.studies.files import Tree
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
@@ -16,12 +15,17 @@ from ioassay.studies.sweep import Placed, Point, RankRange
 Plan = dict[str, Any]
 
 
-def sets(workload: Workload, point: Point) -> Plan:
-    """`files` and `trees`, where there are any."""
+def work(workload: Workload, point: Point) -> Plan:
+    """`ranks`, `files` and `trees` where there are any, `steps`: all that the amounts of a case follow from."""
     ranges = sweep.rank_ranges(workload, point)
     files = {name: _file_set(placed, point) for name, placed in sweep.placed(workload, point).items()}
-    trees = {name: _tree(tree, _ranks(ranges[name], point)) for name, tree in workload.trees.items()}
-    return ({"files": files} if files else {}) | ({"trees": trees} if trees else {})
+    trees = {name: _ranks(ranges[name], point) | tree.plan() for name, tree in workload.trees.items()}
+    return {
+        "ranks": {"clients": point.clients, "per_client": point.ranks_per_client},
+        **({"files": files} if files else {}),
+        **({"trees": trees} if trees else {}),
+        "steps": [_step(workload, point, step) for step in workload.steps],
+    }
 
 
 def _ranks(ranks: RankRange, point: Point) -> Plan:
@@ -43,23 +47,6 @@ def _file_set(placed: Placed, point: Point) -> Plan:
         **({"offset_bytes": spec.offset} if spec.offset else {}),
         "payload": spelling.payload_plan(spec.payload),
     }
-
-
-def _tree(tree: Tree, ranks: Plan) -> Plan:
-    return {
-        **ranks,
-        "sharing": tree.sharing,
-        "depth": tree.depth,
-        "branch": tree.branch,
-        "items_per_directory": tree.items,
-        "leaves_only": tree.leaves_only,
-        "items": tree.of,
-    }
-
-
-def steps(workload: Workload, point: Point) -> list[Plan]:
-    """The steps, in order."""
-    return [_step(workload, point, step) for step in workload.steps]
 
 
 def _step(workload: Workload, point: Point, step: Step) -> Plan:

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, SurveyEntry, WorkloadEntry
-from ioassay.studies import check_steps, sweep
+from ioassay.studies import check_amounts, check_steps, sweep
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
@@ -62,6 +62,8 @@ def resolve(source: StudySource, scale: str | None, settings: Iterable[str]) -> 
         return locate(tree, path)
 
     if problems := [*sweep.check(study, at), *check_steps.check(study, at)]:
+        raise StudyError(problems)
+    if problems := [*check_amounts.check(study, at)]:
         raise StudyError(problems)
     return ResolvedStudy(study, _entry(source, scale, chosen, study))
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ioassay import units
 from ioassay.studies.source import nearest, quoted
-from ioassay.units import format_bytes, format_duration
+from ioassay.units import format_duration
 
 LONGEST_NS = 86_400 * 10**9
 """Longer than a day nothing waits."""
@@ -229,19 +229,3 @@ def rate_plan(text: str) -> dict[str, int]:
     if value == 0:
         raise ValueError(f"{quoted(text)} does nothing; leave the rate out for as fast as it goes")
     return {"operations_per_s": value} if operations else {"bytes_per_s": value}
-
-
-def described_think(text: str) -> str:
-    """A think time in words."""
-    plan = think_plan(text)
-    every = plan["every_operations"]
-    after = "each operation" if every == 1 else f"every {every} operations"
-    return f"a pause of {format_duration(plan['duration_ns'])} after {after}"
-
-
-def described_rate(text: str) -> str:
-    """A rate in words."""
-    plan = rate_plan(text)
-    if "bytes_per_s" in plan:
-        return f"{format_bytes(plan['bytes_per_s'])}/s"
-    return f"{plan['operations_per_s']} operations per second"

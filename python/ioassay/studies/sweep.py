@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from ioassay.results.planned import Shape
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.source import Origin, Problem, nearest
-from ioassay.studies.steps import ON_FILES, ON_TREES, Phase, Work
+from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.units import format_bytes
 
 MOST_RANKS = 1 << 20
@@ -148,27 +149,6 @@ def _placed(name: str, files: FileSet, ranks: RankRange, point: Point) -> Placed
     return Placed(name, files, ranks, groups, size)
 
 
-def entries(tree: Tree, ranks: int) -> int:
-    """Directories and items of a tree made for so many ranks."""
-    trees = ranks if tree.sharing == "unique" else 1
-    owners = 1 if tree.sharing == "shared-items" else ranks
-    return trees * tree.directories + owners * tree.items_per_rank
-
-
-def items(tree: Tree, ranks: int) -> int:
-    """Items of a tree made for so many ranks."""
-    return tree.items_per_rank * (1 if tree.sharing == "shared-items" else ranks)
-
-
-def operations(tree: Tree, work: Work, ranks: int) -> int:
-    """Operations of a phase on a tree that nothing stops early."""
-    if work.verb in ("create-tree", "remove-tree"):
-        return tree.directories * (ranks if tree.sharing == "unique" else 1)
-    most = items(tree, ranks)
-    limit = work.phase.limit if work.phase else None
-    return min(most, limit.operations * ranks) if limit and limit.operations else most
-
-
 def works_on(workload: Workload, work: Work) -> str | None:
     """The name of the file set or tree that a job works on; `None` for a walk, or where it is not said."""
     phase = work.phase
@@ -204,52 +184,11 @@ def fsync_of(workload: Workload, work: Work) -> str:
     return work.phase.fsync or ("at-close" if on_files and work.verb in ("write", "mixed") else "never")
 
 
-def transfers(files: Placed, phase: Phase) -> int:
-    """Transfers of each rank in a phase that nothing stops early."""
-    most = files.part_bytes // files.files_of.transfer
-    if phase.limit is None:
-        return most
-    if phase.limit.bytes is not None:
-        most = min(most, phase.limit.bytes // files.files_of.transfer)
-    return min(most, phase.limit.operations or most)
-
-
 def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
     """Every job of the workload: index of its step, name, work."""
     for index, step in enumerate(workload.steps):
         for name, work in step.jobs():
             yield index, name, work
-
-
-def file_set_bytes(workload: Workload, point: Point) -> int:
-    """Size of all files of a case, and of what its items hold."""
-    ranges = rank_ranges(workload, point)
-    held = dict.fromkeys(workload.trees, 0)
-    for _, _, work in jobs(workload):
-        name = works_on(workload, work)
-        if name in held and work.phase and work.verb in ("create", "write"):
-            held[name] = max(held[name], work.phase.bytes or 0)
-    in_trees = sum(items(tree, ranges[name].count) * held[name] for name, tree in workload.trees.items())
-    return in_trees + sum(files.bytes for files in placed(workload, point).values())
-
-
-def written_bytes(workload: Workload, point: Point) -> int:
-    """What all phases of a case write together."""
-    sets, ranges = placed(workload, point), rank_ranges(workload, point)
-    written = 0
-    for _, _, work in jobs(workload):
-        name = works_on(workload, work)
-        if name in sets and work.phase and work.verb in ("write", "mixed"):
-            files = sets[name]
-            written += transfers(files, work.phase) * files.files_of.transfer * files.ranks.count
-        elif name in workload.trees and work.phase and work.verb in ("create", "write"):
-            # Every rank writes the items that it works on, also where all of them work on the same ones.
-            of_each = workload.trees[name].items_per_rank
-            limit = work.phase.limit
-            if limit is not None and limit.operations is not None:
-                of_each = min(of_each, limit.operations)
-            written += of_each * ranges[name].count * (work.phase.bytes or 0)
-    return written
 
 
 def check(study: Study, at: Locate) -> list[Problem]:
@@ -287,14 +226,8 @@ def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[
         yield from _file_set(
             study, shown, workload, files, lambda *key, label=label: at("workloads", name, "files", label, *key)
         )
-    largest = max(max(file_set_bytes(workload, point), written_bytes(workload, point)) for point in every)
-    if largest > LARGEST_BYTES:
-        key = next((files.size_key for files in workload.files.values()), "")
-        origin = at("workloads", name, "files", next(iter(workload.files), ""), key)
-        wrong = f"`{name}` writes {largest} bytes with {most} clients"
-        yield origin.problem(wrong, f"stay at or below {LARGEST_BYTES} bytes in a case")
     for label, tree in workload.trees.items():
-        if entries(tree, most * per_client) > LARGEST_BYTES:
+        if Shape.of(tree.plan(), most * per_client).entries > LARGEST_BYTES:
             wrong = f"the tree `{label}` of `{name}` has more entries than can be counted"
             yield at("workloads", name, "trees", label).problem(wrong, "take fewer levels, branches or items")
 

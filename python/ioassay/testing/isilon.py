@@ -67,7 +67,7 @@ def doubted(builder: RunBuilder) -> RunBuilder:
                 "read",
                 "cache-resident",
                 "12 % of the file set (123 MiB of 1 GiB) was in this node's memory before the read",
-                "run as root so that the cold-cache step may drop the caches",
+                "empty the caches before it (as root a cold-cache step does)",
             )
     return builder
 

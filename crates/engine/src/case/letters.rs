@@ -10,6 +10,7 @@ use super::Rank;
 use super::phase::Did;
 use crate::measure::doubts::{self, Facts};
 use crate::measure::phase::{Circumstances, RankResult, combine};
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start};
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
@@ -50,6 +51,7 @@ impl<R: Ranks> Rank<'_, R> {
                     short_transfers,
                     slowest_ns: recorded.slowest_ns,
                     at_stonewall: ran.at_stonewall.map(|lanes| lanes[lane]),
+                    at_first_finish: None,
                     usage,
                     sample_bytes: recorded.sample_bytes,
                     sample_operations: recorded.sample_operations,
@@ -75,14 +77,20 @@ impl<R: Ranks> Rank<'_, R> {
         let own: Vec<&Letter> = letters.iter().filter(|letter| letter.job == index).collect();
         let Some(first) = own.first() else { return };
         let failure = self.ranks.failure();
+        let members = self.case.plan.workers(job);
+        let finished = self.ranks.first_finished(index, members);
         for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
-            let results = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
-            let first = self.ranks.first_finished(index);
+            let mut results: Vec<RankResult> = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
+            for RankResult { record, .. } in &mut results {
+                let member = members.member(record.rank).map(|member| member as usize);
+                record.at_first_finish =
+                    member.zip(finished.as_ref()).and_then(|(member, first)| Some(first.done.get(member)?[lane]));
+            }
             let found = Circumstances {
                 step,
                 operation,
                 started_unix_ns,
-                first_finished: first.map(|first| (first.at_ns - start.opened_ns, first.done[lane])),
+                first_finished: finished.as_ref().map(|first| (first.at_ns - start.opened_ns, first.all(lane))),
                 resident_bytes_before: resident_bytes_before.filter(|_| operation == Operation::Read),
                 matched: own.iter().filter_map(|letter| letter.matched).reduce(|sum, own| sum + own),
             };

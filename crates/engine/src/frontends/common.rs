@@ -9,7 +9,7 @@ use crate::failure;
 /// The environment variable that says how many local ranks there are.
 const RANKS: &str = "IOASSAY_RANKS";
 
-/// The environment variable that divides amounts, to try a command line out. What it runs is not the benchmark any more.
+/// The environment variable that divides amounts and pauses, to try a command line out. What it runs is not the benchmark any more.
 const SCALE_DOWN: &str = "IOASSAY_SCALE_DOWN";
 
 /// Where launchers of MPI say how many ranks they started.

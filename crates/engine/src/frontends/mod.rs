@@ -7,15 +7,63 @@
 pub mod common;
 pub mod io500;
 pub mod ior;
+pub mod iozone;
+pub mod mdtest;
 mod moment;
+pub mod obdfilter_survey;
 pub mod options;
 pub mod session;
+mod text;
 
 use ioassay_contract::front_end::Tool;
 
-use self::common::{Common, usage};
-
+use self::common::Common;
+use self::options::Known;
 use crate::command::Ended;
+
+/// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
+pub fn reference() -> String {
+    let tables: [(&str, &str, &[&[Known]]); 5] = [
+        ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
+        ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
+        ("IOzone", IOZONE, &[iozone::options::KNOWN]),
+        ("obdfilter-survey", SURVEY, &[obdfilter_survey::options::KNOWN]),
+        ("IO500", IO500, &[io500::options::OPTIONS]),
+    ];
+    let tables = tables.map(|(title, about, known)| {
+        let known: Vec<Known> = known.concat();
+        format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
+    });
+    let keys = io500::options::key_table();
+    format!("{HEAD}\n{}{keys}", tables.concat()).trim_end().to_owned() + "\n"
+}
+
+/// What stands before the tables.
+const HEAD: &str = "\
+<!-- Generated from the options in crates/engine/src/frontends: run `make generate`. -->
+# The front ends, option by option
+
+Each option of each original: **same** means that it does what the original's does, **better** that it does what the
+original's is meant to do, **refused** that it is an error that names the option and what to take instead. None is
+ignored. What all front ends share, and how their figures compare with the originals', stands in
+[the guide](../guides/front-ends.md).
+";
+
+/// What is said above the table of IOR.
+const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and directives.";
+
+/// What is said above the table of mdtest.
+const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
+
+/// What is said above the table of IOzone.
+const IOZONE: &str = "`ioassay-engine iozone`, the throughput mode of IOzone 3.471 (`iozone -h`).";
+
+/// What is said above the table of obdfilter-survey.
+const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
+
+/// What is said above the table of the IO500.
+const IO500: &str =
+    "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
 
 /// Runs `tool` with `arguments`, those after its name.
 pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
@@ -25,9 +73,9 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     };
     match tool {
         Tool::Ior => ior::run(&common, &arguments),
+        Tool::Mdtest => mdtest::run(&common, &arguments),
+        Tool::Iozone => iozone::run(&common, &arguments),
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, &arguments),
         Tool::Io500 => io500::run(&common, &arguments),
-        Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey => {
-            Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study"))
-        }
     }
 }

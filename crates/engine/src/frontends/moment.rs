@@ -2,6 +2,8 @@
 
 use std::ffi::CString;
 
+use crate::measure::clock;
+
 /// `unix_s` seconds since 1970 in local time, in a format of strftime(3), for example `%a %b %e %H:%M:%S %Y`. Empty where
 /// the C library knows no such moment.
 pub fn format(unix_s: i64, format: &str) -> String {
@@ -16,6 +18,16 @@ pub fn format(unix_s: i64, format: &str) -> String {
     // SAFETY: the buffer is as long as said, the format ends with a zero byte.
     let bytes = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
     String::from_utf8_lossy(&text[..bytes]).into_owned()
+}
+
+/// Now, as [`format`] has it.
+pub fn now(text: &str) -> String {
+    format(now_s(), text)
+}
+
+/// Now, in seconds since 1970.
+pub fn now_s() -> i64 {
+    (clock::unix_ns() / 1_000_000_000) as i64
 }
 
 /// As ctime(3) has it, without the end of the line.

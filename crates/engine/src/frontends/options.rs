@@ -5,10 +5,8 @@
 
 use std::fmt::Write;
 
-use ioassay_contract::events::Failure;
-use lexopt::{Arg, Parser};
-
 use super::common::usage;
+use ioassay_contract::events::Failure;
 
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]
@@ -73,18 +71,25 @@ pub struct Given {
     pub known: &'static Known,
     /// As it was typed: `-b`, `--dataPacketType`.
     pub spelling: String,
-    /// Its value; of a flag only where a long one was given one with `=`.
+    /// Its value; of a flag only where one was given with `=`, as in `-T=0`.
     pub value: Option<String>,
 }
 
-impl Known {
-    /// An error that says why it is not taken, if it is refused.
-    pub fn taken(&self, spelling: &str) -> Result<(), Failure> {
-        match self.verdict {
-            Verdict::Refused(because) => Err(usage(format!("{spelling} ({}) is refused", self.meaning), because)),
-            Verdict::Same | Verdict::Better(_) => Ok(()),
+impl Given {
+    /// An error that says why it is not taken, if it is refused. One that is switched off changes nothing.
+    pub fn taken(&self) -> Result<(), Failure> {
+        let Verdict::Refused(because) = self.known.verdict else { return Ok(()) };
+        if self.value.as_deref() == Some("0") {
+            return Ok(());
         }
+        let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
+        Err(usage(format!("{} ({}) is refused: {why}", self.spelling, self.known.meaning), instead))
     }
+}
+
+/// True if a command line asks for help: then nothing else in it counts.
+pub fn wants_help(arguments: &[String]) -> bool {
+    arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help"))
 }
 
 /// The option that is spelt so.
@@ -92,39 +97,61 @@ pub fn find(known: &'static [Known], spelling: &str) -> Option<&'static Known> {
     known.iter().find(|option| option.spellings().any(|known| known == spelling))
 }
 
-/// The options of a command line in the order in which they stand: short ones may stand together (`-vkF`), values
-/// may follow at once, after `=`, or as the next argument.
+/// The options of a command line in the order in which they stand, as the originals take them: a long one, or several
+/// letters (`-Fuv`), the last of which may have a value, there (`-n5`, `-n=5`) or in the next argument.
 ///
 /// # Errors
 /// If one is unknown, refused, or lacks its value, and for what is no option.
 pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Result<Vec<Given>, Failure> {
-    let mut parser = Parser::from_args(arguments);
-    let malformed = |error: lexopt::Error| usage(error.to_string(), format!("see ioassay-engine {tool} -h"));
-    let mut given = Vec::new();
-    while let Some(argument) = parser.next().map_err(malformed)? {
-        let spelling = match argument {
-            Arg::Short(letter) => format!("-{letter}"),
-            Arg::Long(name) => format!("--{name}"),
-            Arg::Value(value) => {
-                let problem = format!("{:?} is no option of {tool}", value.to_string_lossy());
-                return Err(usage(problem, "options begin with a dash"));
+    let mut given: Vec<Given> = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut one = |spelling: String, inline: Option<&str>| {
+            let known = find(known, &spelling).ok_or_else(|| {
+                let remedy = format!("see ioassay-engine {tool} -h for those there are");
+                usage(format!("{tool} has no option {spelling}"), remedy)
+            })?;
+            let value =
+                match (known.value, inline) {
+                    (Some(wanted), None) => Some(rest.next().cloned().ok_or_else(|| {
+                        usage(format!("{spelling} needs a value"), format!("write {spelling} {wanted}"))
+                    })?),
+                    (_, inline) => inline.map(str::to_owned),
+                };
+            let one = Given { known, spelling, value };
+            one.taken()?;
+            Ok::<Given, Failure>(one)
+        };
+        if argument.starts_with("--") {
+            let (name, value) =
+                argument.split_once('=').map_or((argument.as_str(), None), |(name, value)| (name, Some(value)));
+            given.push(one(name.to_owned(), value)?);
+            continue;
+        }
+        let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return Err(usage(format!("{argument:?} is no option of {tool}"), stray(known, &given)));
+        };
+        for (at, letter) in letters.char_indices() {
+            let spelling = format!("-{letter}");
+            let after = &letters[at + letter.len_utf8()..];
+            let takes = find(known, &spelling).is_some_and(|known| known.value.is_some());
+            let inline = after.strip_prefix('=').or_else(|| (takes && !after.is_empty()).then_some(after));
+            given.push(one(spelling, inline)?);
+            if takes || inline.is_some() {
+                break;
             }
-        };
-        let Some(option) = find(known, &spelling) else {
-            let problem = format!("{tool} has no option {spelling}");
-            return Err(usage(problem, format!("see ioassay-engine {tool} -h for those there are")));
-        };
-        option.taken(&spelling)?;
-        let value = match (option.value, spelling.starts_with("--")) {
-            (Some(_), _) => Some(parser.value().map_err(malformed)?),
-            (None, true) => parser.optional_value(),
-            // What follows a short flag are more of them.
-            (None, false) => None,
-        };
-        let value = value.map(|value| value.to_string_lossy().into_owned());
-        given.push(Given { known: option, spelling, value });
+        }
     }
     Ok(given)
+}
+
+/// What to do about an argument that is no option and no value: `-o -F FILE` gives `-o` the value `-F`.
+fn stray(known: &'static [Known], given: &[Given]) -> String {
+    let swallowed = |given: &Given| given.value.clone().filter(|value| find(known, value).is_some());
+    match given.iter().find_map(|given| Some((&given.spelling, swallowed(given)?))) {
+        Some((spelling, value)) => format!("{spelling} took {value} for its value: write {value} before {spelling}"),
+        None => "options begin with a dash".to_owned(),
+    }
 }
 
 /// The options of ioassay's own, at the end of every `-h`.
@@ -165,4 +192,53 @@ pub fn table(known: &[Known]) -> String {
         let _ = writeln!(text, "| `{}{value}` | {} | {ours} |", option.name, option.meaning);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[Known] = &[
+        Known::same("-F", None, "a flag"),
+        Known::same("-o, --out", Some("FILE"), "a value"),
+        Known::refused("-x", None, "an old one", "it is gone; take -F"),
+    ];
+
+    fn parse_line(line: &str) -> Result<Vec<(String, Option<String>)>, Failure> {
+        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let given = parse("tool", KNOWN, &arguments)?;
+        Ok(given.into_iter().map(|given| (given.spelling, given.value)).collect())
+    }
+
+    #[test]
+    fn options_come_in_order_with_their_values() {
+        let given = parse_line("-Fof --out=g -o h -FF").unwrap();
+        let spellings: Vec<&str> = given.iter().map(|(spelling, _)| spelling.as_str()).collect();
+        assert_eq!(spellings, ["-F", "-o", "--out", "-o", "-F", "-F"]);
+        assert_eq!(given[1].1.as_deref(), Some("f"));
+        assert_eq!(given[3].1.as_deref(), Some("h"));
+    }
+
+    #[test]
+    fn what_is_not_taken_is_named_with_a_way_out() {
+        for (line, message, remedy) in [
+            ("-q", "-q", "tool -h"),
+            ("-x", "-x", "take -F"),
+            ("stray", "stray", "dash"),
+            ("-o -F stray", "stray", "write -F before -o"),
+            ("-o", "-o", "write -o FILE"),
+        ] {
+            let failure = parse_line(line).unwrap_err();
+            assert!(failure.message.contains(message), "{line}: {}", failure.message);
+            assert!(failure.remedy.contains(remedy), "{line}: {}", failure.remedy);
+        }
+    }
+
+    #[test]
+    fn help_and_table_say_what_becomes_of_each_option() {
+        assert!(help("tool", KNOWN).contains("refused: it is gone; take -F"));
+        let table = table(KNOWN);
+        assert!(table.contains("| `-o, --out FILE` | a value | same |"));
+        assert!(table.contains("refused, because it is gone; take -F"));
+    }
 }

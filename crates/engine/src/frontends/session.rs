@@ -6,6 +6,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
+use ioassay_contract::doubt::Reason;
 use ioassay_contract::events::{Event, Failure};
 use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
 use ioassay_contract::plan::Plan;
@@ -22,6 +23,9 @@ const DOCUMENT: &str = "front-end.json";
 
 /// What the original would print, kept in the run directory too.
 const CONSOLE: &str = "console.txt";
+
+/// Locked in a run directory while somebody works on it, by a session and its ranks until the last of them has ended.
+const LOCK: &str = "lock";
 
 /// What a front end prints.
 #[derive(Debug, Default)]
@@ -46,6 +50,7 @@ impl Console {
 pub struct Session {
     document: FrontEnd,
     directory: Option<PathBuf>,
+    _lock: Option<File>,
     clock: Clock,
     /// Phases and kinds of doubts that were said.
     doubts_said: BTreeSet<(String, String)>,
@@ -73,11 +78,12 @@ impl Session {
             exit_code: None,
             cases: Vec::new(),
         };
-        let mut copy = None;
+        let (mut copy, mut lock) = (None, None);
         if let Some(directory) = &common.run {
             let cannot = |error: io::Error| failure::on_path("create run directory", directory, &error);
             // One that is there belongs to another run.
             fs::create_dir(directory).and_then(|()| fs::create_dir(directory.join("logs"))).map_err(cannot)?;
+            lock = Some(hold(directory).map_err(cannot)?);
             copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
         }
         if common.scale_down > 1 {
@@ -86,6 +92,7 @@ impl Session {
         let session = Self {
             document,
             directory: common.run.clone(),
+            _lock: lock,
             clock: Clock::calibrated(),
             doubts_said: BTreeSet::new(),
             console: Console { copy },
@@ -109,11 +116,14 @@ impl Session {
     ) -> Ended {
         let case = FrontEndCase { id: plan.case.clone(), workload: workload.to_owned(), repetition };
         self.document.cases.push(case);
-        let opened = validate(plan).map_err(|refusal| command::refused(&refusal)).and_then(|()| self.open(plan));
-        let (mut log, mut reader) = match opened {
+        // The plan is kept also where it is refused: it says what was meant.
+        let (mut log, mut reader) = match self.open(plan) {
             Ok(opened) => opened,
-            Err(failure) => return Ended::refused(failure),
+            Err(failure) => return Ended::could_not(failure),
         };
+        if let Err(refusal) = validate(plan) {
+            return command::refuse(&refusal, &mut log);
+        }
         let (console, said) = (&mut self.console, &mut self.doubts_said);
         let mut follow = || {
             reader.read_new(&mut |event| {
@@ -165,7 +175,8 @@ impl Session {
     /// Says the doubts of a record on standard error, each kind once for each phase.
     fn say_doubts(said: &mut BTreeSet<(String, String)>, event: &Event) {
         let Event::Phase(record) = event else { return };
-        for doubt in &record.doubts {
+        // A failure is said at the end.
+        for doubt in record.doubts.iter().filter(|doubt| !matches!(doubt.reason, Reason::Failed { .. })) {
             let kind =
                 serde_json::to_value(&doubt.reason).ok().and_then(|reason| Some(reason.get("kind")?.to_string()));
             if said.insert((record.name.clone(), kind.unwrap_or_default())) {
@@ -181,6 +192,16 @@ impl Session {
         let text = serde_json::to_vec_pretty(&self.document).expect("our own types are JSON");
         replace(&path, &text).map_err(|error| failure::on_path("write", &path, &error))
     }
+}
+
+/// Takes the lock of a run directory as the control plane does; what stands in the file is for people.
+fn hold(directory: &Path) -> io::Result<File> {
+    let mut file = File::create(directory.join(LOCK))?;
+    // Where the file system has no locks, only the document tells whether the run has ended.
+    let _ = file.try_lock();
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    writeln!(file, "{} {}", std::process::id(), host.to_string_lossy())?;
+    Ok(file)
 }
 
 /// Replaces the file at `path` as a whole: whoever reads it finds the old or the new text.
@@ -212,5 +233,22 @@ impl Follower {
                 tell(&event);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_directory_is_locked_until_its_session_has_ended() {
+        let above = tempfile::tempdir().unwrap();
+        let directory = above.path().join("run");
+        let common = Common { ranks: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
+        let session = Session::begin(Tool::Ior, &common, &[]).unwrap();
+        let lock = File::open(directory.join(LOCK)).unwrap();
+        assert!(lock.try_lock().is_err());
+        assert_eq!(session.finish(Ended::default()).code, 0);
+        assert!(lock.try_lock().is_ok());
     }
 }

@@ -123,7 +123,7 @@ fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
         Bytes(resident_bytes).about(),
         Bytes(file_set_bytes).about(),
     );
-    let remedy = "run as root so that the cold-cache step may drop the caches, remount between write and read, \
+    let remedy = "empty the caches before it (as root a cold-cache step does), remount between write and read, \
                   or use a file set of twice the memory";
     doubt(Reason::CacheResident { resident_bytes, file_set_bytes }, message, remedy)
 }
@@ -333,7 +333,11 @@ fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message = format!("the data is {reducible}: storage that compresses or deduplicates moves less than counted");
-    doubt(Reason::ReduciblePayload { content: reducible.to_owned() }, message, "take the payload unique")
+    doubt(
+        Reason::ReduciblePayload { content: reducible.to_owned() },
+        message,
+        "take the payload unique (IOR: -l random)",
+    )
 }
 
 fn verified(facts: Facts<'_>) -> Option<Doubt> {

@@ -12,7 +12,7 @@ use super::histogram::Latencies;
 /// A job records up to two kinds of operations, reads and writes, each in a lane of its own.
 pub const LANES: usize = 2;
 
-/// What a rank shows to those who watch: in shared memory, one cache line per rank.
+/// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shown {
@@ -22,12 +22,38 @@ pub struct Shown {
     pub operations: [AtomicU64; LANES],
     /// When it last was on a processor while it waited for a start, on the node's time line.
     pub awake_ns: AtomicU64,
+    /// Bytes and operations when the first rank of its job finished, by lane. Written once, by that rank.
+    at_first_finish: [[AtomicU64; LANES]; 2],
 }
 
 impl Shown {
     /// Nothing is done yet.
     pub fn reset(&self) {
         self.bytes.iter().chain(&self.operations).for_each(|lane| lane.store(0, Ordering::Relaxed));
+    }
+
+    /// What it has done so far in one lane.
+    pub fn done(&self, lane: usize) -> Done {
+        let [bytes, operations] = [&self.bytes, &self.operations].map(|of| of[lane].load(Ordering::Relaxed));
+        Done { bytes, operations }
+    }
+
+    /// Keeps what it had done, by lane, when the first rank of its job finished.
+    pub fn note_first_finish(&self, done: [Done; LANES]) {
+        let [all_bytes, all_operations] = &self.at_first_finish;
+        for (lane, Done { bytes, operations }) in done.into_iter().enumerate() {
+            all_bytes[lane].store(bytes, Ordering::SeqCst);
+            all_operations[lane].store(operations, Ordering::SeqCst);
+        }
+    }
+
+    /// What it had done, by lane, when the first rank of its job finished, where one did in this phase.
+    pub fn at_first_finish(&self) -> [Done; LANES] {
+        let [bytes, operations] = &self.at_first_finish;
+        [0, 1].map(|lane| Done {
+            bytes: bytes[lane].load(Ordering::SeqCst),
+            operations: operations[lane].load(Ordering::SeqCst),
+        })
     }
 }
 

@@ -79,7 +79,7 @@ pub trait Sizes {
     fn entries(&self) -> u64;
     /// Bytes that all file sets and trees take when everything is written; each small file takes whole blocks.
     fn stored_bytes(&self) -> u64;
-    /// The same without what a stonewall may end before it is written.
+    /// The same without what is only read, and what a stonewall may end before it is written.
     fn sure_bytes(&self) -> u64;
     /// [`Sizes::entries`] without those that are there, or that a stonewall may end before they are created.
     fn sure_entries(&self) -> u64;
@@ -108,7 +108,8 @@ impl Sizes for Plan {
     }
 
     fn sure_bytes(&self) -> u64 {
-        let sets = geometries(&self.files, self.rank_count()).filter(|(name, _)| !is_walled(self, name));
+        let sets = geometries(&self.files, self.rank_count());
+        let sets = sets.filter(|(name, _)| is_written(self, name) && !is_walled(self, name));
         let trees = self.trees.keys().filter(|tree| !is_walled(self, tree)).map(|tree| tree_bytes(self, tree));
         sets.map(|(_, geometry)| geometry.bytes()).chain(trees).fold(0, u64::saturating_add)
     }
@@ -175,6 +176,11 @@ fn tree_bytes(plan: &Plan, name: &str) -> u64 {
     items.saturating_mul(blocks * FILE_SYSTEM_BLOCK_BYTES)
 }
 
+/// True if a job writes the file set. What is only read is there already.
+pub(crate) fn is_written(plan: &Plan, set: &str) -> bool {
+    plan.jobs().any(|job| matches!(&job.work, Work::Data(work) if work.transfer.writes() && work.files == *set))
+}
+
 /// True if all of a tree is there before the case.
 fn is_there(plan: &Plan, name: &str) -> bool {
     let Target::InPlace(place) = &plan.target else { return false };
@@ -182,7 +188,7 @@ fn is_there(plan: &Plan, name: &str) -> bool {
 }
 
 /// True if a stonewall decides how much is written or created of a file set or tree.
-fn is_walled(plan: &Plan, name: &str) -> bool {
+pub(crate) fn is_walled(plan: &Plan, name: &str) -> bool {
     plan.jobs().filter(|job| job.limit.stonewall_ns.is_some()).any(|job| match &job.work {
         Work::Data(work) => work.transfer.writes() && work.files == *name,
         Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,

@@ -23,13 +23,21 @@ pub struct Start {
     pub left_ns: u64,
 }
 
-/// The first rank of a job that crossed the finish line, and what all of them had done by then.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// When the first rank of a job crossed the finish line, and what each of them had done by then.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstFinished {
     /// When, on the node's time line.
     pub at_ns: u64,
-    /// What all ranks of its job had done by then, by lane.
-    pub done: [Done; LANES],
+    /// What each rank of its job had done by then, by lane; ascending.
+    pub done: Vec<[Done; LANES]>,
+}
+
+impl FirstFinished {
+    /// What all of them had done in `lane`.
+    pub fn all(&self, lane: usize) -> Done {
+        let sum = |count: fn(&Done) -> u64| self.done.iter().map(|lanes| count(&lanes[lane])).sum();
+        Done { bytes: sum(|done| done.bytes), operations: sum(|done| done.operations) }
+    }
 }
 
 /// Most jobs that a phase can have side by side.
@@ -67,8 +75,9 @@ pub trait Ranks {
     /// This rank has finished its work in job `job` of the phase, which `members` do, at `now_ns`.
     fn cross_finish_line(&self, job: usize, members: RankRange, now_ns: u64);
 
-    /// Who crossed the finish line of `job` first. Valid after a gather that follows the phase.
-    fn first_finished(&self, job: usize) -> Option<FirstFinished>;
+    /// What the `members` of `job` had done when the first of them crossed its finish line. Valid after a gather that
+    /// follows the phase.
+    fn first_finished(&self, job: usize, members: RankRange) -> Option<FirstFinished>;
 
     /// The largest `own` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
     fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped>;

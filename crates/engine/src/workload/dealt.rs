@@ -77,6 +77,19 @@ mod tests {
         Geometry::of(&set, ranks)
     }
 
+    #[test]
+    fn transfers_go_to_the_ranks_to_which_ior_deals_them() {
+        // Read from a file that IOR 4.1 wrote with 3 ranks, `-l o -b 32 -t 8 -z --random-offset-seed 7`, on glibc 2.36.
+        const RANKS: [usize; 12] = [0, 0, 2, 1, 2, 0, 2, 1, 0, 1, 2, 1];
+        let geometry = geometry(Layout::SharedFile, 4, 1, 3);
+        let mut dealt = [usize::MAX; 12];
+        for part in 0..3 {
+            let own = Dealt::new(7, &geometry, part);
+            (0..own.count()).for_each(|index| dealt[own.transfer(index) as usize] = part as usize);
+        }
+        assert_eq!(dealt, RANKS);
+    }
+
     proptest! {
         #[test]
         fn the_ranks_together_have_each_transfer_of_a_file_once(

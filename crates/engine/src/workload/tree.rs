@@ -480,9 +480,10 @@ mod tests {
         #[test]
         fn every_entry_is_named_once_lies_in_its_directory_and_is_counted(
             sharing in 0..3_usize, depth in 0..4_u32, branch in 1..4_u32, items in 0..5_u64, leaves_only: bool,
-            ranks in 1..4_u32,
+            ranks in 1..4_u32, displaced in 0..6_u32,
         ) {
-            let shape = Shape::of(&tree(SHARINGS[sharing], depth, branch, items, leaves_only), ranks);
+            let tree = Tree { displaced, ..tree(SHARINGS[sharing], depth, branch, items, leaves_only) };
+            let shape = Shape::of(&tree, ranks);
             let mut enumerated = enumerated(shape);
             prop_assert_eq!(enumerated.len() as u64, shape.entries());
             prop_assert!(enumerated.iter().all(|path| path.len() - "/w/".len() <= shape.longest_path_bytes()));
@@ -549,6 +550,17 @@ mod tests {
         let unique = paths(&tree(Sharing::Unique, 1, 2, 2, false));
         assert_eq!(unique.len(), 6 + 12);
         assert!(unique.contains(&"/w/mdtest_tree.1.0/mdtest_tree.1.2/file.mdtest.1.5".to_owned()));
+        // -u -N 1 -I 1 -F, whose ranks have their files in each other's directories
+        let displaced = paths(&Tree { displaced: 1, ..tree(Sharing::Unique, 0, 1, 1, false) });
+        assert_eq!(
+            displaced,
+            [
+                "/w/mdtest_tree.0.0",
+                "/w/mdtest_tree.0.0/file.mdtest.1.0",
+                "/w/mdtest_tree.1.0",
+                "/w/mdtest_tree.1.0/file.mdtest.0.0",
+            ]
+        );
         // -z 1 -b 3 -I 1 -L -S -F
         let items = paths(&tree(Sharing::SharedItems, 1, 3, 1, true));
         assert_eq!(items.len(), 4 + 3);

@@ -2,15 +2,15 @@
 //!
 //! The real IOR deletes whatever lies where it is told to write. Here a file that is there already is replaced or
 //! removed only if it can be told who wrote it: it bears our mark (the extended attribute [`MARK`]), it holds what IOR
-//! writes ([`crate::workload::payload::is_ior`]), or it is empty. Trees need no such proof: mdtest's names are it, and what is not
-//! so called is not touched.
+//! or IOzone writes ([`payload::is_ior`], [`payload::is_iozone`]), or it is empty. Trees need no such proof: mdtest's
+//! names are it, and what is not so called is not touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
@@ -20,7 +20,8 @@ use ioassay_contract::plan::{Plan, Step, Work};
 use super::contents::{Contents, Planted};
 use super::{Room, directory, removal};
 use crate::failure;
-use crate::plan::{Jobs, Sizes};
+use crate::plan::{Jobs, Sizes, is_walled, is_written};
+use crate::workload::layout::geometries;
 use crate::workload::payload;
 use crate::workload::tree::Shape;
 
@@ -28,7 +29,10 @@ use crate::workload::tree::Shape;
 const MARK: &str = "user.ioassay";
 
 /// As much of a file's beginning as is looked at.
-const LOOKED_AT_BYTES: u64 = 4096;
+const LOOKED_AT_BYTES: u64 = 16 * 1024;
+
+/// As much as is looked at for what IOR writes: a shared file may go on with another rank's bytes behind it.
+const A_PAGE: usize = 4096;
 
 /// What a case has at paths that the user named.
 #[derive(Debug, Clone)]
@@ -59,7 +63,12 @@ fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
 /// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` in `files` entries
 /// would not fit. Nothing is written.
 pub fn check(plan: &Plan, place: &InPlace, bytes: u64, files: u64) -> Result<Room, Failure> {
-    let room = directory::room_for(&place.directory, bytes, files)?;
+    let room = directory::room_for(&place.directory, 0, files)?;
+    if bytes > 0 {
+        for (directory, needed) in needed(plan, place, bytes).into_values().filter(|(_, needed)| *needed > 0) {
+            directory::room_for(&directory, needed, 0)?;
+        }
+    }
     new_trees(plan, place).try_for_each(|root| refuse_tree(&root))?;
     if !place.overwrite {
         touched(plan, place).iter().try_for_each(|path| may_replace(path))?;
@@ -87,7 +96,32 @@ fn refuse_tree(root: &Path) -> Result<(), Failure> {
     Err(failure::about_path("create tree", root, message, remedy))
 }
 
-/// An error if `path` is something that neither ioassay nor IOR wrote.
+/// What of `bytes` each file system has still to find room for, by its number and with one of its directories. Files
+/// may be in several, and what a file has already it does not need again.
+fn needed(plan: &Plan, place: &InPlace, bytes: u64) -> BTreeMap<u64, (PathBuf, u64)> {
+    let mut needed = BTreeMap::new();
+    let mut add = |directory: &Path, bytes: u64| {
+        let number = fs::metadata(directory).map_or(0, |about| about.dev());
+        needed.entry(number).or_insert_with(|| (directory.to_owned(), 0)).1 += bytes;
+    };
+    let mut of_trees = bytes;
+    let sets = geometries(&plan.files, plan.rank_count());
+    for (name, geometry) in sets.filter(|(name, _)| is_written(plan, name) && !is_walled(plan, name)) {
+        of_trees = of_trees.saturating_sub(geometry.bytes());
+        for path in place.files.get(name).into_iter().flatten() {
+            let there = fs::symlink_metadata(path).map_or(0, |about| about.blocks() * BLOCK_BYTES);
+            let above = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(&place.directory);
+            add(above, geometry.file_bytes.saturating_sub(there));
+        }
+    }
+    add(&place.directory, of_trees);
+    needed
+}
+
+/// The unit in which `stat` counts what a file takes.
+const BLOCK_BYTES: u64 = 512;
+
+/// An error if `path` is something that neither ioassay nor IOR nor IOzone wrote.
 fn may_replace(path: &Path) -> Result<(), Failure> {
     let refuse = |what: &str| {
         let message = format!("{} exists and {what}: it is not overwritten", path.display());
@@ -105,8 +139,8 @@ fn may_replace(path: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     match beginning(path) {
-        Ok(begin) if payload::is_ior(&begin) => Ok(()),
-        Ok(_) => refuse("holds nothing that ioassay or IOR wrote"),
+        Ok(begin) if payload::is_ior(&begin[..begin.len().min(A_PAGE)]) || payload::is_iozone(&begin) => Ok(()),
+        Ok(_) => refuse("holds nothing that ioassay, IOR or IOzone wrote"),
         Err(error) => Err(failure::on_path("read", path, &error)),
     }
 }
@@ -161,6 +195,12 @@ impl Placed {
         self.place.trees.get(tree).is_some_and(|tree| tree.there == There::Everything)
     }
 
+    /// The files that it may write, and the directories that hold its trees.
+    pub fn places(&self) -> Vec<String> {
+        let containers: BTreeSet<&PathBuf> = self.trees.iter().map(|(container, _)| container).collect();
+        self.touched.iter().chain(containers).map(|path| path.display().to_string()).collect()
+    }
+
     /// Removes what the case may have written, or marks it where it stays.
     pub fn remove(&self) -> Removed {
         let mut removed = Removed::default();
@@ -210,4 +250,61 @@ fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::R
     let tree = Planted { container: name.to_string_lossy().into_owned(), ..tree.clone() };
     removal::remove_tree(&open, above, &tree, removed);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// A plan of two files of 64 KiB.
+    fn plan(first: &Path, second: &Path) -> (Plan, InPlace) {
+        let work = json!({
+            "kind": "data", "files": "data", "transfer": "read", "order": "sequential", "fsync": "never",
+        });
+        let plan: Plan = serde_json::from_value(json!({
+            "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+            "target": {"in-place": {"directory": first.parent().unwrap(), "files": {"data": [first, second]}}},
+            "storage": {"api": "posix"}, "ranks": {"clients": 2, "per_client": 1},
+            "files": {"data": {
+                "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 1,
+                "payload": {"kind": "repeated"},
+            }},
+            "steps": [{"step": "phase", "name": "read", "jobs": [{"name": "read", "work": work}]}],
+            "seed": 1, "sample_interval_ns": 1_000_000_000,
+        }))
+        .unwrap();
+        let ioassay_contract::plan::storage::Target::InPlace(place) = plan.target.clone() else { panic!() };
+        (plan, place)
+    }
+
+    #[test]
+    fn what_is_there_needs_no_room_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let [first, second] = ["first", "second"].map(|name| directory.path().join(name));
+        let (plan, place) = plan(&first, &second);
+        let needed = || needed(&plan, &place, plan.sure_bytes()).into_values().map(|(_, bytes)| bytes).sum::<u64>();
+        assert_eq!(needed(), 2 * 65536);
+        // On its way to the disk a file may not have its blocks yet.
+        let file = File::create(&first).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &[7; 65536], 0).unwrap();
+        file.sync_all().unwrap();
+        assert_eq!(needed(), 65536);
+        // A hole is no room.
+        File::create(&second).unwrap().set_len(65536).unwrap();
+        assert_eq!(needed(), 65536);
+    }
+
+    #[test]
+    fn each_file_system_is_asked_for_what_its_own_files_need() {
+        let (one, other) = (tempfile::tempdir().unwrap(), Path::new("/dev/shm"));
+        let (plan, place) = plan(&one.path().join("first"), &other.join("ioassay-no-such-directory/second"));
+        let needed = needed(&plan, &place, plan.sure_bytes());
+        let devices = [one.path(), other].map(|directory| fs::metadata(directory).unwrap().dev());
+        if devices[0] == devices[1] {
+            assert_eq!(needed[&devices[0]].1, 2 * 65536);
+        } else {
+            assert_eq!((needed[&devices[0]].1, needed[&devices[1]].1), (65536, 65536));
+        }
+    }
 }

@@ -149,6 +149,14 @@ impl Workspace {
         }
     }
 
+    /// Where something of it may lie.
+    pub fn places(&self) -> Vec<String> {
+        match self {
+            Self::Placed(placed) => placed.places(),
+            Self::Directory(_) | Self::Device(_) | Self::Prefix(_) => vec![self.name()],
+        }
+    }
+
     /// The path of one of its files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ioassay_contract::events::{Event, PhaseRecord};
+use ioassay_contract::events::{Done, Event, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
 use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{Storage, Target};
@@ -149,6 +149,19 @@ pub fn check_sums(record: &PhaseRecord) {
     assert!(record.first_finished_ns <= record.duration_ns);
     assert!(record.first_finished_bytes <= record.bytes);
     assert!(record.first_finished_operations <= record.operations);
+    if record.ranks.iter().all(|rank| rank.at_first_finish.is_some()) {
+        let sum =
+            |of: fn(Done) -> u64| record.ranks.iter().filter_map(|rank| rank.at_first_finish).map(of).sum::<u64>();
+        assert_eq!(record.first_finished_bytes, sum(|done| done.bytes));
+        assert_eq!(record.first_finished_operations, sum(|done| done.operations));
+    }
+    for rank in &record.ranks {
+        let done = rank.at_first_finish.unwrap_or_default();
+        assert!(done.bytes <= rank.bytes && done.operations <= rank.operations);
+        if record.complete && rank.end_ns == record.first_finished_ns {
+            assert_eq!(rank.at_first_finish, Some(Done { bytes: rank.bytes, operations: rank.operations }));
+        }
+    }
     if let Some(stonewall) = record.stonewall {
         assert!(stonewall.bytes <= record.bytes && stonewall.operations <= record.operations);
         assert!(stonewall.least_operations <= stonewall.most_operations);

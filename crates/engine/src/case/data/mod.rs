@@ -73,7 +73,11 @@ impl<'a> DataJob<'a> {
                 buffer
             })
             .collect();
-        let scratch = work.verify.map(|_| Buffer::new(transfer_bytes));
+        let scratch = work.verify.map(|_| {
+            let mut scratch = Buffer::new(transfer_bytes);
+            content.fill(&mut scratch, transfer::first_spot(&geometry, part));
+            scratch
+        });
         let setup = Setup { storage: &case.plan.storage, target: &case.plan.target, buffers: &buffers };
         let connection =
             case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;

@@ -8,6 +8,7 @@ use ioassay_contract::plan::data::Verify;
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Moved, Operate};
+use crate::failure::Explained;
 use crate::storage::OpenFile;
 
 /// The transfers of one rank in one open file.
@@ -113,7 +114,8 @@ pub(super) fn too_short(offset: u64, moved: u64) -> io::Error {
         0 => format!("the file ends at or before byte {offset}, where the transfer begins"),
         _ => format!("the file ends at byte {}, inside the transfer", offset + moved),
     };
-    io::Error::new(io::ErrorKind::UnexpectedEof, message)
+    let remedy = "read no more than was written: the same block, segments, transfer and ranks".to_owned();
+    Explained { what: message, remedy }.into_io()
 }
 
 impl Operate for OneByOne<'_> {

@@ -61,6 +61,10 @@ impl Held {
     pub fn compare(&mut self, found: &[u8], number: u64) -> io::Result<()> {
         let spot = self.spot(number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        if !content.per_transfer() {
+            // What was read back may lie there.
+            content.fill(scratch, spot);
+        }
         content.compare(found, scratch, spot).map_err(|mismatch| wrong(&mismatch, number))
     }
 
@@ -85,4 +89,45 @@ fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
     let (found, expected) = (hex(&mismatch.found), hex(&mismatch.expected));
     let what = format!("at offset {} there is {found}, but {expected} was written", mismatch.offset - number);
     Explained { what, remedy: REMEDY.to_owned() }.into_io()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ioassay_contract::plan::data::Payload;
+
+    fn held(payload: Payload, buffer: &mut Buffer) -> Held {
+        let content = Some(Content::new(payload, 1, 0));
+        let held = Held { content, part: 3, scratch: Some(Buffer::new(buffer.len())) };
+        held.content.as_ref().unwrap().fill(buffer, held.spot(0));
+        held
+    }
+
+    #[test]
+    fn a_wrong_byte_is_found_in_what_is_read_and_in_what_is_read_back() {
+        for payload in [Payload::IorTimestamp { signature: 7 }, Payload::IorOffset { signature: 7 }] {
+            let mut buffer = Buffer::new(3901);
+            let mut held = held(payload, &mut buffer);
+            let mut on_disk = held.fill(&mut buffer, 5).to_vec();
+            held.compare(&on_disk, 5).unwrap();
+            let mut read_back = |on_disk: &[u8]| {
+                held.read_back(&mut buffer, 5, |content| {
+                    content.copy_from_slice(on_disk);
+                    Ok(())
+                })
+            };
+            read_back(&on_disk).unwrap();
+            on_disk[3000] ^= 1;
+            assert!(read_back(&on_disk).unwrap_err().to_string().contains("at offset 3000"));
+            assert!(held.compare(&on_disk, 5).unwrap_err().to_string().contains("at offset 3000"));
+        }
+    }
+
+    #[test]
+    fn without_a_payload_a_file_begins_with_its_number_and_nothing_is_compared() {
+        let mut held = Held { content: None, part: 0, scratch: None };
+        assert_eq!(held.fill(&mut [9; 10], 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
+        assert_eq!(held.fill(&mut [9; 3], 258), [9; 3]);
+        held.compare(&[1], 0).unwrap();
+    }
 }

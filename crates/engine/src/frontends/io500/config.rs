@@ -97,7 +97,8 @@ impl Config {
             && !is_default(key, value)
         {
             let problem = format!("[{}] {} = {value} is refused ({})", section.name, key.name, key.meaning);
-            return Err(self.wrong(line, problem, because));
+            let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
+            return Err(self.wrong(line, format!("{problem}: {why}"), instead));
         }
         if let Some(first) = self.values.get(&(section.name, key.name)) {
             let problem = format!("[{}] {} is given on line {} too", section.name, key.name, first.line);

@@ -34,7 +34,7 @@ use self::settings::Settings;
 use self::translate::{CASE, Ground};
 use super::common::{Common, usage};
 use super::moment;
-use super::options::{Given, help, parse};
+use super::options::{Given, help, parse, wants_help};
 use super::session::{Console, Session};
 use crate::command::Ended;
 use crate::measure::clock;
@@ -60,7 +60,7 @@ struct Asked {
 /// Runs the IO500's command line.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
     let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
-    let text = if flag(&["-h", "--help"]) {
+    let text = if wants_help(arguments) {
         Some(help(SYNOPSIS, options::OPTIONS))
     } else if flag(&["-l", "--list"]) {
         Some(format!("# Sections and keys of the .ini file with their defaults:\n{}", options::list(true)))
@@ -145,8 +145,7 @@ fn name_of_directory(value: String) -> Result<String, Failure> {
 impl Asked {
     /// The name of the directory of results, which signatures are made of too.
     fn timestamp(&self) -> String {
-        let now_s = (clock::unix_ns() / 1_000_000_000) as i64;
-        self.timestamp.clone().unwrap_or_else(|| moment::format(now_s, "%Y.%m.%d-%H.%M.%S"))
+        self.timestamp.clone().unwrap_or_else(|| moment::now("%Y.%m.%d-%H.%M.%S"))
     }
 }
 

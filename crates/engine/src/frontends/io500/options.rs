@@ -5,7 +5,7 @@
 use crate::frontends::options::{Known, Verdict};
 
 /// What an official hash would vouch for.
-const NO_HASH: &str = "hashes vouch for the official program's own runs: ask that one, or run it with --official PATH";
+const NO_HASH: &str = "hashes vouch for the official program's own runs; ask that one, or run it with --official PATH";
 
 /// The command line after the .ini file.
 pub const OPTIONS: &[Known] = &[
@@ -23,7 +23,7 @@ pub const OPTIONS: &[Known] = &[
         "--cleanup",
         None,
         "run only the phases that delete",
-        "each run removes its own files; what a killed one left is removed by `ioassay-engine clean DIR/ioassay-RUN`",
+        "each run removes its own files; for what a killed one left take `ioassay-engine clean DIR/ioassay-RUN`",
     ),
     Known::same("--official", Some("PATH"), "run the official program at PATH, and keep its files beside our evidence"),
     Known::same("--launcher", Some("COMMAND"), "what starts the official program, for example \"mpirun -np 4\""),
@@ -93,11 +93,11 @@ impl Key {
     }
 }
 
-const API: Key = key("API", Kind::Text, None, "storage API: POSIX").refused("only POSIX is done here: leave it empty");
+const API: Key = key("API", Kind::Text, None, "storage API: POSIX").refused("only POSIX is done here; leave it empty");
 const RUN: Key = key("run", Kind::Flag, Some("TRUE"), "do it");
 const VERBOSITY: Key = key("verbosity", Kind::Number, None, "how much IOR says (nothing: our records hold it all)");
 const COLLECTIVE: Key =
-    key("collective", Kind::Flag, None, "collective MPI-IO").refused("POSIX has no collective calls: leave it empty");
+    key("collective", Kind::Flag, None, "collective MPI-IO").refused("POSIX has no collective calls; leave it empty");
 
 const GLOBAL: &[Key] = &[
     key("datadir", Kind::Text, Some("./datafiles"), "directory of the file system that is measured"),
@@ -105,7 +105,7 @@ const GLOBAL: &[Key] = &[
         .better("the engine makes one in any case, marks it and removes it"),
     key("resultdir", Kind::Text, Some("./results"), "directory of the results"),
     key("timestamp-resultdir", Kind::Flag, Some("TRUE"), "a directory named by the time in resultdir"),
-    key("api", Kind::Text, Some("POSIX"), "storage API: POSIX").refused("only POSIX is done here: write POSIX"),
+    key("api", Kind::Text, Some("POSIX"), "storage API: POSIX").refused("only POSIX is done here; write POSIX"),
     key("drop-caches", Kind::Flag, Some("FALSE"), "drop the node's caches before each phase"),
     key(
         "drop-caches-cmd",
@@ -113,8 +113,9 @@ const GLOBAL: &[Key] = &[
         Some("sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\""),
         "how caches are dropped",
     )
-    .refused("the engine drops them itself, as root: leave the key out, and take drop-caches = TRUE"),
-    key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory").refused("take FALSE"),
+    .refused("the engine drops them itself, as root; leave the key out, and take drop-caches = TRUE"),
+    key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory")
+        .refused("no GPU takes part; take FALSE"),
     key("verbosity", Kind::Number, Some("1"), "how much result.txt says: 0 to 10"),
     key("scc", Kind::Flag, Some("FALSE"), "rules of the Student Cluster Competition: 30 seconds instead of 300"),
     key("dataPacketType", Kind::Text, Some("timestamp"), "what is written: timestamp, offset, incompressible, random"),
@@ -128,7 +129,7 @@ const DEBUG: &[Key] = &[
         "seconds after which writes end; others than the rules' are invalid",
     ),
     key("pause-dir", Kind::Text, None, "wait while this directory has a file with the phase's name (invalid)")
-        .refused("nothing waits here: leave it empty"),
+        .refused("nothing waits between phases; leave it empty"),
 ];
 
 const IOR_EASY: &[Key] = &[
@@ -137,7 +138,7 @@ const IOR_EASY: &[Key] = &[
     key("blockSize", Kind::Text, Some("9920000m"), "most bytes of each rank, a multiple of transferSize"),
     key("filePerProc", Kind::Flag, Some("TRUE"), "a file for each rank"),
     key("uniqueDir", Kind::Flag, Some("FALSE"), "each file in a directory of its own")
-        .refused("the files lie in one directory: take FALSE"),
+        .refused("the files lie in one directory; take FALSE"),
     RUN,
     VERBOSITY,
 ];
@@ -156,28 +157,30 @@ const MDTEST_HARD: &[Key] = &[
     API,
     key("n", Kind::Number, Some("1000000"), "most files of each rank"),
     key("files-per-dir", Kind::Number, None, "most files in a directory (invalid)")
-        .refused("all files lie in one directory, as the rules want it: leave it empty"),
+        .refused("all files lie in one directory, as the rules want it; leave it empty"),
     RUN,
 ];
 
 const FIND: &[Key] = &[
     key("external-script", Kind::Text, None, "a program that does the find")
-        .refused("the engine walks itself: leave it empty"),
-    key("external-mpi-args", Kind::Text, Some(""), "what starts that program").refused("leave it empty"),
-    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program").refused("leave it empty"),
+        .refused("the engine walks itself; leave it empty"),
+    key("external-mpi-args", Kind::Text, Some(""), "what starts that program")
+        .refused("the engine walks itself; leave it empty"),
+    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program")
+        .refused("the engine walks itself; leave it empty"),
     key("nproc", Kind::Number, None, "how many ranks walk (all)"),
     RUN,
     key("pfind-queue-length", Kind::Number, Some("10000"), "entries that pfind visits before it shares work")
         .better("the engine shares directories as soon as another rank wants some, whatever the value"),
     key("pfind-steal-next", Kind::Flag, Some("FALSE"), "pfind steals from its neighbour")
-        .refused("ranks share by one list: take FALSE"),
+        .refused("ranks share by one list; take FALSE"),
     key(
         "pfind-parallelize-single-dir-access-using-hashing",
         Kind::Flag,
         Some("FALSE"),
         "pfind reads parts of one directory in parallel",
     )
-    .refused("one rank lists a directory: take FALSE"),
+    .refused("one rank lists a directory; take FALSE"),
 ];
 
 const MDWORKBENCH: &[Key] = &[
@@ -189,7 +192,7 @@ const MDWORKBENCH: &[Key] = &[
     VERBOSITY,
 ];
 
-/// What md-workbench phases had in files of older versions and have now.
+/// What the random phases of older versions had.
 const OLD_RANDOM: &[Key] = &[
     API,
     key("blockSize", Kind::Number, Some("1073741824"), "bytes of a random block"),
@@ -276,6 +279,26 @@ pub fn list(extended: bool) -> String {
         text.push('\n');
     }
     text
+}
+
+/// The table of all keys, in Markdown.
+pub fn key_table() -> String {
+    let mut text = "| section | key | default | meaning | ours |\n|---|---|---|---|---|\n".to_owned();
+    for section in SECTIONS.iter().filter(|section| section.list != List::Retired) {
+        for key in section.keys {
+            let default = key.default.filter(|default| !default.is_empty()).map(|default| format!("`{default}`"));
+            let ours = match key.verdict {
+                Verdict::Same => "same".to_owned(),
+                Verdict::Better(because) => format!("better, because {because}"),
+                Verdict::Refused(because) => format!("other values are refused, because {because}"),
+            };
+            let default = default.unwrap_or_default();
+            text += &format!("| `{}` | `{}` | {default} | {} | {ours} |\n", section.name, key.name, key.meaning);
+        }
+    }
+    let retired = SECTIONS.iter().filter(|section| section.list == List::Retired);
+    let retired: Vec<String> = retired.map(|section| format!("`{}`", section.name)).collect();
+    text + &format!("\nSections of older versions are read, and nothing is done: {}.\n", retired.join(", "))
 }
 
 #[cfg(test)]

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::figures::Figures;
-use super::report::{Access, FileSystem, Line, Setting, Summary, Tested, parameters, settings};
+use super::report::{Access, Line, Setting, Summary, Tested, parameters, settings};
 use crate::frontends::moment::ctime;
+use crate::frontends::text::FileSystem;
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;

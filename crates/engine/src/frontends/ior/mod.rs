@@ -23,18 +23,19 @@ use ioassay_contract::plan::Step;
 
 use self::figures::{Figures, Spread};
 use self::parameters::{Format, Parameters, Test};
-use self::report::{Access, FileSystem, Line, Tested};
+use self::report::{Access, Line, Tested};
 use self::translate::{Ground, READ, WRITE};
 use super::common::{Common, usage};
-use super::options::help;
+use super::moment;
+use super::options::{help, wants_help};
 use super::session::{Console, Session};
+use super::text::{FileSystem, scientific};
 use crate::command::Ended;
 use crate::failure;
-use crate::measure::clock;
 
 /// Runs IOR's command line.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
-    if arguments.iter().any(|argument| matches!(argument.as_str(), "-h" | "--help")) {
+    if wants_help(arguments) {
         let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
         Console::default().print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
         return Ended::default();
@@ -84,7 +85,7 @@ fn all_tests(
     session: &mut Session,
 ) -> Ended {
     let working_directory = std::env::current_dir().unwrap_or_default();
-    let began_s = now_s();
+    let began_s = moment::now_s();
     let ground = Ground {
         working_directory: &working_directory,
         ranks: common.ranks,
@@ -100,7 +101,7 @@ fn all_tests(
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
     let (mut done, mut ended) = (Vec::new(), Ended::default());
     for (id, test) in tests.iter().enumerate() {
-        let tested = Tested { id, test, ground: &ground, started_s: now_s(), lines: Vec::new() };
+        let tested = Tested { id, test, ground: &ground, started_s: moment::now_s(), lines: Vec::new() };
         let path = test.file_of(0, 0);
         let directory = working_directory.join(&path);
         let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
@@ -121,10 +122,13 @@ fn all_tests(
             break;
         }
     }
+    if ended.code != 0 && done.iter().all(|(tested, ..)| tested.lines.is_empty()) {
+        return ended;
+    }
     let summaries: String = done.iter().map(|(tested, ..)| text::summary(tested)).collect();
-    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(now_s())].concat();
+    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(moment::now_s())].concat();
     sink.write(&mut session.console, Format::Text, &summary);
-    let document = json::document(&command, &machine, began_s, now_s(), &done);
+    let document = json::document(&command, &machine, began_s, moment::now_s(), &done);
     sink.write(&mut session.console, Format::Json, &document);
     ended
 }
@@ -134,7 +138,8 @@ fn scaled(common: &Common, test: &Test) -> Test {
     let segments = common.scaled(test.segments, 1);
     // What many segments do not take away, the block must.
     let rest = Common { scale_down: (common.scale_down * segments / test.segments).max(1), ..common.clone() };
-    Test { segments, block_bytes: rest.scaled(test.block_bytes, test.transfer_bytes), ..test.clone() }
+    let block_bytes = rest.scaled(test.block_bytes, test.transfer_bytes);
+    Test { segments, block_bytes, delay_s: test.delay_s / common.scale_down, ..test.clone() }
 }
 
 fn warn_of_one_node(tested: &Tested<'_>) {
@@ -165,11 +170,11 @@ impl Running<'_, '_> {
                 break;
             }
             self.repetition = repetition;
-            match self.status(session) {
+            match self.status() {
                 Ok(iterations) => self.iterations = iterations,
                 Err(failure) => return Ended::refused(failure),
             }
-            let ground = Ground { now_s: now_s() as i32, ..*self.tested.ground };
+            let ground = Ground { now_s: moment::now_s() as i32, ..*self.tested.ground };
             let case = format!("test{}.{repetition}", self.tested.id);
             let plan = translate::plan(test, &ground, (session.run(), &case), repetition, self.iterations);
             let last = plan.steps.len() as u32 - 1;
@@ -193,7 +198,7 @@ impl Running<'_, '_> {
     }
 
     /// What the status file says, where the test only reads.
-    fn status(&self, session: &mut Session) -> Result<Option<u64>, Failure> {
+    fn status(&self) -> Result<Option<u64>, Failure> {
         let test = self.tested.test;
         let Some(path) = test.status_file.as_deref().filter(|_| !test.write) else { return Ok(None) };
         let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
@@ -201,7 +206,6 @@ impl Running<'_, '_> {
             let message = format!("{} does not hold a number of transfers", path.display());
             failure::about_path("read", path, message, "name the file that the write made")
         })?;
-        session.console.print("");
         Ok(Some(iterations))
     }
 
@@ -264,7 +268,8 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
     if test.outlier_s == 0 {
         return;
     }
-    let times: [(&str, fn(&RankRecord) -> u64); 5] = [
+    type Time = fn(&RankRecord) -> u64;
+    let times: [(&str, Time); 5] = [
         ("start time", |rank| rank.start_ns),
         ("elapsed create time", |rank| rank.open_ns),
         ("elapsed transfer time", |rank| rank.transfer_ns),
@@ -294,32 +299,16 @@ fn write_rank_details(path: &Path, access: Access, record: &PhaseRecord, fresh: 
         let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
         let bytes = rank.bytes as f64;
         let rates = [bytes / whole_s, bytes / moving_s];
-        let [whole_s, moving_s, whole, moving] = [whole_s, moving_s, rates[0], rates[1]].map(scientific);
+        let [whole_s, moving_s, whole, moving] =
+            [whole_s, moving_s, rates[0], rates[1]].map(|number| scientific(number, 10));
         text += &format!("{},{},{whole_s},{moving_s},{whole},{moving}\n", access.name(), rank.rank);
     }
     file.write_all(text.as_bytes())
 }
 
-/// As `%.10e` in C.
-fn scientific(number: f64) -> String {
-    let text = format!("{number:.10e}");
-    let Some((digits, exponent)) = text.split_once('e') else { return text };
-    let (sign, exponent) = exponent.strip_prefix('-').map_or(('+', exponent), |exponent| ('-', exponent));
-    format!("{digits}e{sign}{exponent:0>2}")
-}
-
-fn now_s() -> i64 {
-    (clock::unix_ns() / 1_000_000_000) as i64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_of_the_rank_details_look_as_in_c() {
-        assert_eq!([0.001_5, 123_456_789.0].map(scientific), ["1.5000000000e-03", "1.2345678900e+08"]);
-    }
 
     #[test]
     fn scaling_down_takes_segments_first_and_then_the_block() {

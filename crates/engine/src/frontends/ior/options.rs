@@ -4,7 +4,7 @@ use crate::frontends::options::Known;
 
 const SIZES: &str = "1.5g and 100x are errors and not 1 and 100";
 const GPU: &str = "data stays in the processor's memory; leave it out";
-const STRIPE: &str = "striping belongs to the directory: lfs setstripe -c COUNT -S SIZE DIRECTORY before";
+const STRIPE: &str = "striping belongs to the directory; lfs setstripe -c COUNT -S SIZE DIRECTORY before";
 const MPI: &str = "it needs ranks that meet over MPI, which there are not yet; take -a POSIX";
 
 /// The options of the command line.
@@ -66,10 +66,15 @@ pub const OPTIONS: &[Known] = &[
         "-x",
         None,
         "no second call for a short transfer",
-        "what is left of a short transfer is moved and counted, and a doubt says so; leave it out",
+        "what is left of a short transfer is moved, and a doubt counts them; leave it out",
     ),
     Known::same("-X", Some("N"), "seed of -Z"),
-    Known::refused("-y", None, "a mount point for each socket", "give the mount points with -o A@B and -F"),
+    Known::refused(
+        "-y",
+        None,
+        "a mount point for each socket",
+        "sockets are not told apart; give the mount points with -o A@B and -F",
+    ),
     Known::same("-Y", None, "fsync after each write"),
     Known::better("-z", None, "random order of the transfers", "-zz, which divides by zero in IOR, is refused"),
     Known::same("-Z", None, "ranks read the parts of others by chance; -ZZ: each part once"),
@@ -91,9 +96,14 @@ pub const OPTIONS: &[Known] = &[
         "--posix.lustre.startost",
         Some("N"),
         "first OST of the file",
-        "lfs setstripe -i OST DIRECTORY before",
+        "striping belongs to the directory; lfs setstripe -i OST DIRECTORY before",
     ),
-    Known::refused("--posix.lustre.pool", Some("POOL"), "pool of OSTs", "lfs setstripe -p POOL DIRECTORY before"),
+    Known::refused(
+        "--posix.lustre.pool",
+        Some("POOL"),
+        "pool of OSTs",
+        "striping belongs to the directory; lfs setstripe -p POOL DIRECTORY before",
+    ),
     Known::refused(
         "--posix.lustre.ignorelocks",
         None,
@@ -104,13 +114,13 @@ pub const OPTIONS: &[Known] = &[
         "--posix.beegfs.NumTargets",
         Some("N"),
         "targets of the file",
-        "beegfs-ctl --setpattern on the directory before",
+        "striping belongs to the directory; beegfs-ctl --setpattern on it before",
     ),
     Known::refused(
         "--posix.beegfs.ChunkSize",
         Some("SIZE"),
         "chunk of the file",
-        "beegfs-ctl --setpattern on the directory before",
+        "striping belongs to the directory; beegfs-ctl --setpattern on it before",
     ),
     Known::refused("--posix.gpfs.hintaccess", None, "tell GPFS which bytes come", "no such hints yet; leave it out"),
     Known::refused(
@@ -131,19 +141,19 @@ pub const OPTIONS: &[Known] = &[
         "--dummy.delay-create",
         Some("MICROSECONDS"),
         "pause in create",
-        "--dummy.delay-xfer is the delay that there is",
+        "only transfers can be delayed; take --dummy.delay-xfer",
     ),
     Known::refused(
         "--dummy.delay-close",
         Some("MICROSECONDS"),
         "pause in close",
-        "--dummy.delay-xfer is the delay that there is",
+        "only transfers can be delayed; take --dummy.delay-xfer",
     ),
     Known::refused(
         "--dummy.delay-sync",
         Some("MICROSECONDS"),
         "pause in fsync",
-        "--dummy.delay-xfer is the delay that there is",
+        "only transfers can be delayed; take --dummy.delay-xfer",
     ),
     Known::refused("--dummy.delay-only-rank0", None, "only rank 0 pauses", "all ranks pause alike; leave it out"),
     Known::refused("--mpiio.showHints", None, "print the hints of MPI-IO", MPI),
@@ -166,7 +176,12 @@ pub const DIRECTIVES: &[Known] = &[
     Known::same("-O debug", Some("TEXT"), "a text at the beginning of the output"),
     Known::same("-O platform", Some("TEXT"), "name of the platform in the output"),
     Known::same("-O testFile", Some("FILE"), "as -o"),
-    Known::refused("-O dualMount", Some("0|1"), "as -y", "give the mount points with -o A@B and -F"),
+    Known::refused(
+        "-O dualMount",
+        Some("0|1"),
+        "as -y",
+        "sockets are not told apart; give the mount points with -o A@B and -F",
+    ),
     Known::refused("-O allocateBufferOnGPU", Some("N"), "buffers on a GPU", GPU),
     Known::refused("-O GPUid", Some("N"), "which GPU", GPU),
     Known::refused("-O GPUDirect", Some("0|1"), "move data from and to a GPU", GPU),
@@ -230,7 +245,7 @@ pub const DIRECTIVES: &[Known] = &[
         "-O savePerOpDataCSV",
         Some("FILE"),
         "times of each transfer",
-        "the run directory has histograms and samples of them: --run DIR",
+        "writing them would disturb what is measured; take --run DIR, which keeps histograms and samples",
     ),
     Known::better("-O useO_DIRECT", Some("0|1"), "as --posix.odirect", "what the target cannot do is refused before"),
 ];

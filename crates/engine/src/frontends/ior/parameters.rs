@@ -10,7 +10,7 @@ use ioassay_units::Bytes;
 use super::options::{DIRECTIVES, OPTIONS};
 use crate::environment;
 use crate::frontends::common::usage;
-use crate::frontends::options::{self, find};
+use crate::frontends::options::{self, Given, find};
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -332,20 +332,18 @@ fn directives(line: &str, test: &mut Test, output: &mut Output) -> Result<(), Fa
             return Err(usage(format!("{directive:?} is no directive"), "write NAME=VALUE"));
         };
         let (name, value) = (name.trim(), value.trim());
-        if let Some(known) = find(OPTIONS, name).filter(|_| name.starts_with("--")) {
-            known.taken(name)?;
-            set(name, Some(value), test, output)?;
-            continue;
-        }
-        let spelling = format!("-O {name}");
-        let known = DIRECTIVES.iter().find(|known| known.name.eq_ignore_ascii_case(&spelling));
+        // Those of the APIs are named with their dashes.
+        let (known, spelling) = if name.starts_with("--") {
+            (find(OPTIONS, name), name.to_owned())
+        } else {
+            let spelling = format!("-O {name}");
+            (DIRECTIVES.iter().find(|known| known.name.eq_ignore_ascii_case(&spelling)), spelling)
+        };
         let Some(known) = known else {
             return Err(usage(format!("ior has no directive {name}"), "see ioassay-engine ior -h for those there are"));
         };
-        // What is refused may still be switched off.
-        if value != "0" {
-            known.taken(&spelling)?;
-        }
+        let given = Given { known, spelling, value: Some(value.to_owned()) };
+        given.taken()?;
         set(known.name, Some(value), test, output)?;
     }
     Ok(())

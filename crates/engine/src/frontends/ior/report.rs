@@ -2,8 +2,6 @@
 //!
 //! [`super::text`], [`super::json`] and [`super::csv`] write it down.
 
-use std::path::Path;
-
 use super::figures::{Figures, Spread};
 use super::parameters::Test;
 use super::translate::Ground;
@@ -104,34 +102,6 @@ impl Tested<'_> {
     /// Ranks on the first node.
     pub fn tasks_per_node(&self) -> u32 {
         self.ground.ranks / self.ground.nodes
-    }
-}
-
-/// What a file system says of itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FileSystem {
-    /// Its size with its unit.
-    pub size: String,
-    /// Per cent of it that are used.
-    pub used_percent: f64,
-    /// Inodes, in units of 2^20.
-    pub inodes_mi: f64,
-    /// Per cent of them that are used.
-    pub used_inodes_percent: f64,
-}
-
-impl FileSystem {
-    /// The file system of `directory`; `None` where it does not say.
-    pub fn of(directory: &Path) -> Option<Self> {
-        let about = nix::sys::statvfs::statvfs(directory).ok()?;
-        let share = |free: f64, all: f64| if all > 0.0 { (1.0 - free / all) * 100.0 } else { 0.0 };
-        let gib = about.blocks() as f64 * about.fragment_size() as f64 / f64::from(1 << 30);
-        Some(Self {
-            size: if gib > 1024.0 { format!("{:.1} TiB", gib / 1024.0) } else { format!("{gib:.1} GiB") },
-            used_percent: share(about.blocks_free() as f64, about.blocks() as f64),
-            inodes_mi: about.files() as f64 / f64::from(1 << 20),
-            used_inodes_percent: share(about.files_free() as f64, about.files() as f64),
-        })
     }
 }
 

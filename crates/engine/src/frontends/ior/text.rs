@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use super::figures::{Figures, Spread};
-use super::report::{Access, FileSystem, Line, Summary, Tested, parameters, settings};
+use super::report::{Access, Line, Summary, Tested, parameters, settings};
 use crate::frontends::moment::ctime;
+use crate::frontends::text::{FileSystem, key};
 
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
@@ -15,7 +16,7 @@ pub fn header(command: &str, machine: &str, now_s: i64) -> String {
     format!(
         "IOR-4.1.0+ioassay-{}: MPI Coordinated Test of Parallel I/O\n{}{}{}",
         env!("CARGO_PKG_VERSION"),
-        key("Began", &ctime(now_s)),
+        key("Began", ctime(now_s)),
         key("Command line", command),
         key("Machine", machine),
     )
@@ -24,10 +25,8 @@ pub fn header(command: &str, machine: &str, now_s: i64) -> String {
 /// What stands before the results of a test.
 pub fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -> String {
     let mut text = key("TestID", tested.id) + &key("StartTime", ctime(tested.started_s)) + &key("Path", path);
-    if let Some(FileSystem { size, used_percent, inodes_mi, used_inodes_percent }) = file_system {
-        let used = format!("{size}   Used FS: {used_percent:2.1}%");
-        let inodes = format!("Inodes: {inodes_mi:.1} Mi   Used Inodes: {used_inodes_percent:2.1}%");
-        text += &key("FS", format!("{used}   {inodes}"));
+    if let Some(file_system) = file_system {
+        text += &file_system.line();
     }
     if tested.test.verbose >= 3 {
         text += "\nParameters: \n";
@@ -134,10 +133,6 @@ fn summary_line(tested: &Tested<'_>, access: Access, summary: Summary) -> String
 /// What stands at the end.
 pub fn finished(now_s: i64) -> String {
     key("Finished", ctime(now_s))
-}
-
-fn key(name: &str, value: impl std::fmt::Display) -> String {
-    format!("{name:<20}: {value}\n")
 }
 
 /// A number in ten columns: more decimals for smaller ones.

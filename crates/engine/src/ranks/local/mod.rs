@@ -10,7 +10,7 @@ mod shared;
 mod work_list;
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use ioassay_contract::events::{Done, Failure};
 use ioassay_contract::plan::RankRange;
@@ -86,10 +86,10 @@ impl MeetingPlace {
 
 /// What these ranks have done so far in one lane.
 fn done_by(ranks: &[Shown], lane: usize) -> Done {
-    let sum = |count: fn(&Shown) -> &[AtomicU64; LANES]| {
-        ranks.iter().map(|rank| count(rank)[lane].load(Ordering::Relaxed)).sum()
-    };
-    Done { bytes: sum(|rank| &rank.bytes), operations: sum(|rank| &rank.operations) }
+    ranks.iter().map(|rank| rank.done(lane)).fold(Done::default(), |sum, own| Done {
+        bytes: sum.bytes + own.bytes,
+        operations: sum.operations + own.operations,
+    })
 }
 
 /// What can be seen of running ranks.
@@ -111,6 +111,12 @@ pub struct LocalRank<'a> {
 }
 
 impl LocalRank<'_> {
+    /// What these ranks show.
+    fn members(&self, members: RankRange) -> &[Shown] {
+        let first = members.first as usize;
+        &self.place.shared.ranks()[first..first + members.count as usize]
+    }
+
     /// A barrier that outlasts a stop: everybody still comes to the gather.
     fn meet(&self) -> Result<(), Stopped> {
         let header = self.place.shared.header();
@@ -180,25 +186,17 @@ impl Ranks for LocalRank<'_> {
         if job.first_finished_ns.load(Ordering::Relaxed) != 0 {
             return;
         }
-        let (first, count) = (members.first as usize, members.count as usize);
-        let ranks = &self.place.shared.ranks()[first..first + count];
-        let done = [0, 1].map(|lane| done_by(ranks, lane));
+        let ranks = self.members(members);
+        let done: Vec<[Done; LANES]> = ranks.iter().map(|rank| [0, 1].map(|lane| rank.done(lane))).collect();
         if job.first_finished_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-            for (lane, Done { bytes, operations }) in done.into_iter().enumerate() {
-                job.first_finished_bytes[lane].store(bytes, Ordering::SeqCst);
-                job.first_finished_operations[lane].store(operations, Ordering::SeqCst);
-            }
+            ranks.iter().zip(done).for_each(|(rank, done)| rank.note_first_finish(done));
         }
     }
 
-    fn first_finished(&self, job: usize) -> Option<FirstFinished> {
-        let job = &self.place.shared.header().jobs[job];
-        let at_ns = job.first_finished_ns.load(Ordering::SeqCst);
-        let done = |lane: usize| Done {
-            bytes: job.first_finished_bytes[lane].load(Ordering::SeqCst),
-            operations: job.first_finished_operations[lane].load(Ordering::SeqCst),
-        };
-        (at_ns != 0).then(|| FirstFinished { at_ns, done: [0, 1].map(done) })
+    fn first_finished(&self, job: usize, members: RankRange) -> Option<FirstFinished> {
+        let at_ns = self.place.shared.header().jobs[job].first_finished_ns.load(Ordering::SeqCst);
+        let done = || self.members(members).iter().map(Shown::at_first_finish).collect();
+        (at_ns != 0).then(|| FirstFinished { at_ns, done: done() })
     }
 
     fn agree_on_most(&self, job: usize, members: RankRange, own: u64) -> Result<u64, Stopped> {

@@ -9,7 +9,7 @@ use ioassay_contract::events::Failure;
 use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
 use super::barrier::{Barrier, Gate};
-use crate::measure::recorder::{LANES, Shown};
+use crate::measure::recorder::Shown;
 use crate::ranks::MOST_JOBS;
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
@@ -47,10 +47,6 @@ pub struct Header {
 pub struct SharedJob {
     /// When the first rank crossed the finish line; 0 while nobody has.
     pub first_finished_ns: AtomicU64,
-    /// Bytes that all had moved by then, by lane.
-    pub first_finished_bytes: [AtomicU64; LANES],
-    /// Operations that all had done by then, by lane.
-    pub first_finished_operations: [AtomicU64; LANES],
     /// Where ranks meet to agree on the most that one has done.
     pub agreement: Barrier,
     /// That most.

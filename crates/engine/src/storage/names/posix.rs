@@ -11,9 +11,10 @@ use crate::storage::NameCapabilities;
 pub(in crate::storage) const CAPABILITIES: NameCapabilities =
     NameCapabilities { directories: true, at: true, mknod: true, rename: true };
 
-/// Permissions of what is created: as of the workspace, for its owner only.
-const FILE_MODE: libc::mode_t = 0o600;
-const DIRECTORY_MODE: libc::mode_t = 0o700;
+/// Permissions of what is created, before the umask: mdtest's. A workspace is its owner's only, whatever is in it; a tree
+/// that the user placed may be meant for a group.
+const FILE_MODE: libc::mode_t = 0o664;
+const DIRECTORY_MODE: libc::mode_t = 0o775;
 
 /// Without state of its own: the kernel has it all.
 #[derive(Debug)]

@@ -1,0 +1,92 @@
+//! IOzone's throughput mode: `iozone -i 0 -i 1 -t 12 …`. Children are ranks, each test is a phase.
+//!
+//! [`options`] is what IOzone's options are, [`clients`] the file of `-+m`, [`translate`] makes plans of them, and
+//! [`print`] says what came of it as IOzone does.
+
+mod clients;
+pub mod options;
+mod print;
+mod translate;
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::front_end::Tool;
+
+use self::options::{Given, KNOWN};
+use self::print::Printer;
+use self::translate::Asked;
+use super::common::Common;
+use super::moment;
+use super::options::help;
+use super::session::Session;
+use crate::command::Ended;
+use crate::failure;
+
+const SYNOPSIS: &str =
+    "ioassay-engine iozone -t CHILDREN -i TEST... [-s SIZE] [-r SIZE] [options]: IOzone's throughput mode";
+
+/// Runs IOzone's command line.
+pub fn run(common: &Common, arguments: &[String]) -> Ended {
+    match prepare(common, arguments) {
+        Ok(Some(asked)) => measure(&asked, common, arguments),
+        Ok(None) => Ended::default(),
+        Err(failure) => Ended::refused(failure),
+    }
+}
+
+/// What is to be run; nothing where there was only something to be said.
+fn prepare(common: &Common, arguments: &[String]) -> Result<Option<Asked>, Failure> {
+    let given = Given::read(arguments)?;
+    if given.has("-h") {
+        print!("{}", help(SYNOPSIS, KNOWN));
+        return Ok(None);
+    }
+    if given.has("-v") {
+        println!("ioassay-engine {}, the command line of IOzone 3.471", env!("CARGO_PKG_VERSION"));
+        return Ok(None);
+    }
+    let host = nix::unistd::gethostname().unwrap_or_default();
+    Asked::new(given, common, &host.to_string_lossy()).map(Some)
+}
+
+/// Runs a case for each number of children.
+fn measure(asked: &Asked, common: &Common, arguments: &[String]) -> Ended {
+    let directory = match std::env::current_dir() {
+        Ok(directory) => directory,
+        Err(error) => {
+            return Ended::could_not(failure::plain(
+                "find out where this is",
+                error.to_string(),
+                "change to a directory",
+            ));
+        }
+    };
+    let mut session = match Session::begin(Tool::Iozone, common, arguments) {
+        Ok(session) => session,
+        Err(failure) => return Ended::could_not(failure),
+    };
+    let mut ended = Ended::default();
+    let mut printer = Printer::new(&asked.given);
+    let mut repetitions = std::collections::BTreeMap::new();
+    session.console.print(&print::head(asked, arguments, &moment::now("%a %b %e %H:%M:%S %Y")));
+    for &children in &asked.children {
+        let repetition = repetitions.entry(children).and_modify(|count| *count += 1).or_insert(1_u32);
+        let workload = format!("t{children}");
+        let plan = match asked.plan(children, session.run(), format!("{workload}-{repetition}"), &directory) {
+            Ok(plan) => plan,
+            Err(failure) => {
+                ended = Ended::refused(failure);
+                break;
+            }
+        };
+        printer.begin_case(&mut session.console);
+        session.console.print(&print::head_of_case(asked, children));
+        ended = session.run_case(&workload, *repetition, &plan, |event, console| printer.tell(&plan, event, console));
+        if ended.code != 0 {
+            break;
+        }
+    }
+    if ended.code == 0 {
+        session.console.print(&printer.end(asked));
+    }
+    session.finish(ended)
+}

@@ -1,0 +1,168 @@
+//! mdtest's command line: [`options`] reads it, [`translate`] makes plans of it, [`results`] derives what [`print`] prints.
+//!
+//! The names on disk are mdtest's, so that either works on what the other created (`-T`, `-E`, `-r`).
+
+pub mod options;
+mod print;
+mod results;
+mod rows;
+mod translate;
+
+use std::path::Path;
+
+use ioassay_contract::events::{Event, Failure, PhaseRecord};
+use ioassay_contract::front_end::Tool;
+
+use self::options::Parameters;
+use self::results::Iteration;
+use self::rows::Row;
+use self::translate::{Amounts, Phases, Place, Turn};
+use super::common::Common;
+use super::session::{Console, Session};
+use crate::command::Ended;
+use crate::failure;
+use crate::frontends::options::{help, wants_help};
+use crate::measure::clock;
+
+/// Runs mdtest's command line `arguments`, those after its name.
+pub fn run(common: &Common, arguments: &[String]) -> Ended {
+    if wants_help(arguments) {
+        Console::default().print(&help(options::SYNOPSIS, options::KNOWN));
+        return Ended::default();
+    }
+    let asked = match options::parse(arguments) {
+        Ok(asked) => asked,
+        Err(failure) => return Ended::refused(failure),
+    };
+    let amounts = translate::check(&asked, common.ranks).and_then(|()| Amounts::of(&asked, common));
+    let amounts = match amounts {
+        Ok(amounts) => amounts,
+        Err(failure) => return Ended::refused(failure),
+    };
+    let begun = Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, arguments)?)));
+    let (place, session) = match begun {
+        Ok(begun) => begun,
+        Err(failure) => return Ended::could_not(failure),
+    };
+    let now_s = (clock::unix_ns() / 1_000_000_000) as i32;
+    let mut invocation = Invocation {
+        seed: if asked.seed > 0 { asked.seed } else { now_s as u32 },
+        signature: if asked.signature == -1 { now_s } else { asked.signature },
+        asked: &asked,
+        amounts,
+        place,
+        session,
+    };
+    let ended = invocation.run(common.ranks, arguments);
+    invocation.session.finish(ended)
+}
+
+/// One command line on its way.
+struct Invocation<'a> {
+    asked: &'a Parameters,
+    amounts: Amounts,
+    place: Place,
+    seed: u32,
+    signature: i32,
+    session: Session,
+}
+
+impl Invocation<'_> {
+    fn run(&mut self, ranks: u32, arguments: &[String]) -> Ended {
+        let asked = self.asked;
+        let header =
+            print::header(asked, ranks, arguments) + &print::file_system(&asked.paths[0], self.place.existing());
+        self.session.console.print(&header);
+        let announced = self.amounts;
+        self.find_status();
+        let (first, last) = translate::tasks(asked, ranks);
+        for tasks in (first..=last).step_by(asked.step_tasks as usize) {
+            self.session.console.print(&print::tasks(asked, announced, tasks, self.seed));
+            let ended = self.run_tasks(tasks);
+            if ended.code != 0 {
+                return ended;
+            }
+        }
+        self.session.console.print(&print::footer());
+        Ended::default()
+    }
+
+    /// How many files an earlier command created before its stonewall. Without that it is as many as `-n` says.
+    fn find_status(&mut self) {
+        let Some(file) = self.asked.status_file.as_ref().filter(|_| !Phases::of(self.asked).create) else { return };
+        let items = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
+        match items {
+            Some(items) => self.amounts = self.amounts.found(items),
+            None => self.session.console.print("WARNING: Could not read stonewall status file\n"),
+        }
+    }
+
+    /// All iterations with `tasks` ranks, and their tables.
+    fn run_tasks(&mut self, tasks: u32) -> Ended {
+        let mut iterations = Vec::new();
+        for number in 0..self.asked.iterations {
+            match self.iterate(tasks, number) {
+                Ok(iteration) => iterations.push(iteration),
+                Err(ended) => return ended,
+            }
+        }
+        self.session.console.print(&print::summary(self.asked, &iterations));
+        let Some(file) = &self.asked.rank_details else { return Ended::default() };
+        // A stonewall may have ended it before there were as many as was asked for.
+        let items = match iterations[0].of_rank(Row::FileCreation, 0).items {
+            0 => self.amounts.items(),
+            created => created,
+        };
+        match std::fs::write(file, print::rank_details(items, &iterations)) {
+            Ok(()) => Ended::default(),
+            Err(error) => Ended::could_not(failure::on_path("write", file, &error)),
+        }
+    }
+
+    /// What is missing of a tree that an earlier command was to create is missing for another reason than in general.
+    fn explained(&self, mut ended: Ended) -> Ended {
+        let missing = |failure: &&mut Failure| failure.errno == Some(libc::ENOENT);
+        if let Some(failure) = ended.failure.as_mut().filter(missing).filter(|_| !Phases::of(self.asked).create) {
+            failure.remedy = "create the tree first (-C), with as many ranks and the same other options".to_owned();
+        }
+        ended
+    }
+
+    fn iterate(&mut self, tasks: u32, number: u32) -> Result<Iteration, Ended> {
+        let run = self.session.run().to_owned();
+        let turn = Turn { run: &run, tasks, iteration: number, seed: self.seed, signature: self.signature };
+        let plan = translate::plan(self.asked, self.amounts, &self.place, turn);
+        let mut measured = Iteration::new(tasks, self.amounts.directories);
+        let mut created = None;
+        let tell = |event: &Event, console: &mut Console| {
+            let record = match event {
+                Event::Phase(record) => record,
+                Event::Removed(removed) => return console.print(&print::left(removed)),
+                _ => return,
+            };
+            measured.add(record);
+            if Row::of_phase(&record.name) == Some(Row::FileCreation) {
+                console.print(&print::stonewall(record));
+                created = Some(most_created(record));
+            }
+        };
+        let ended = self.session.run_case(&turn.workload(), number + 1, &plan, tell);
+        if ended.code != 0 {
+            return Err(self.explained(ended));
+        }
+        if let (Some(file), Some(items), true) = (&self.asked.status_file, created, self.asked.stonewall_s > 0) {
+            leave_status(file, items).map_err(Ended::could_not)?;
+        }
+        self.session.console.print(&print::iteration(self.asked, number, &measured));
+        Ok(measured)
+    }
+}
+
+/// How many files the rank has that created most; after the wear-out every rank has as many.
+fn most_created(record: &PhaseRecord) -> u64 {
+    record.ranks.iter().map(|rank| rank.operations).max().unwrap_or(0)
+}
+
+fn leave_status(file: &Path, items: u64) -> Result<(), Failure> {
+    std::fs::write(file, items.to_string()).map_err(|error| failure::on_path("write", file, &error))
+}

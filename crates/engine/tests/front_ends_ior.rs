@@ -1,0 +1,294 @@
+//! IOR's command line as a user meets it: a real process, real files, real signals.
+//!
+//! That the real IOR reads what this one writes, and the other way round, cannot be tested without it; the bytes of its
+//! packets and the deal of its random transfers are tested where they are made.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::{Event, PhaseRecord};
+use ioassay_contract::front_end::FrontEnd;
+use ioassay_contract::plan::Plan;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A bound for hanging, not for speed.
+const HANGS: Duration = Duration::from_secs(60);
+
+fn command(directory: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+    command.current_dir(directory).arg("ior").args(line.split_whitespace());
+    for name in ["IOASSAY_RANKS", "IOASSAY_SCALE_DOWN", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn ior(directory: &Path, line: &str) -> Output {
+    command(directory, line).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn succeeds(directory: &Path, line: &str) -> String {
+    let output = ior(directory, line);
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+    stdout(&output)
+}
+
+/// Names in a directory, ascending.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// The plans and records of a run directory, case by case.
+fn run_directory(run: &Path) -> (FrontEnd, Vec<(Plan, Vec<PhaseRecord>)>) {
+    let document: FrontEnd = serde_json::from_slice(&fs::read(run.join("front-end.json")).unwrap()).unwrap();
+    let case = |id: &str| {
+        let logs = run.join("logs").join(id);
+        let plan: Plan = serde_json::from_slice(&fs::read(logs.join("plan.json")).unwrap()).unwrap();
+        let events = fs::read_to_string(logs.join("events.jsonl")).unwrap();
+        let events = events.lines().map(|line| serde_json::from_str(line).unwrap());
+        let record = |event| if let Event::Phase(record) = event { Some(*record) } else { None };
+        (plan, events.filter_map(record).collect())
+    };
+    let cases = document.cases.iter().map(|entry| case(&entry.id)).collect();
+    (document, cases)
+}
+
+#[test]
+fn a_summary_line_has_26_columns_behind_its_operation_and_agrees_with_the_events() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "--ranks 2 -a POSIX -v -w -r -F -t 64k -b 1m -s 2 -i 3 -e -o ./f --run run -A 7";
+    let printed = succeeds(directory.path(), line);
+    let head = printed.lines().find(|line| line.starts_with("Operation ")).unwrap();
+    assert_eq!(head.split_whitespace().count(), 1 + 26);
+    let summary = |access: &str| -> Vec<String> {
+        let mut lines = printed.lines().skip_while(|line| !line.starts_with("Operation "));
+        let line = lines.find(|line| line.starts_with(access)).unwrap();
+        line.split_whitespace().map(str::to_owned).collect()
+    };
+    let (document, cases) = run_directory(&directory.path().join("run"));
+    assert_eq!((document.cases.len(), document.exit_code), (3, Some(0)));
+    assert_eq!(document.command.join(" "), "ior -a POSIX -v -w -r -F -t 64k -b 1m -s 2 -i 3 -e -o ./f -A 7");
+    for access in ["write", "read"] {
+        let columns = summary(access);
+        assert_eq!(columns.len(), 1 + 26, "{columns:?}");
+        assert_eq!(
+            columns[12..],
+            ["0", "2", "2", "3", "1", "0", "1", "0", "0", "2", "1048576", "65536", "4.0", "POSIX", "7"]
+        );
+        let rates =
+            cases.iter().flat_map(|(_, records)| records).filter(|record| record.name == access).map(|record| {
+                let start = record.ranks.iter().map(|rank| rank.start_ns).min().unwrap();
+                let end = record.ranks.iter().map(|rank| rank.end_ns).max().unwrap();
+                record.bytes as f64 / ((end - start) as f64 / 1e9) / 1_048_576.0
+            });
+        let fastest = rates.fold(0.0, f64::max);
+        assert_eq!(columns[1], format!("{fastest:.2}"));
+        let word = if access == "write" { "Write: " } else { "Read:  " };
+        assert!(printed.contains(&format!("Max {word}{fastest:.2} MiB/sec (")), "{printed}");
+    }
+    let rows =
+        |access: &str| printed.lines().filter(|line| line.starts_with(access) && !line.contains("POSIX")).count();
+    assert_eq!((rows("write "), rows("read "), rows("remove ")), (3, 3, 3));
+    assert_eq!(names(directory.path()), ["run"]);
+}
+
+#[test]
+fn what_is_kept_is_read_and_verified_by_a_later_command_in_every_layout() {
+    for layout in [
+        "-F -b 64k -t 16k -s 2",
+        "-b 64k -t 16k -s 3",
+        "-b 47008 -t 47008 -s 5",
+        "-F -u -b 64k -t 64k",
+        "-b 64k -t 8k -s 2 -z --random-offset-seed 5",
+        "-F -b 64k -t 8k -z --random-offset-seed 5",
+        "-F -m -i 2 -b 64k -t 64k",
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        for kind in ["t", "o", "i", "r"] {
+            let common = format!("--ranks 3 -k -G 9 -l {kind} {layout} -o d");
+            succeeds(directory.path(), &format!("-w {common}"));
+            succeeds(directory.path(), &format!("-r -R {common}"));
+            if !layout.contains("-z") {
+                succeeds(directory.path(), &format!("-r -R -ZZ -X 3 {common}"));
+            }
+            let other = ior(directory.path(), &format!("-r -R {}", common.replace("-G 9", "-G 10")));
+            assert_eq!(other.status.code(), Some(1), "{layout} {kind}: another signature is another content");
+            assert!(stderr(&other).contains("was written"), "{}", stderr(&other));
+        }
+    }
+}
+
+#[test]
+fn a_file_that_somebody_else_wrote_is_neither_overwritten_nor_removed() {
+    let directory = tempfile::tempdir().unwrap();
+    let thesis = directory.path().join("thesis.dat");
+    let text = "years of work\n".repeat(9000);
+    fs::write(&thesis, &text).unwrap();
+    for line in
+        ["-w -o thesis.dat", "-r -b 64k -t 64k -o thesis.dat", "-w -E -o thesis.dat", "-w -F -o thesis.dat -k -m"]
+    {
+        if line.contains("-F") {
+            fs::write(directory.path().join("thesis.dat.00000000.0"), &text).unwrap();
+        }
+        let output = ior(directory.path(), line);
+        assert_eq!(output.status.code(), Some(3), "{line}");
+        assert!(stderr(&output).contains("--overwrite"), "{line}: {}", stderr(&output));
+        assert_eq!(fs::read_to_string(&thesis).unwrap(), text, "{line}");
+    }
+    // Reading alone, with -k, harms nobody.
+    succeeds(directory.path(), "-r -k -b 64k -t 64k -o thesis.dat");
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), text);
+    succeeds(directory.path(), "-w -o thesis.dat --overwrite");
+    assert!(!thesis.exists());
+}
+
+#[test]
+fn what_ior_or_ioassay_wrote_is_replaced_and_a_link_is_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    for kind in ["t", "o", "i", "r"] {
+        succeeds(directory.path(), &format!("-w -k -l {kind} -b 1m -t 256k -o d"));
+        // Without our mark it is what the real IOR would have left.
+        let _ = xattr::remove(directory.path().join("d"), "user.ioassay");
+        succeeds(directory.path(), "-w -b 64k -t 64k -o d");
+        assert!(names(directory.path()).is_empty(), "{kind}");
+    }
+    fs::write(directory.path().join("empty"), "").unwrap();
+    succeeds(directory.path(), "-w -b 64k -t 64k -o empty");
+    let precious = directory.path().join("precious");
+    fs::write(&precious, "").unwrap();
+    std::os::unix::fs::symlink(&precious, directory.path().join("link")).unwrap();
+    assert_eq!(ior(directory.path(), "-w -o link").status.code(), Some(3));
+    assert_eq!(fs::read(&precious).unwrap(), b"");
+}
+
+#[test]
+fn a_wrong_byte_is_named_with_its_offset() {
+    let directory = tempfile::tempdir().unwrap();
+    succeeds(directory.path(), "-w -k -G 3 -b 64k -t 16k -o d");
+    let path = directory.path().join("d");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[40_000] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let output = ior(directory.path(), "-r -R -k -G 3 -b 64k -t 16k -o d");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("at offset 40000 "), "{}", stderr(&output));
+}
+
+#[test]
+fn a_stonewalled_write_tells_a_later_read_how_far_to_go() {
+    let directory = tempfile::tempdir().unwrap();
+    let common = "--ranks 2 -k -G 3 -F -t 64k -b 64g -o d -O stoneWallingStatusFile=status";
+    // The write would never end without the stonewall; its memory is freed below.
+    let written =
+        succeeds(directory.path(), &format!("-w -D 1 -O stoneWallingWearOut=1 {common} -O interIODelay=2000"));
+    assert!(written.contains("stonewalling pairs accessed min: "), "{written}");
+    let pairs: u64 = fs::read_to_string(directory.path().join("status")).unwrap().parse().unwrap();
+    let sizes = ["d.00000000", "d.00000001"].map(|name| fs::metadata(directory.path().join(name)).unwrap().len());
+    assert_eq!(sizes, [pairs * 65536; 2]);
+    succeeds(directory.path(), &format!("-r -R {common}"));
+    let output = ior(directory.path(), "--ranks 2 -r -k -F -t 64k -b 64g -o d");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("no more than was written"), "{}", stderr(&output));
+}
+
+#[test]
+fn json_and_csv_have_iors_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let common = "--ranks 2 -w -r -t 64k -b 256k -i 2 -o d";
+    let printed = succeeds(directory.path(), &format!("{common} -O summaryFormat=JSON"));
+    let document: serde_json::Value = serde_json::from_str(&printed).unwrap();
+    let results = document["tests"][0]["Results"].as_array().unwrap();
+    let accesses: Vec<&str> = results.iter().map(|result| result["access"].as_str().unwrap()).collect();
+    assert_eq!(accesses, ["write", "read", "write", "read"]);
+    for name in ["bwMiB", "blockKiB", "xferKiB", "iops", "latency", "openTime", "wrRdTime", "closeTime", "totalTime"] {
+        assert!(results[0][name].is_number(), "{name}");
+    }
+    assert_eq!(document["summary"][1]["operation"], "read");
+    assert_eq!(document["summary"][0]["repetitions"], 2);
+    assert_eq!(document["tests"][0]["Parameters"]["transferSize"], 65536);
+
+    succeeds(directory.path(), &format!("{common} -O summaryFormat=csv,summaryFile=d.csv"));
+    let csv = fs::read_to_string(directory.path().join("d.csv")).unwrap();
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(
+        lines[0],
+        "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter"
+    );
+    assert!(lines.iter().all(|line| line.split(',').count() == 12), "{csv}");
+}
+
+#[test]
+fn every_api_that_is_taken_writes_and_reads() {
+    let directory = tempfile::tempdir().unwrap();
+    for api in ["POSIX", "AIO --aio.max-pending 4", "MMAP --mmap.madv_pattern", "DUMMY"] {
+        let printed = succeeds(directory.path(), &format!("--ranks 2 -a {api} -w -W -r -t 64k -b 256k -F -g -o d"));
+        assert!(printed.lines().any(|line| line.starts_with("read ")), "{api}: {printed}");
+    }
+    for api in ["MPIIO", "HDF5", "NCMPI", "RADOS"] {
+        let output = ior(directory.path(), &format!("-a {api} -w -o d"));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(api), "{}", stderr(&output));
+    }
+    assert!(names(directory.path()).is_empty());
+}
+
+#[test]
+fn a_script_runs_several_tests_into_one_summary() {
+    let directory = tempfile::tempdir().unwrap();
+    let script =
+        "IOR START\n testFile=d, blockSize=256k\n transferSize=64k,writeFile=1\nRUN\n filePerProc=1\nRUN\nIOR STOP\n";
+    fs::write(directory.path().join("script"), script).unwrap();
+    let printed = succeeds(directory.path(), "--ranks 2 -f script");
+    let summary: Vec<&str> = printed.lines().skip_while(|line| !line.starts_with("Operation ")).collect();
+    let numbers: Vec<&str> = summary
+        .iter()
+        .filter(|line| line.starts_with("write"))
+        .map(|line| line.split_whitespace().nth(12).unwrap())
+        .collect();
+    assert_eq!(numbers, ["0", "1"]);
+}
+
+#[test]
+fn an_interrupted_run_ends_soon_and_leaves_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let line = "--ranks 2 -w -r -F -t 4k -b 4m -O interIODelay=10000 -o d --run run";
+    let mut child = command(directory.path(), line).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let begin = Instant::now();
+    while !directory.path().join("d.00000001").exists() {
+        assert!(begin.elapsed() < HANGS, "it never began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(3));
+    assert_eq!(names(directory.path()), ["run"]);
+    let (document, cases) = run_directory(&directory.path().join("run"));
+    assert_eq!(document.exit_code, Some(3));
+    assert!(!cases[0].1[0].complete);
+}
+
+#[test]
+fn scaled_down_it_does_the_same_on_less_and_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut command =
+        command(directory.path(), "-a POSIX -v -i 1 -d 0 -e -F -k -o test -w -s 1 -t 1m -b 2048g --run run");
+    let output = command.env("IOASSAY_SCALE_DOWN", "1048576").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not the benchmark"));
+    assert_eq!(fs::metadata(directory.path().join("test.00000000")).unwrap().len(), 2 << 20);
+    assert_eq!(run_directory(&directory.path().join("run")).0.scale_down, 1 << 20);
+}

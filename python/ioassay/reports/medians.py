@@ -1,0 +1,69 @@
+"""What the command line of a front end came down to: of everything that it measured the median of its repetitions.
+
+A study sweeps and asks for peaks; a command line has no sweep, so its key result is this table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis import rates, series
+from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.series import Series
+from ioassay.reports import format
+from ioassay.reports.names import NOUNS, Names
+from ioassay.results.document import RunDocument
+
+
+@dataclass(frozen=True)
+class MedianLine:
+    """A row of the table."""
+
+    label: str
+    series: str
+    ranks: int
+    median: str
+    range: str
+    """Of the valid repetitions, where there are several."""
+    repetitions: int
+    """The valid ones."""
+    marks: tuple[str, ...]
+
+
+def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: Names) -> list[MedianLine]:
+    """The rows, in the order in which they ran; none of a study."""
+    if document.front_end is None:
+        return []
+    return [
+        line
+        for workload in dict.fromkeys(case.workload for case in document.cases)
+        for one in series.of_workload(document, workload)
+        for line in _lines(rates.of(points, workload, one.operation, one.phase, one.job), one, found, names)
+    ]
+
+
+def _lines(measured: pl.DataFrame, one: Series, found: Doubts, names: Names) -> list[MedianLine]:
+    # Of small files in trees the count is what matters, whatever is in them.
+    column: RateColumn = "rate_bytes_per_s" if (measured["files"] > 0).any() else "rate_operations_per_s"
+
+    def text(rate: float) -> str:
+        return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, NOUNS[one.operation])
+
+    def line(row: dict[str, Any]) -> MedianLine:
+        several = row["repetitions"] > 1
+        own = measured.filter("valid", pl.col("ranks") == row["ranks"], pl.col("files") == row["files"])
+        return MedianLine(
+            label=names.workload(row["workload"]),
+            series=series.label(one),
+            ranks=row["ranks"],
+            median=text(row["median"]),
+            range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,
+            repetitions=row["repetitions"],
+            marks=found.marks(rates.places(own)),
+        )
+
+    return [line(row) for row in rates.medians(measured, column).iter_rows(named=True)]

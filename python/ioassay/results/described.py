@@ -1,0 +1,273 @@
+"""A plan in words, for the method section of a report: what a case does, step by step.
+
+Not: amounts (`planned`), what a study says of its sweep (`ioassay.studies.method`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ioassay.results.planned import Plan, Shape
+from ioassay.units import format_bytes, format_duration
+
+_CACHE_METHODS = {
+    "drop-caches": "dropping all caches of the nodes (needs root)",
+    "fadvise": "asking the kernel to forget the files' pages",
+    "read-other-rank": "letting each rank read what the next rank wrote",
+}
+
+_FSYNCS = {
+    "never": "",
+    "at-close": "with an fsync of every file at the end that counts in the time",
+    "at-end": "with an fsync of all files after the last write that counts in the time",
+    "every-writes": "with an fsync after every {} writes that counts in the time",
+}
+
+_ORDERS = {
+    "sequential": "in ascending order",
+    "backward": "in descending order",
+    "random": "in random order, each transfer exactly once",
+    "random-with-replacement": "at random offsets, each drawn afresh",
+    "ior-shuffled": "in random order within each segment, as IOR's -z has it",
+    "strided": "every {}th transfer, then every {}th beginning with the second, and so on, each exactly once",
+    "zipf": "at offsets drawn from a Zipf distribution with the exponent {}, few often, most rarely",
+    "hot-spot": "with {operations_percent} % of the operations in the first {transfers_percent} % of the transfers",
+}
+
+_SOURCES = {
+    "own": "",
+    "shift": "each rank the part of the rank {} further on",
+    "shuffled": "parts exchanged",
+    "listed": "each rank a part that the plan names",
+}
+
+_SHARINGS = {
+    "unique": "every rank has a tree of its own",
+    "shared": "all ranks share one tree, each with items of its own",
+    "shared-items": "all ranks share one tree and its items",
+}
+
+_ON_TREES = {
+    "create-tree": "create the directories",
+    "create": "create the items",
+    "stat": "stat every item",
+    "read": "read every item",
+    "write": "write every item",
+    "rename": "rename every item",
+    "remove": "remove every item",
+    "remove-tree": "remove the directories",
+}
+
+BARRIERS = "All ranks wait for one another before each step, so that each phase starts together on all of them."
+
+
+def recording(sample_interval_ns: int) -> str:
+    """What is kept of every operation."""
+    return (
+        f"Every operation is timed. Every {format_duration(sample_interval_ns)} the bytes and operations of each rank "
+        "are kept as a sample."
+    )
+
+
+def storage(through: Plan) -> str:
+    """How I/O is done."""
+    said = [f"{through['api']} storage API"]
+    said += ["past the page cache"] * through.get("direct", False)
+    said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
+    said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
+    uring = through.get("uring") or {}
+    said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
+    said += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
+    return ", ".join(said)
+
+
+def sets(plan: Plan) -> Iterator[str]:
+    """What is written, read, created and looked at, a sentence for each file set and tree."""
+    several = len(plan.get("files", {})) + len(plan.get("trees", {})) > 1
+    for name, files in plan.get("files", {}).items():
+        yield (f"file set {name}: " if several else "") + _file_set(plan, name, files)
+    for name, one in plan.get("trees", {}).items():
+        yield (f"tree {name}: " if several else "") + tree(one)
+
+
+def _file_set(plan: Plan, name: str, files: Plan) -> str:
+    count = files["files_per_rank"]
+    own = "a file" if count == 1 else f"{count} files"
+    shared = "one file" if count == 1 else own
+    match files["layout"]:
+        case "N-N":
+            layout = f"every rank has {own} of its own"
+        case "N-1":
+            layout = f"all ranks share {shared}"
+        case groups:
+            layout = f"{groups['N-M']} groups of ranks share {own} each"
+    block = f"{format_bytes(files['block_bytes'])} of each rank"
+    segments = "" if files["segments"] == 1 else f" in each of {files['segments']} segments"
+    in_each = " in each file" if count > 1 else ""
+    offset = f", beginning {format_bytes(files['offset_bytes'])} into each file" if files.get("offset_bytes") else ""
+    moved = f"moved in transfers of {format_bytes(files['transfer_bytes'])} {order(_usual_order(plan, name))}"
+    return f"{layout}; {block}{segments}{in_each}{offset}, {moved}"
+
+
+def tree(one: Plan) -> str:
+    """A tree."""
+    count = Shape.of(one, ranks=1).directories
+    directories = "one directory" if count == 1 else f"{count} directories"
+    below = "1 level" if one["depth"] == 1 else f"{one['depth']} levels"
+    levels = f" in {below} below the root, {one['branch']} in each" if one["depth"] else ""
+    where = "each of the deepest directories" if one["leaves_only"] else "each directory"
+    items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"
+    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}"
+
+
+def steps(plan: Plan) -> str:
+    """What happens in a case, step after step: the end of a sentence about a workload."""
+    return f"takes these steps in each case: {'; '.join(_step(plan, step) for step in plan['steps'])}."
+
+
+def said_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
+    """(title, end of a sentence) of every workload: one sentence where it is the same for all, else one for each."""
+    if len({sentence for _, sentence in sentences}) == 1:
+        return [f"Each workload {sentences[0][1]}"]
+    return [f"{title} {sentence}" for title, sentence in sentences]
+
+
+def order(of: str | Plan) -> str:
+    """The order of a file set's transfers."""
+    return _filled(_ORDERS, of)
+
+
+def rate(limit: Plan) -> str:
+    """The rate of a job."""
+    if "bytes_per_s" in limit:
+        return f"{format_bytes(limit['bytes_per_s'])}/s"
+    return f"{limit['operations_per_s']} operations per second"
+
+
+def think(pauses: Plan) -> str:
+    """The pauses between operations."""
+    every = pauses["every_operations"]
+    after = "each operation" if every == 1 else f"every {every} operations"
+    return f"a pause of {format_duration(pauses['duration_ns'])} after {after}"
+
+
+def _filled(words: Mapping[str, str], value: str | Plan) -> str:
+    """The words for a variant of the plan, with what it carries put in."""
+    if isinstance(value, str):
+        return words[value]
+    ((variant, carried),) = value.items()
+    carries = carried if isinstance(carried, Mapping) else {}
+    return words[variant].format(carried, carried, **carries)
+
+
+def _step(plan: Plan, step: Plan) -> str:
+    match step["step"]:
+        case "pause":
+            return f"wait {format_duration(step['duration_ns'])}"
+        case "cold-cache":
+            ways = ", then by ".join(_CACHE_METHODS[way] for way in step["attempts"])
+            return (
+                f"empty the caches by {ways}, until at most 1 % of the files is in memory; what still is, is measured"
+            )
+        case "remove-files":
+            return f"remove the files{_which(plan, listed(step['files']))}"
+    name, jobs = step["name"], step["jobs"]
+    if len(jobs) == 1 and jobs[0]["name"] == name:
+        return _work(plan, jobs[0], name)
+    beside = " | ".join(f"{job['name']}: {_work(plan, job)}" for job in jobs)
+    return f"at the same time ({name}) {beside}"
+
+
+def _which(plan: Plan, name: str) -> str:
+    """A file set or tree by name, where there are several."""
+    return f" of {name}" if len(plan.get("files", {})) + len(plan.get("trees", {})) > 1 else ""
+
+
+def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
+    work = job["work"]
+    match work["kind"]:
+        case "data":
+            return _data(plan, work, name) + _pace(job)
+        case "metadata":
+            verb = work["operation"]["kind"]
+            return f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(job)}"
+        case _:
+            where = work.get("root") or "what the run has created"
+            return f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(job)}"
+
+
+def _called(name: str | None, verb: str) -> str:
+    return "" if name in (None, verb) else f" ({name})"
+
+
+def _data(plan: Plan, work: Plan, name: str | None) -> str:
+    which = _which(plan, work["files"])
+    if isinstance(work["transfer"], Mapping):
+        said = (
+            f"read {work['transfer']['mixed']} % of the transfers{which} and write the others{_called(name, 'mixed')}"
+        )
+    else:
+        said = f"{work['transfer']}{which.removeprefix(' of')}{_called(name, work['transfer'])}"
+    if work["order"] != _usual_order(plan, work["files"]):
+        said += f" {order(work['order'])}"
+    return said + _details(work)
+
+
+def _usual_order(plan: Plan, files: str) -> str | Plan:
+    """The order in which a file set is taken first; only others need saying."""
+    works = (job["work"] for step in plan["steps"] for job in step.get("jobs", []))
+    first: str | Plan = next((work["order"] for work in works if work.get("files") == files), "sequential")
+    return first
+
+
+def _details(work: Plan) -> str:
+    """What a job says beyond its file set or tree."""
+    operation = work.get("operation", {})
+    fsync = work.get("fsync", "at-close" if operation.get("fsync") else "never")
+    said = [_filled(_FSYNCS, fsync), _filled(_SOURCES, work.get("source", "own"))]
+    each = operation.get("write_bytes") or operation.get("bytes")
+    said += [f"{format_bytes(each)} each"] if each else []
+    said += ["in random order"] if work["kind"] == "metadata" and work["order"] == "random" else []
+    said += [f"those of the rank {work['shift']} further on"] if work.get("shift") else []
+    said += [f"with all {work['verify']} compared"] if work.get("verify") else []
+    said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
+    said += [f"into files made {work['size']} at open"] if work.get("size") else []
+    said += [f"with the advice {listed(work['advice'])}"] if work.get("advice") else []
+    said += ["with barriers between open, transfers and close"] if work.get("barriers") else []
+    return "".join(f", {one}" for one in said if one)
+
+
+def _pace(job: Plan) -> str:
+    said = [*_limits(job.get("limit", {}))]
+    said += [f"at most {rate(job['rate'])}"] if job.get("rate") else []
+    said += [f"with {think(job['think'])}"] if job.get("think") else []
+    return "".join(f", {one}" for one in said)
+
+
+def _limits(limit: Plan) -> Iterator[str]:
+    if "bytes_per_rank" in limit:
+        yield f"at most {format_bytes(limit['bytes_per_rank'])} per rank"
+    if "operations_per_rank" in limit:
+        yield f"at most {limit['operations_per_rank']} operations per rank"
+    if "stonewall_ns" in limit:
+        after = ", after which every rank does as much as the fastest" if limit.get("wear_out") else ""
+        yield f"until a stonewall at {format_duration(limit['stonewall_ns'])}{after}"
+    if "minimum_ns" in limit:
+        yield f"again and again for at least {format_duration(limit['minimum_ns'])}"
+
+
+def _conditions(plan: Plan, find: Plan) -> str:
+    said: list[str] = [find.get("entries") or "every entry"]
+    said += [f"named {find['name']}"] if find.get("name") else []
+    said += [f"of exactly {format_bytes(find['size_bytes'])}"] if "size_bytes" in find else []
+    said += [f"of at least {format_bytes(find['at_least_bytes'])}"] if "at_least_bytes" in find else []
+    said += [f"of at most {format_bytes(find['at_most_bytes'])}"] if "at_most_bytes" in find else []
+    if "newer_than_step" in find:
+        said.append(f"changed since the phase {plan['steps'][find['newer_than_step']]['name']}")
+    said += ["newer than a given time"] if "newer_than_unix_ns" in find else []
+    return " ".join(said)
+
+
+def listed(items: Sequence[str]) -> str:
+    """`1, 2 and 4`."""
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]

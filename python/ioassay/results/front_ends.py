@@ -1,0 +1,238 @@
+"""The run that a front end of the engine left: `front-end.json` with the plan and the events of each case.
+
+A front end (`ioassay-engine ior … --run DIR`) runs on compute nodes without Python, so it writes no `run.json` and no
+tables. What it leaves is a run whose control plane has gone: this makes the document, and whoever opens the run
+completes it from the logs, as with any run that was killed (`run_directory`).
+
+Not: reading events, writing anything.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ioassay import __version__
+from ioassay.errors import UsageError
+from ioassay.results import described
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry
+from ioassay.results.events import CONTRACT_VERSION
+from ioassay.results.planned import Plan, case_entry
+
+NAME = "front-end.json"
+
+MOST_NAMED = 10
+"""Paths that may remain on the target and are told one by one; the plan has all of them."""
+
+_TITLES = {
+    "ior": "IOR",
+    "mdtest": "mdtest",
+    "iozone": "IOzone",
+    "obdfilter-survey": "obdfilter-survey",
+    "io500": "IO500",
+}
+
+class _Case(BaseModel):
+    """One case (contract: FrontEndCase)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    id: str
+    workload: str
+    repetition: int
+
+
+class _FrontEnd(BaseModel):
+    """`front-end.json` (contract: FrontEnd)."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    version: int
+    engine_version: str
+    tool: Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
+    command: list[str]
+    working_directory: str
+    run: str
+    scale_down: int
+    started_unix_ns: int
+    ended_unix_ns: int | None = None
+    exit_code: int | None = None
+    cases: list[_Case]
+
+
+def is_front_end(path: Path) -> bool:
+    """True if a front end made the run directory at `path`."""
+    return (path / NAME).exists()
+
+
+def document(path: Path) -> RunDocument:
+    """`run.json` of what a front end left in `path`, with every case that began as running: its events tell the end.
+
+    Raises `UsageError` when `front-end.json` is damaged or of another version.
+    """
+    front_end = _read(path / NAME)
+    plans = {case.id: _plan(path / "logs" / case.id / "plan.json") for case in front_end.cases}
+    begun = [plan for plan in plans.values() if plan is not None]
+    targets = [_target(plan) for plan in begun]
+    return RunDocument(
+        run=front_end.run,
+        front_end=front_end.tool,
+        study=_study(front_end, plans),
+        cases=[_case(front_end, case, plans[case.id]) for case in front_end.cases],
+        target=", ".join(dict.fromkeys(place for _, place in targets)) or front_end.working_directory,
+        target_kind=targets[0][0] if targets else "in-place",
+        launcher="local",
+        command=front_end.command,
+        ioassay_version=__version__,
+        engine_version=front_end.engine_version,
+        state="failed" if front_end.exit_code and not front_end.cases else "running",
+        started=_moment(front_end.started_unix_ns),
+        ended=None if front_end.ended_unix_ns is None else _moment(front_end.ended_unix_ns),
+    )
+
+
+def may_remain(plan_file: Path) -> list[str]:
+    """What a case that was killed may have left at paths that the user named; nothing where it was to be kept.
+
+    The first `MOST_NAMED` paths, and how many more there are.
+    """
+    plan = _plan(plan_file) or {}
+    place = plan.get("target", {}).get("in-place")
+    if place is None or place.get("keep"):
+        return []
+    paths = [path for files in place.get("files", {}).values() for path in files]
+    paths += [path for tree in place.get("trees", {}).values() for path in tree["containers"]]
+    more = len(paths) - MOST_NAMED
+    return paths[:MOST_NAMED] + ([f"and {more} more, which {plan_file} names"] if more > 0 else [])
+
+
+def _read(file: Path) -> _FrontEnd:
+    try:
+        content = json.loads(file.read_bytes())
+        version = content["version"]
+        if version != CONTRACT_VERSION:
+            raise UsageError(
+                f"{file} has version {version}; this ioassay reads version {CONTRACT_VERSION}.",
+                "Use the ioassay that the engine came with.",
+            )
+        return _FrontEnd.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file} is damaged: {error}.", "Restore it from a copy.") from error
+
+
+def _plan(file: Path) -> Plan | None:
+    """The plan of a case; `None` where the case ended before it was written as a whole."""
+    try:
+        plan = json.loads(file.read_bytes())
+    except (FileNotFoundError, ValueError):
+        return None
+    return plan if isinstance(plan, dict) else None
+
+
+def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
+    if plan is not None:
+        command = shlex.join(front_end.command)
+        entry = case_entry(plan, case.workload, case.repetition, lambda phase, job: command)
+        entry.state = "running"
+        return entry
+    # Killed, or out of space, before the plan was there.
+    return CaseEntry(
+        id=case.id,
+        workload=case.workload,
+        clients=1,
+        ranks_per_client=1,
+        repetition=case.repetition,
+        file_set_bytes=0,
+        written_bytes=0,
+        phases=[],
+        state="interrupted" if front_end.ended_unix_ns is None else "failed",
+    )
+
+
+def _target(plan: Plan) -> tuple[TargetKind, str]:
+    """What kind of place a plan's I/O goes to, and which."""
+    ((kind, place),) = plan["target"].items()
+    match kind:
+        case "in-place":
+            return "in-place", str(place["directory"])
+        case "device":
+            return "device", str(place["path"])
+        case "url":
+            return "url", str(place)
+        case _:
+            return "directory", str(place)
+
+
+def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry:
+    command = shlex.join(front_end.command)
+    title = _TITLES[front_end.tool]
+    # Repetitions of a workload differ in nothing that is said of it.
+    firsts: dict[str, Plan] = {}
+    for case in front_end.cases:
+        if (plan := plans[case.id]) is not None:
+            firsts.setdefault(case.workload, plan)
+    places = dict.fromkeys(place for _, place in map(_target, firsts.values()))
+    return StudyEntry(
+        name=front_end.tool,
+        title=f"{title} on {', '.join(places)}" if places else title,
+        question=command,
+        source=None,
+        scale=None if front_end.scale_down == 1 else f"1/{front_end.scale_down}: a trial, not the benchmark",
+        settings={"working directory": front_end.working_directory, "amounts divided by": front_end.scale_down},
+        text=command,
+        method=_method(front_end, firsts),
+        workloads=[
+            WorkloadEntry(name=name, title=name) for name in dict.fromkeys(case.workload for case in front_end.cases)
+        ],
+        figures=[],
+        summary=[],
+        acceptance=[],
+    )
+
+
+def _method(front_end: _FrontEnd, firsts: Mapping[str, Plan]) -> list[str]:
+    """The method in sentences: of each workload the plan of its first case."""
+    title = _TITLES[front_end.tool]
+    sentences = [f"ioassay's engine did what the command line asks of {title}; {title} itself did not run."]
+    if front_end.scale_down > 1:
+        sentences.append(f"Amounts were divided by {front_end.scale_down}: this was a trial, not the benchmark.")
+    sentences += [f"{name}: {sentence}." for name, plan in firsts.items() for sentence in described.sets(plan)]
+    often = Counter(case.workload for case in front_end.cases)
+    sentences += described.said_once(
+        [(name, f"is done by {_ranks(plan)}, {_times(often[name])}.") for name, plan in firsts.items()]
+    )
+    sentences += described.said_once([(name, described.steps(plan)) for name, plan in firsts.items()])
+    sentences += described.said_once(
+        [(name, f"does its I/O through the {described.storage(plan['storage'])}.") for name, plan in firsts.items()]
+    )
+    sentences.append(described.BARRIERS)
+    sentences += [
+        described.recording(interval) for interval in {plan["sample_interval_ns"] for plan in firsts.values()}
+    ]
+    return sentences
+
+
+def _ranks(plan: Plan) -> str:
+    clients, each = plan["ranks"]["clients"], plan["ranks"]["per_client"]
+    ranks = "1 rank" if clients * each == 1 else f"{clients * each} ranks"
+    return f"{ranks} on one client" if clients == 1 else f"{ranks} on {clients} clients"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _moment(unix_ns: int) -> str:
+    """As `run.json` writes it."""
+    return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()

@@ -1,0 +1,228 @@
+"""What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
+
+A plan is the contract's (`crates/contract/src/plan.rs`), as JSON. The amounts are the engine's own
+(`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early. Under a stonewall
+that is the most there can be.
+
+Not: where a plan comes from, what of it was done (`ingest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ioassay.results.document import OPERATIONS, CaseEntry, JobEntry, Operation, PhaseEntry
+
+Plan = Mapping[str, Any]
+"""A plan, or one of the objects in it."""
+
+_BEYOND_COUNTING = 2**63
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What follows from a tree's description and from how many ranks it is made for."""
+
+    trees: int
+    """Trees of directories."""
+    directories: int
+    """Of each tree, its root included. Of a tree too large to count, only that it is."""
+    parts: int
+    """Each has items of its own."""
+    items_per_part: int
+
+    @classmethod
+    def of(cls, tree: Plan, ranks: int) -> Shape:
+        """The shape of a plan's tree in a case of `ranks` ranks."""
+        made_for = _count(tree, ranks)
+        directories, leaves = 1, 1
+        for _ in range(tree["depth"]):
+            leaves *= tree["branch"]
+            directories += leaves
+            if directories > _BEYOND_COUNTING:
+                break
+        return cls(
+            trees=made_for if tree["sharing"] == "unique" else 1,
+            directories=directories,
+            parts=1 if tree["sharing"] == "shared-items" else made_for,
+            items_per_part=(leaves if tree["leaves_only"] else directories) * tree["items_per_directory"],
+        )
+
+    @property
+    def items(self) -> int:
+        """Of all parts."""
+        return self.parts * self.items_per_part
+
+    @property
+    def entries(self) -> int:
+        """Directories and items of all."""
+        return self.trees * self.directories + self.items
+
+
+def case_entry(
+    plan: Plan, workload: str, repetition: int, command: Callable[[str, str], str], groups: int | None = None
+) -> CaseEntry:
+    """The case of `plan`. `command` gives the equivalent command line of the job of a phase, both by name."""
+    return CaseEntry(
+        id=plan["case"],
+        workload=workload,
+        clients=plan["ranks"]["clients"],
+        ranks_per_client=plan["ranks"]["per_client"],
+        groups=groups,
+        repetition=repetition,
+        file_set_bytes=file_set_bytes(plan),
+        written_bytes=written_bytes(plan),
+        phases=[
+            PhaseEntry(
+                name=step["name"],
+                jobs=[_entry(plan, job, command(step["name"], job["name"])) for job in step["jobs"]],
+            )
+            for step in plan["steps"]
+            if step["step"] == "phase"
+        ],
+    )
+
+
+def file_set_bytes(plan: Plan) -> int:
+    """Size of all files of a case, and of what its items hold."""
+    ranks = _ranks(plan)
+    held = dict.fromkeys(plan.get("trees", {}), 0)
+    for job in _jobs(plan):
+        work = job["work"]
+        if work["kind"] == "metadata" and _writes(work):
+            held[work["tree"]] = max(held[work["tree"]], _bytes_each(work))
+    in_trees = sum(Shape.of(plan["trees"][name], ranks).items * each for name, each in held.items())
+    return in_trees + sum(_size(files, ranks) for files in plan.get("files", {}).values())
+
+
+def written_bytes(plan: Plan) -> int:
+    """What all phases of a case write together."""
+    return sum(_operations(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
+
+
+def _ranks(plan: Plan) -> int:
+    return int(plan["ranks"]["clients"] * plan["ranks"]["per_client"])
+
+
+def _count(part: Plan, ranks: int) -> int:
+    """How many ranks a file set or tree is made for, or do a job."""
+    return int(part["ranks"]["count"]) if part.get("ranks") else ranks
+
+
+def _jobs(plan: Plan) -> Iterator[Plan]:
+    for step in plan["steps"]:
+        if step["step"] == "phase":
+            yield from step["jobs"]
+
+
+def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
+    work, ranks = job["work"], _ranks(plan)
+    operations = _operations(plan, job)
+    entry = {
+        "name": job["name"],
+        "operations": _operations_of(work),
+        "ranks": _count(job, ranks),
+        "order": order_text(work.get("order", "sequential")),
+        "planned_operations": operations,
+        "planned_bytes": operations * _bytes_each_of(plan, job),
+        "command": command,
+    }
+    if work["kind"] == "data":
+        files = plan["files"][work["files"]]
+        return JobEntry(
+            **entry,
+            file_set=work["files"],
+            layout="N-M" if isinstance(files["layout"], Mapping) else files["layout"],
+            files=_groups(files, ranks) * files["files_per_rank"],
+            transfer_bytes=files["transfer_bytes"],
+            file_set_bytes=_size(files, ranks),
+        )
+    if work["kind"] == "metadata":
+        tree, each = plan["trees"][work["tree"]], _bytes_each(work)
+        return JobEntry(
+            **entry,
+            file_set=work["tree"],
+            layout=tree["sharing"],
+            files=0,
+            transfer_bytes=each or None,
+            file_set_bytes=Shape.of(tree, ranks).items * each,
+        )
+    return JobEntry(**entry, file_set="", layout="", files=0, transfer_bytes=None, file_set_bytes=0)
+
+
+def _operations_of(work: Plan) -> list[Operation]:
+    """What a job's operations do: a measurement for each."""
+    if work["kind"] == "data" and isinstance(work["transfer"], Mapping):
+        return ["read", "write"]
+    said = {"data": work.get("transfer"), "metadata": work.get("operation", {}).get("kind"), "find": "find"}
+    return [operation for operation in OPERATIONS if operation == said[work["kind"]]]
+
+
+def _operations(plan: Plan, job: Plan) -> int:
+    """What the ranks of a job do together; 0 for a walk, which finds what there is."""
+    work, limit, ranks = job["work"], job.get("limit", {}), _ranks(plan)
+    if work["kind"] == "find":
+        return 0
+    most: int | None = limit.get("operations_per_rank")
+    if work["kind"] == "data":
+        files = plan["files"][work["files"]]
+        part: int = min(_part(files), limit.get("bytes_per_rank", _part(files)))
+        each: int = part // files["transfer_bytes"]
+        return min(each, most or each) * _count(job, ranks)
+    tree, verb = plan["trees"][work["tree"]], work["operation"]["kind"]
+    shape = Shape.of(tree, ranks)
+    if verb in ("create-tree", "remove-tree"):
+        return shape.directories * shape.trees
+    # Of shared items one rank renames and removes each; in everything else all ranks do all of them.
+    workers = 1 if tree["sharing"] == "shared-items" and verb in ("rename", "remove") else _count(job, ranks)
+    return min(shape.items_per_part, most or shape.items_per_part) * workers
+
+
+def _writes(work: Plan) -> bool:
+    if work["kind"] == "data":
+        return bool(work["transfer"] != "read")
+    return work["kind"] == "metadata" and work["operation"]["kind"] in ("create", "write")
+
+
+def _bytes_each_of(plan: Plan, job: Plan) -> int:
+    """Bytes that one operation of a job moves."""
+    work = job["work"]
+    return int(plan["files"][work["files"]]["transfer_bytes"]) if work["kind"] == "data" else _bytes_each(work)
+
+
+def _bytes_each(work: Plan) -> int:
+    """Bytes that a job moves into or out of each item."""
+    operation = work.get("operation", {})
+    return int(operation.get("write_bytes", 0) or operation.get("bytes", 0))
+
+
+def _groups(files: Plan, ranks: int) -> int:
+    """Groups of ranks that share files; as many as ranks where each has its own."""
+    layout = files["layout"]
+    if isinstance(layout, Mapping):
+        return int(layout["N-M"])
+    return 1 if layout == "N-1" else _count(files, ranks)
+
+
+def _part(files: Plan) -> int:
+    """What one rank has in all its files, in bytes."""
+    return int(files["files_per_rank"] * files["segments"] * files["block_bytes"])
+
+
+def _size(files: Plan, ranks: int) -> int:
+    """Of all files of a file set together, in bytes, without the shift at their beginning."""
+    return _part(files) * _count(files, ranks)
+
+
+def order_text(order: str | Plan) -> str:
+    """A plan's order as studies spell it: `strided 4`, `hot-spot 10% 90%`. The seed of IOR's is no part of its name."""
+    if isinstance(order, str):
+        return order
+    ((word, value),) = order.items()
+    if word == "ior-shuffled":
+        return word
+    if isinstance(value, Mapping):
+        return " ".join([word, *(f"{percent}%" for percent in value.values())])
+    return f"{word} {value:g}"

@@ -1,0 +1,99 @@
+"""A plan in words. The sentences of studies are tested with theirs (`ioassay.studies.test_method`)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.results import described
+from ioassay.results.planned import case_entry
+from ioassay.testing.front_ends import ior_plan
+
+DEFINITIONS = json.loads((Path(__file__).parents[3] / "schemas/plan.json").read_text())["$defs"]
+
+
+def examples(name: str) -> list[Any]:
+    """A value of every variant of a type of the plan."""
+    return [_example(variant) for variant in DEFINITIONS[name]["oneOf"]]
+
+
+def _example(schema: dict[str, Any]) -> Any:
+    if "const" in schema:
+        return schema["const"]
+    if "$ref" in schema:
+        schema = DEFINITIONS[schema["$ref"].rpartition("/")[2]]
+        return _example(schema["oneOf"][0] if "oneOf" in schema else schema)
+    match schema["type"]:
+        case "object":
+            return {key: _example(schema["properties"][key]) for key in schema["required"]}
+        case "array":
+            return []
+        case "boolean":
+            return True
+    return 3
+
+
+def told(plan: dict[str, Any]) -> str:
+    """Everything that is said of a plan, by words that must be there for every variant."""
+    text = " ".join([*described.sets(plan), described.steps(plan), described.storage(plan["storage"])])
+    assert "{" not in text
+    assert case_entry(plan, "w", 1, lambda phase, job: "").phases
+    return text
+
+
+@pytest.mark.parametrize("order", examples("Order"), ids=str)
+@pytest.mark.parametrize("source", examples("Source"), ids=str)
+def test_every_order_and_source_has_words(order: Any, source: Any) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["steps"][1]["jobs"][0]["work"] |= {"order": order, "source": source}
+    assert "read" in told(plan)
+
+
+@pytest.mark.parametrize("fsync", examples("Fsync"), ids=str)
+@pytest.mark.parametrize("transfer", examples("Transfer"), ids=str)
+def test_every_fsync_and_transfer_has_words(fsync: Any, transfer: Any) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["steps"][0]["jobs"][0]["work"] |= {"fsync": fsync, "transfer": transfer}
+    assert ("fsync" in told(plan)) == (fsync != "never")
+
+
+@pytest.mark.parametrize("layout", examples("Layout"), ids=str)
+def test_every_layout_has_words(layout: Any) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["files"]["test"]["layout"] = layout
+    assert ("groups of ranks" in told(plan)) == isinstance(layout, dict)
+
+
+@pytest.mark.parametrize("operation", examples("MetadataOperation"), ids=str)
+@pytest.mark.parametrize("sharing", examples("Sharing"))
+def test_every_operation_on_a_tree_has_words(operation: Any, sharing: str) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    tree = {"sharing": sharing, "depth": 1, "branch": 2, "items_per_directory": 3, "leaves_only": False}
+    work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": "random", "paths": "full"}
+    plan |= {"trees": {"tree": tree | {"items": "files"}}}
+    plan["steps"] = [{"step": "phase", "name": "it", "jobs": [{"name": "it", "work": work}]}]
+    assert "3 directories in 1 level below the root, 2 in each, with 3 files of each rank" in told(plan)
+
+
+def test_every_step_has_words() -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["steps"] += [
+        {"step": "pause", "duration_ns": 3 * 10**9},
+        {"step": "cold-cache", "attempts": examples("CacheMethod")},
+        {"step": "phase", "name": "find", "jobs": [{"name": "find", "work": {"kind": "find", "newer_than_step": 0}}]},
+    ]
+    assert {step["step"] for step in plan["steps"]} == {step["step"] for step in examples("Step")}
+    text = told(plan)
+    for said in ("; remove the files; wait 3 s; empty the caches by", "every entry changed since the phase write"):
+        assert said in text
+
+
+def test_where_there_are_several_they_are_named() -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["files"]["other"] = plan["files"]["test"]
+    text = told(plan)
+    for said in ("file set test: ", "file set other: ", "write test, with", "remove the files of test"):
+        assert said in text

@@ -1,0 +1,127 @@
+"""What a plan amounts to, where studies cannot say it: the plans of front ends. Those of studies are in theirs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.results.document import JobEntry
+from ioassay.results.planned import Shape, case_entry
+from ioassay.testing.front_ends import MIB, ior_plan
+
+
+def job(plan: dict[str, Any], phase: str) -> JobEntry:
+    return case_entry(plan, "test-0", 1, lambda phase, job: f"command of {phase}").job(phase, phase)
+
+
+def tree_plan(sharing: str, operation: dict[str, Any], limit: dict[str, Any] | None = None) -> dict[str, Any]:
+    work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": "sequential", "paths": "full"}
+    tree = {"sharing": sharing, "depth": 2, "branch": 3, "items_per_directory": 10, "leaves_only": True}
+    return {
+        "case": "case",
+        "ranks": {"clients": 2, "per_client": 2},
+        "trees": {"tree": tree | {"items": "files"}},
+        "steps": [{"step": "phase", "name": "it", "jobs": [{"name": "it", "work": work, "limit": limit or {}}]}],
+    }
+
+
+def test_files_of_each_rank() -> None:
+    plan = ior_plan("test-0.r1", Path("/scratch/test"), ranks=3)
+    case = case_entry(plan, "test-0", 2, lambda phase, job: f"command of {phase}")
+    assert (case.id, case.workload, case.repetition, case.clients, case.ranks_per_client) == (
+        "test-0.r1",
+        "test-0",
+        2,
+        1,
+        3,
+    )
+    assert (case.file_set_bytes, case.written_bytes) == (6 * MIB, 6 * MIB)
+    assert [phase.name for phase in case.phases] == ["write", "read"]
+    assert case.job("read", "read") == JobEntry(
+        name="read",
+        operations=["read"],
+        ranks=3,
+        file_set="test",
+        layout="N-N",
+        order="ior-shuffled",
+        files=3,
+        transfer_bytes=MIB // 4,
+        file_set_bytes=6 * MIB,
+        planned_bytes=6 * MIB,
+        planned_operations=24,
+        command="command of read",
+    )
+
+
+@pytest.mark.parametrize(("layout", "shown", "files"), [("N-1", "N-1", 2), ({"N-M": 2}, "N-M", 4), ("N-N", "N-N", 8)])
+def test_shared_files_are_counted_by_the_groups_that_share_them(layout: Any, shown: str, files: int) -> None:
+    plan = ior_plan("case", Path("/scratch/test"), ranks=4)
+    plan["files"]["test"] |= {"layout": layout, "files_per_rank": 2}
+    assert (job(plan, "write").layout, job(plan, "write").files) == (shown, files)
+    assert job(plan, "write").file_set_bytes == 4 * 2 * 2 * MIB
+
+
+def test_a_limit_is_the_most_that_is_planned_and_a_stonewall_plans_all() -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    write = plan["steps"][0]["jobs"][0]
+    for limit, operations in (
+        ({"stonewall_ns": 10**9, "wear_out": True}, 16),
+        ({"bytes_per_rank": MIB}, 8),
+        ({"bytes_per_rank": MIB, "operations_per_rank": 3}, 6),
+    ):
+        write["limit"] = limit
+        assert job(plan, "write").planned_operations == operations
+        assert job(plan, "write").planned_bytes == operations * MIB // 4
+
+
+def test_a_job_of_some_ranks_counts_these() -> None:
+    plan = ior_plan("case", Path("/scratch/test"), ranks=4)
+    some = {"ranks": {"first": 1, "count": 2}}
+    plan["files"]["test"] |= some
+    plan["steps"][0]["jobs"][0] |= some
+    entry = job(plan, "write")
+    assert (entry.ranks, entry.files, entry.planned_operations) == (2, 2, 16)
+
+
+@pytest.mark.parametrize(
+    ("sharing", "kind", "operations"),
+    [
+        ("unique", "create-tree", 4 * 13),
+        ("shared", "create-tree", 13),
+        ("unique", "stat", 4 * 90),
+        ("shared", "stat", 4 * 90),
+        ("shared-items", "stat", 4 * 90),
+        ("shared-items", "remove", 90),
+    ],
+)
+def test_entries_are_counted_by_who_has_which_tree(sharing: str, kind: str, operations: int) -> None:
+    entry = job(tree_plan(sharing, {"kind": kind}), "it")
+    assert (entry.layout, entry.planned_operations) == (sharing, operations)
+    assert (entry.files, entry.transfer_bytes, entry.planned_bytes) == (0, None, 0)
+
+
+def test_items_hold_what_is_written_into_them() -> None:
+    create = {"kind": "create", "with": "open", "write_bytes": 3901, "fsync": False}
+    case = case_entry(tree_plan("shared", create, {"operations_per_rank": 50}), "w", 1, lambda phase, job: "")
+    assert case.file_set_bytes == case.job("it", "it").file_set_bytes == 360 * 3901
+    assert case.written_bytes == case.job("it", "it").planned_bytes == 4 * 50 * 3901
+
+
+def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
+    tree = {"sharing": "unique", "depth": 10**9, "branch": 1000, "items_per_directory": 1, "leaves_only": False}
+    assert Shape.of(tree, 1).entries > 2**63
+
+
+@pytest.mark.parametrize(
+    ("order", "text"),
+    [
+        ("backward", "backward"),
+        ({"strided": 4}, "strided 4"),
+        ({"zipf": 1.1}, "zipf 1.1"),
+        ({"hot-spot": {"transfers_percent": 10, "operations_percent": 90}}, "hot-spot 10% 90%"),
+    ],
+)
+def test_an_order_is_spelled_as_in_studies(order: Any, text: str) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["steps"][0]["jobs"][0]["work"]["order"] = order
+    assert job(plan, "write").order == text

@@ -1,0 +1,26 @@
+"""Refuses what a case would hold and write beyond what system calls and tables can count.
+
+The amounts are told from its plan, so this is asked of studies in which everything else is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.results import planned
+from ioassay.studies import plans, sweep
+from ioassay.studies.model import Study
+from ioassay.studies.source import Problem
+from ioassay.studies.sweep import LARGEST_BYTES, Locate
+
+
+def check(study: Study, at: Locate) -> Iterator[Problem]:
+    """Every workload with too much in a case."""
+    for name, workload in study.workloads.items():
+        every = [plans.work(workload, point) for point in sweep.points(workload)]
+        largest = max(max(planned.file_set_bytes(plan), planned.written_bytes(plan)) for plan in every)
+        if largest > LARGEST_BYTES:
+            key = next((files.size_key for files in workload.files.values()), "")
+            origin = at("workloads", name, "files", next(iter(workload.files), ""), key)
+            wrong = f"`{name}` writes {largest} bytes with {max(workload.clients)} clients"
+            yield origin.problem(wrong, f"stay at or below {LARGEST_BYTES} bytes in a case")

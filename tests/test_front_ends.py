@@ -1,0 +1,89 @@
+"""What a front end of the engine leaves becomes a run like any other, with its report."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+from ioassay.engine import find_engine
+from ioassay.results import schema
+from ioassay.results.events import read_events
+from ioassay.results.run_directory import load
+
+from .support import DEADLINE_S, ioassay, until
+
+MIB = 1 << 20
+
+
+def ior(run: Path, *arguments: str | Path) -> subprocess.Popen[bytes]:
+    """IOR's command line at work, with two ranks and a run directory."""
+    command = [find_engine(), "ior", "--ranks", "2", "--run", run, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def measured(run: Path, *arguments: str | Path) -> None:
+    """The same to its end."""
+    assert ior(run, *arguments).wait(DEADLINE_S) == 0
+
+
+def test_a_front_ends_run_is_reported_with_medians_and_doubts(target: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    measured(run, "-F", "-i", "3", "-t", "256k", "-b", "1m", "-s", "2", "-o", target / "file")
+    code, _, err = ioassay("report", run)
+    assert code == 0, err
+    loaded = load(run)
+    assert (loaded.document.state, loaded.document.leftovers) == ("complete", [])
+    assert loaded.measurements["bytes"].to_list() == [4 * MIB] * 6
+    assert loaded.measurements["complete"].all()
+    assert {file.name for file in run.glob("*.parquet")} == {f"{name}.parquet" for name in schema.TABLES}
+    page = (run / "report.html").read_text()
+    for said in (f"IOR on {target}", "the median of the valid repetitions", "Cache resident", "IOR itself did not run"):
+        assert said in page
+    assert "Peak" not in page
+
+    before = {file: file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    assert ioassay("report", run)[0] == 0
+    assert {file: file.read_bytes() for file in run.rglob("*") if file.is_file()} == before
+
+
+def test_every_format_tells_the_same_medians(target: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
+    _, markdown, _ = ioassay("report", run, "--format", "md")
+    assert "| test0 | write | 2 |" in markdown
+    _, document, _ = ioassay("report", run, "--format", "json")
+    assert json.loads(document)["run"]["front_end"] == "ior"
+
+
+def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
+    until(lambda: any(read_events(file) for file in run.glob("logs/*/events.jsonl")), "the case to begin")
+    code, _, err = ioassay("report", run)
+    assert code == 2
+    assert f"in use by process {engine.pid}" in err
+    engine.send_signal(signal.SIGKILL)
+    engine.wait(DEADLINE_S)
+
+    code, _, err = ioassay("report", run)
+    assert code == 0, err
+    document = load(run).document
+    assert (document.state, [case.state for case in document.cases]) == ("interrupted", ["interrupted"])
+    assert document.leftovers == [f"{target}/file.00000000", f"{target}/file.00000001"]
+
+    code, out, _ = ioassay("clean", run)
+    assert code == 3
+    assert "where its command line named them" in out
+    assert (target / "file.00000000").exists()
+
+
+def test_there_is_nothing_to_clean_or_to_resume_of_a_command_line(target: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    measured(run, "-t", "256k", "-b", "1m", "-o", target / "file")
+    code, out, _ = ioassay("clean", run)
+    assert (code, out.startswith("Nothing to remove.")) == (0, True)
+    code, _, err = ioassay("run", "--resume", run)
+    assert code == 2
+    assert "Give the command line again" in err
