@@ -411,6 +411,29 @@ fn what_the_official_program_needs_is_asked_for() {
     }
 }
 
+#[test]
+fn a_rank_that_is_killed_leaves_a_score_of_0() {
+    let lab = Lab::new("");
+    let text = fs::read_to_string(lab.ini()).unwrap();
+    fs::write(lab.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
+    let mut command = lab.command(&["--ranks", "2"]);
+    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut engine = command.spawn().unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("[RESULT]")));
+    let ranks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", engine.id())).unwrap();
+    let rank = ranks.split_whitespace().next().unwrap().parse().unwrap();
+    kill(Pid::from_raw(rank), Signal::SIGKILL).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(engine.wait().unwrap().code(), Some(1), "{rest:?}");
+    let summary = lab.result("result_summary.txt");
+    assert_eq!(results(&summary).len(), SCORED.len());
+    assert!(results(&summary)[0].1 > 0.0 && results(&summary)[1].1 == 0.0, "{summary}");
+    assert_eq!(score(&summary, "[SCORE ]"), ([0.0; 3], true));
+    assert!(lab.result("result.txt").contains("SIGKILL"), "{}", lab.result("result.txt"));
+    assert!(lab.is_clean());
+}
+
 fn wait_for_line(engine: &mut Child, wanted: &str) {
     let lines = BufReader::new(engine.stdout.take().unwrap()).lines();
     let found = lines.map_while(Result::ok).find(|line| line.starts_with("[RESULT]") && line.contains(wanted));

@@ -149,6 +149,10 @@ fn a_file_that_somebody_else_wrote_is_neither_overwritten_nor_removed() {
         assert!(stderr(&output).contains("--overwrite"), "{line}: {}", stderr(&output));
         assert_eq!(fs::read_to_string(&thesis).unwrap(), text, "{line}");
     }
+    // A mark is worth nothing once somebody has written into the file.
+    succeeds(directory.path(), "-w -k -l r -b 64k -t 64k -o results");
+    fs::write(directory.path().join("results"), &text).unwrap();
+    assert_eq!(ior(directory.path(), "-w -o results").status.code(), Some(3));
     // Reading alone, with -k, harms nobody.
     succeeds(directory.path(), "-r -k -b 64k -t 64k -o thesis.dat");
     assert_eq!(fs::read_to_string(&thesis).unwrap(), text);

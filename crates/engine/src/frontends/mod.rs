@@ -5,6 +5,7 @@
 //! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
 
 pub mod common;
+mod doubts;
 pub mod io500;
 pub mod ior;
 pub mod iozone;

@@ -1,17 +1,16 @@
 //! One invocation of a front end: its cases one after the other, its run directory, and what it prints.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
-use ioassay_contract::doubt::Reason;
 use ioassay_contract::events::{Event, Failure};
 use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
 use ioassay_contract::plan::Plan;
 
 use super::common::Common;
+use super::doubts::Doubts;
 use crate::command::{self, Ended};
 use crate::failure;
 use crate::measure::clock::{self, Clock};
@@ -52,8 +51,7 @@ pub struct Session {
     directory: Option<PathBuf>,
     _lock: Option<File>,
     clock: Clock,
-    /// Phases and kinds of doubts that were said.
-    doubts_said: BTreeSet<(String, String)>,
+    doubts: Doubts,
     /// Where it prints.
     pub console: Console,
 }
@@ -94,7 +92,7 @@ impl Session {
             directory: common.run.clone(),
             _lock: lock,
             clock: Clock::calibrated(),
-            doubts_said: BTreeSet::new(),
+            doubts: Doubts::default(),
             console: Console { copy },
         };
         session.write_document()?;
@@ -124,11 +122,13 @@ impl Session {
         if let Err(refusal) = validate(plan) {
             return command::refuse(&refusal, &mut log);
         }
-        let (console, said) = (&mut self.console, &mut self.doubts_said);
+        let (console, doubts) = (&mut self.console, &mut self.doubts);
         let mut follow = || {
             reader.read_new(&mut |event| {
                 tell(event, console);
-                Self::say_doubts(said, event);
+                if let Event::Phase(record) = event {
+                    doubts.say(record);
+                }
             });
         };
         let ended = command::run_case(plan, &self.clock, &mut log, &mut |_| follow());
@@ -164,25 +164,12 @@ impl Session {
 
     /// Writes down how it `ended`.
     pub fn finish(mut self, ended: Ended) -> Ended {
+        self.doubts.sum_up(self.directory.as_deref());
         self.document.ended_unix_ns = Some(clock::unix_ns());
         self.document.exit_code = Some(ended.code);
         match self.write_document() {
             Err(failure) if ended.code == 0 => Ended::could_not(failure),
             _ => ended,
-        }
-    }
-
-    /// Says the doubts of a record on standard error, each kind once for each phase.
-    fn say_doubts(said: &mut BTreeSet<(String, String)>, event: &Event) {
-        let Event::Phase(record) = event else { return };
-        // A failure is said at the end.
-        for doubt in record.doubts.iter().filter(|doubt| !matches!(doubt.reason, Reason::Failed { .. })) {
-            let kind =
-                serde_json::to_value(&doubt.reason).ok().and_then(|reason| Some(reason.get("kind")?.to_string()));
-            if said.insert((record.name.clone(), kind.unwrap_or_default())) {
-                let worth = if doubt.invalidates { "INVALID" } else { "doubt" };
-                eprintln!("ioassay-engine: {}: {worth}: {}; {}", record.name, doubt.message, doubt.remedy);
-            }
         }
     }
 

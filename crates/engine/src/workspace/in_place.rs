@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -25,7 +25,8 @@ use crate::workload::layout::geometries;
 use crate::workload::payload;
 use crate::workload::tree::Shape;
 
-/// The extended attribute that says which run wrote a file. File systems without such attributes go without the mark.
+/// The extended attribute that says which run wrote a file, and what the file was like then: its mark is no longer worth
+/// anything when somebody has written into it since. File systems without such attributes go without the mark.
 const MARK: &str = "user.ioassay";
 
 /// As much of a file's beginning as is looked at.
@@ -135,7 +136,7 @@ fn may_replace(path: &Path) -> Result<(), Failure> {
     if !about.is_file() {
         return refuse("is no regular file");
     }
-    if about.len() == 0 || matches!(xattr::get(path, MARK), Ok(Some(_))) {
+    if about.len() == 0 || is_marked(path, &about) {
         return Ok(());
     }
     match beginning(path) {
@@ -143,6 +144,17 @@ fn may_replace(path: &Path) -> Result<(), Failure> {
         Ok(_) => refuse("holds nothing that ioassay, IOR or IOzone wrote"),
         Err(error) => Err(failure::on_path("read", path, &error)),
     }
+}
+
+/// True if nobody has written into a file since a run of ours marked it.
+fn is_marked(path: &Path, about: &Metadata) -> bool {
+    let mark = xattr::get(path, MARK).ok().flatten().unwrap_or_default();
+    mark.ends_with(format!(" {}", state(about)).as_bytes())
+}
+
+/// What a file is like: its size in bytes, and when it was last written, in seconds and nanoseconds since 1970.
+fn state(about: &Metadata) -> String {
+    format!("{} {}.{:09}", about.size(), about.mtime(), about.mtime_nsec())
 }
 
 fn beginning(path: &Path) -> io::Result<Vec<u8>> {
@@ -207,7 +219,8 @@ impl Placed {
         if self.place.keep {
             for path in &self.touched {
                 // Where there are no such attributes the next one to write there must find out by itself.
-                let _ = xattr::set(path, MARK, self.run.as_bytes());
+                let mark = fs::symlink_metadata(path).map(|about| format!("{} {}", self.run, state(&about)));
+                let _ = mark.and_then(|mark| xattr::set(path, MARK, mark.as_bytes()));
             }
             return removed;
         }
@@ -260,7 +273,7 @@ mod tests {
     /// A plan of two files of 64 KiB.
     fn plan(first: &Path, second: &Path) -> (Plan, InPlace) {
         let work = json!({
-            "kind": "data", "files": "data", "transfer": "read", "order": "sequential", "fsync": "never",
+            "kind": "data", "files": "data", "transfer": "write", "order": "sequential", "fsync": "never",
         });
         let plan: Plan = serde_json::from_value(json!({
             "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
@@ -270,7 +283,7 @@ mod tests {
                 "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 1,
                 "payload": {"kind": "repeated"},
             }},
-            "steps": [{"step": "phase", "name": "read", "jobs": [{"name": "read", "work": work}]}],
+            "steps": [{"step": "phase", "name": "write", "jobs": [{"name": "write", "work": work}]}],
             "seed": 1, "sample_interval_ns": 1_000_000_000,
         }))
         .unwrap();

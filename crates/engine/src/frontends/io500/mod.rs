@@ -253,7 +253,7 @@ impl Running<'_> {
     fn event(&mut self, event: &Event, console: &mut Console) {
         match event {
             Event::Phase(record) => self.record(record, console),
-            Event::Error(failure) => self.failure = Some(failure.message.clone()),
+            Event::Error(failure) => self.failure = Some(self.said(failure)),
             Event::ColdCache(cold) => {
                 for CacheAttempt { detail, .. } in cold.attempts.iter().filter(|attempt| !attempt.done) {
                     self.warn(console, &format!("the caches were not dropped: {detail}"));
@@ -261,6 +261,13 @@ impl Running<'_> {
             }
             _ => {}
         }
+    }
+
+    /// What ended the case, as phases that did not run say it: of a phase that has lines of its own those say the rest.
+    fn said(&self, failure: &Failure) -> String {
+        let ended = |phase: &&String| self.outcomes.iter().any(|outcome| outcome.phase.name == **phase);
+        let phase = failure.phase.as_ref().filter(ended);
+        phase.map_or_else(|| failure.message.clone(), |phase| format!("{phase} failed"))
     }
 
     fn warn(&mut self, console: &mut Console, what: &str) {
@@ -362,7 +369,7 @@ impl Running<'_> {
             return ended;
         }
         if self.failure.is_none() {
-            self.failure = ended.failure.as_ref().map(|failure| failure.message.clone());
+            self.failure = ended.failure.as_ref().map(|failure| self.said(failure));
         }
         while let Some(phase) = self.settings.phases().nth(self.outcomes.len()) {
             self.skip(phase, console, clock::unix_ns());

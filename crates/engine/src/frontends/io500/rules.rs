@@ -28,12 +28,14 @@ impl Outcome {
     /// Adds what the rules say of score and duration.
     pub fn judge(&mut self, settings: &Settings) {
         let stonewall_s = settings.stonewall_ns as f64 / 1e9;
-        if self.phase.walled && self.seconds < stonewall_s {
+        // Of one that failed it is said already what is wrong with it.
+        let walled = self.phase.walled && self.score > 0.0;
+        if walled && self.seconds < stonewall_s {
             let reason =
                 format!("it took {:.3} s and ended before its stonewall of {stonewall_s:.3} s: {}", self.seconds, MORE);
             self.invalid.push(reason);
         }
-        if self.phase.walled && self.seconds < settings.minimum_s as f64 {
+        if walled && self.seconds < settings.minimum_s as f64 {
             let reason = format!("it took {:.3} s, less than the {} s of the rules", self.seconds, settings.minimum_s);
             self.invalid.push(reason);
         }

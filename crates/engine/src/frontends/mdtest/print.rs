@@ -303,7 +303,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
         let text = header(&asked("-n 5"), 3, &command);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("-- started at ") && lines[0].ends_with(" --") && lines[0].len() == 36);
-        assert_eq!(lines[2], "mdtest-4.1.0+dev was launched with 3 total task(s) on 1 node(s)");
+        assert_eq!(lines[2], format!("mdtest-{VERSION} was launched with 3 total task(s) on 1 node(s)"));
         assert_eq!(lines[3], "Command line used: mdtest '-n' '5'");
         assert_eq!(lines[5], "Nodemap: 111");
         let there = file_system("./out", Path::new("/"));
