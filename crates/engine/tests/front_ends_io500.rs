@@ -182,6 +182,7 @@ fn find_counts_the_files_that_there_are_and_finds_those_that_match() {
     fs::write(lab.ini(), text + "[ior-rnd4K-easy-read]\nrun = FALSE\n").unwrap();
     let (_, out, _) = ended(lab.command(&["--ranks", "2"]).env_remove("IOASSAY_SCALE_DOWN").output().unwrap());
     let result = lab.result("result.txt");
+    assert!(!result.contains("accessed-pairs"));
     let value = |key: &str| {
         let line = result.lines().find(|line| line.starts_with(key)).unwrap();
         line.split_once("= ").unwrap().1.to_owned()

@@ -321,6 +321,7 @@ impl Running<'_> {
         if record.name.starts_with("ior") {
             if let Some(wall) = at_wall {
                 let rate = wall.bytes as f64 / (wall.at_ns as f64 / 1e9) / GIB;
+                self.report.detail("accessed-pairs", wall.most_operations);
                 self.report.pair("throughput-stonewall", format!("{rate:.2}"));
             }
             return record.bytes as f64 / seconds / GIB;
@@ -332,6 +333,7 @@ impl Running<'_> {
             self.report.pair("total-files", files);
             return files as f64 / seconds / 1000.0;
         }
+        self.report.detail("time", format!("{seconds:.6}"));
         if let Some(wall) = at_wall {
             let rate = wall.operations as f64 / (wall.at_ns as f64 / 1e9) / 1000.0;
             self.report.pair("rate-stonewall", format!("{rate:.6}"));

@@ -15,8 +15,8 @@ pub const OPTIONS: &[Known] = &[
     Known::same("--dry-run", None, "print the command of each phase, and do no I/O at all"),
     Known::same("--mode", Some("MODE"), "standard or extended (standard)"),
     Known::same("--timestamp", Some("STRING"), "name of the directory of results (the time)"),
-    Known::same("-v", None, "say more in result.txt; -v -v more still"),
-    Known::same("--verbose", Some("LEVEL"), "how much result.txt says: 0 to 10"),
+    Known::same("-v", None, "--verbose=1; with each further one a level more"),
+    Known::same("--verbose", Some("LEVEL"), "0: result.txt has no times; 2 and more: it has transfers and seconds too"),
     Known::refused("--config-hash", None, "the hash of the configuration", NO_HASH),
     Known::refused("--verify", Some("FILE"), "compare the hashes of FILE", NO_HASH),
     Known::refused(
@@ -116,7 +116,12 @@ const GLOBAL: &[Key] = &[
     .refused("the engine drops them itself, as root; leave the key out, and take drop-caches = TRUE"),
     key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory")
         .refused("no GPU takes part; take FALSE"),
-    key("verbosity", Kind::Number, Some("1"), "how much result.txt says: 0 to 10"),
+    key(
+        "verbosity",
+        Kind::Number,
+        Some("1"),
+        "0: result.txt has no times; 2 and more: it has transfers and seconds too",
+    ),
     key("scc", Kind::Flag, Some("FALSE"), "rules of the Student Cluster Competition: 30 seconds instead of 300"),
     key("dataPacketType", Kind::Text, Some("timestamp"), "what is written: timestamp, offset, incompressible, random"),
 ];

@@ -66,6 +66,13 @@ impl Report {
         self.note(&format!("{key:<15} = {value}"));
     }
 
+    /// A key of result.txt that only a verbosity of 2 or more asks for.
+    pub fn detail(&mut self, key: &str, value: impl std::fmt::Display) {
+        if self.verbosity > 1 {
+            self.pair(key, value);
+        }
+    }
+
     /// A time of result.txt, which a verbosity of 0 leaves out.
     fn moment(&mut self, key: &str, unix_ns: u64) {
         if self.verbosity > 0 {
