@@ -41,7 +41,7 @@ pub struct Ending {
 }
 
 /// The signals that end a run.
-const STOP_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+pub const STOP_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
 
 /// Blocks the signals that end a run, so that [`run`] can wait for them; call it before anything is created that
 /// must be removed again. They stay blocked in the ranks: those are stopped through shared memory.

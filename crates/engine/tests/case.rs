@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use ioassay_contract::events::Event;
-use ioassay_contract::plan::data::{FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
 use ioassay_contract::plan::pace::{Limit, Rate, Think};
 use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
 use ioassay_engine::plan::Sizes;
@@ -261,6 +261,24 @@ proptest! {
             prop_assert_eq!((phase.complete, phase.bytes), (true, expected));
             check_sums(phase);
         }
+    }
+
+    #[test]
+    fn pieces_of_what_a_limit_let_be_written_cover_it_and_nothing_else(
+        (mut set, ranks) in any_file_set(), depth in 1..5_u32, limit in 1..30_u64, pieces in 1..5_u64,
+    ) {
+        let piece_bytes = set.transfer_bytes;
+        (set.transfer_bytes, set.block_bytes) = (set.transfer_bytes * pieces, set.block_bytes * pieces);
+        let mut write = job("write", work(Transfer::Write, Order::Sequential));
+        write.limit = Limit { operations_per_rank: Some(limit), ..Limit::default() };
+        let read = DataWork { piece_bytes: Some(piece_bytes), ..work(Transfer::Read, Order::Random) };
+        let plan = in_flight(plan(set, ranks, vec![phase_of("write", vec![write]), phase("read", read)]), depth);
+        let storage = leak(Watched::obedient());
+        let (events, _) = run(&plan, &storage);
+        prop_assert_eq!(coverage(storage, Operation::Write), coverage(storage, Operation::Read));
+        let phases = phases(&events);
+        prop_assert_eq!(phases[0].bytes, phases[1].bytes);
+        prop_assert_eq!(phases[1].operations, phases[0].operations * pieces);
     }
 
     #[test]

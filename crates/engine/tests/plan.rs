@@ -275,6 +275,33 @@ fn direct_transfers_are_whole_sectors() {
 }
 
 #[test]
+fn only_whole_parts_of_what_was_written_in_order_are_read_in_pieces() {
+    let read = |pieces: u64| {
+        let mut plan = valid();
+        plan["files"]["data"]["transfer_bytes"] = json!(4096);
+        plan["files"]["data"]["block_bytes"] = json!(8192);
+        plan["steps"][0]["jobs"][0]["work"]["order"] = json!("sequential");
+        plan["steps"].as_array_mut().unwrap().truncate(1);
+        let work = json!({
+            "kind": "data", "files": "data", "transfer": "read", "order": "random", "fsync": "never",
+            "piece_bytes": pieces,
+        });
+        let jobs = json!([{"name": "read", "work": work}]);
+        plan["steps"].as_array_mut().unwrap().push(json!({"step": "phase", "name": "pieces", "jobs": jobs}));
+        plan
+    };
+    parse(read(1024).to_string().as_bytes()).unwrap();
+    assert!(refusal(&read(0)).contains("steps[1].jobs[0].work.piece_bytes: 0 does nothing"));
+    assert!(refusal(&read(1000)).contains("piece_bytes: 1000 bytes are no part of a transfer of 4096; take a divisor"));
+    let mut plan = read(1024);
+    plan["steps"][0]["jobs"][0]["work"]["order"] = json!("backward");
+    assert!(refusal(&plan).contains("piece_bytes: whole transfers are dealt out, or come in another order"));
+    let mut plan = read(1024);
+    plan["steps"][1]["jobs"][0]["work"]["verify"] = json!("reads");
+    assert!(refusal(&plan).contains("piece_bytes: only whole transfers are written or compared"));
+}
+
+#[test]
 fn more_ranks_than_parts_may_read_but_not_write() {
     let mut plan = valid();
     plan["files"]["data"]["ranks"] = json!({"first": 0, "count": 2});

@@ -228,6 +228,7 @@ def _details(work: Plan) -> str:
     each = operation.get("write_bytes") or operation.get("bytes")
     said += [f"{format_bytes(each)} each"] if each else []
     said += ["in random order"] if work["kind"] == "metadata" and work["order"] == "random" else []
+    said += [f"in pieces of {format_bytes(work['piece_bytes'])}"] if work.get("piece_bytes") else []
     said += [f"those of the rank {work['shift']} further on"] if work.get("shift") else []
     said += [f"with all {work['verify']} compared"] if work.get("verify") else []
     said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []

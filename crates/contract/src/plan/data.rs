@@ -118,6 +118,10 @@ pub struct DataWork {
     /// The ranks wait for each other between open, transfers and close (IOR's `-g`). For one file per rank.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub barriers: bool,
+    /// Bytes of one read call, where they are fewer than those of one that wrote (IOR reading with a smaller `-t`): a
+    /// divisor of the file set's `transfer_bytes`. Only for reads of what was written in ascending order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub piece_bytes: Option<u64>,
 }
 
 /// What each operation of a data job does.

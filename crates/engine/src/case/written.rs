@@ -75,6 +75,11 @@ impl Prefix {
         Self { transfers: geometry.transfers_per_part(), per_file: geometry.transfers_per_file, order: None }
     }
 
+    /// The same beginning where each transfer is read in `pieces`.
+    pub fn in_pieces(self, pieces: u64) -> Self {
+        Self { transfers: self.transfers * pieces, per_file: self.per_file * pieces, ..self }
+    }
+
     /// Transfers that were written of those dealt out to the part; `None` if all were.
     pub fn dealt(&self) -> Option<u64> {
         self.order.is_some().then_some(self.transfers)

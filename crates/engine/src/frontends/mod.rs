@@ -6,6 +6,7 @@
 
 pub mod common;
 mod doubts;
+pub mod io500;
 pub mod ior;
 pub mod iozone;
 pub mod mdtest;
@@ -17,23 +18,25 @@ mod text;
 
 use ioassay_contract::front_end::Tool;
 
-use self::common::{Common, usage};
+use self::common::Common;
 use self::options::Known;
 use crate::command::Ended;
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
-    let tables: [(&str, &str, &[&[Known]]); 4] = [
+    let tables: [(&str, &str, &[&[Known]]); 5] = [
         ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
         ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
         ("IOzone", IOZONE, &[iozone::options::KNOWN]),
         ("obdfilter-survey", SURVEY, &[obdfilter_survey::options::KNOWN]),
+        ("IO500", IO500, &[io500::options::OPTIONS]),
     ];
     let tables = tables.map(|(title, about, known)| {
         let known: Vec<Known> = known.concat();
         format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
     });
-    format!("{HEAD}\n{}", tables.concat()).trim_end().to_owned() + "\n"
+    let keys = io500::options::key_table();
+    format!("{HEAD}\n{}{keys}", tables.concat()).trim_end().to_owned() + "\n"
 }
 
 /// What stands before the tables.
@@ -59,6 +62,10 @@ const IOZONE: &str = "`ioassay-engine iozone`, the throughput mode of IOzone 3.4
 /// What is said above the table of obdfilter-survey.
 const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
 
+/// What is said above the table of the IO500.
+const IO500: &str =
+    "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
+
 /// Runs `tool` with `arguments`, those after its name.
 pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
     let (common, arguments) = match Common::take(arguments, |name| std::env::var(name).ok()) {
@@ -70,6 +77,6 @@ pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
         Tool::Mdtest => mdtest::run(&common, &arguments),
         Tool::Iozone => iozone::run(&common, &arguments),
         Tool::ObdfilterSurvey => obdfilter_survey::run(&common, &arguments),
-        Tool::Io500 => Ended::refused(usage(format!("{} has no front end yet", tool.name()), "take a study")),
+        Tool::Io500 => io500::run(&common, &arguments),
     }
 }

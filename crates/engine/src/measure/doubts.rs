@@ -111,7 +111,7 @@ fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let resident_bytes = facts.record.resident_bytes_before?;
     // A stonewall may have let far less be written than was planned; then all that is there was read.
     let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
-    let file_set_bytes = planned_bytes.min(facts.record.bytes.max(resident_bytes));
+    let file_set_bytes = planned_bytes.min(facts.record.bytes.max(resident_bytes)).max(1);
     let share = resident_bytes as f64 / file_set_bytes as f64;
     if share <= RESIDENT_SHARE {
         return None;
@@ -184,7 +184,7 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
         }
         Work::Metadata(work) => match work.operation {
             MetadataOperation::Create { write_bytes: 1.., fsync, .. } | MetadataOperation::Write { fsync, .. } => {
-                (fsync, "fsync each file, counted in its time")
+                (fsync || work.sync_at_end, "fsync each file, counted in its time")
             }
             _ => return None,
         },

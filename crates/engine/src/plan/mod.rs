@@ -144,6 +144,7 @@ impl Sizes for Plan {
             Work::Find(_) => return 0,
         };
         let geometry = Geometry::of(&self.files[&work.files], self.rank_count());
+        let geometry = work.piece_bytes.map_or(geometry, |bytes| geometry.in_pieces_of(bytes));
         let limit = job.limit.bytes_per_rank.unwrap_or(u64::MAX);
         let operations = job.limit.operations_per_rank.unwrap_or(u64::MAX);
         let part = geometry.part_bytes().min(limit).min(operations.saturating_mul(geometry.transfer_bytes));

@@ -50,6 +50,12 @@ impl Geometry {
         }
     }
 
+    /// The same places in transfers of `bytes`, a divisor of these.
+    pub fn in_pieces_of(self, bytes: u64) -> Self {
+        let transfers_per_file = self.transfers_per_file * (self.transfer_bytes / bytes);
+        Self { transfer_bytes: bytes, transfers_per_file, ..self }
+    }
+
     /// Groups of ranks that share files.
     pub fn groups(&self) -> u32 {
         self.parts / self.sharers

@@ -171,6 +171,22 @@ impl Shape {
         }
     }
 
+    /// True if an item in `directory` of `tree` is called `name`, or, where they may have been `renamed`, was given it.
+    pub fn has_item(&self, tree: u32, directory: u64, name: &[u8], renamed: bool) -> bool {
+        let first = if renamed { name.strip_suffix(RENAMED).unwrap_or(name) } else { name };
+        let Ok(first) = std::str::from_utf8(first) else { return false };
+        let mut fields = first.rsplit('.');
+        let (number, part) = (fields.next().and_then(|field| field.parse().ok()), fields.next());
+        let part = match self.sharing {
+            Sharing::Unique | Sharing::Shared => part.and_then(|field| field.parse().ok()),
+            Sharing::SharedItems => Some(0),
+        };
+        let (Some(number), Some(part)) = (number, part) else { return false };
+        let there = self.parts_in(tree).contains(&part) && self.items_in(directory).contains(&number);
+        // Numbers may be written in more than one way, names not.
+        there && first.strip_prefix(&self.item_prefix(part)).is_some_and(|digits| digits == number.to_string())
+    }
+
     /// Bytes of the longest path in it, from below its container on.
     pub fn longest_path_bytes(&self) -> usize {
         let last = self.trees - 1;
@@ -473,6 +489,22 @@ mod tests {
             prop_assert!(enumerated.iter().all(|path| path.len() - "/w/".len() <= shape.longest_path_bytes()));
             prop_assert_eq!(enumerated.iter().collect::<HashSet<_>>().len(), enumerated.len());
             let mut walked = walked(shape);
+            for path in walked.iter().filter(|path| path.contains(".mdtest.")) {
+                let (above, name) = path.rsplit_once('/').unwrap();
+                let directory: u64 = above.rsplit_once('.').unwrap().1.parse().unwrap();
+                let has = |tree, directory, name: &str, renamed| {
+                    shape.has_item(tree, directory, name.as_bytes(), renamed)
+                };
+                let trees = (0..shape.trees).filter(|&tree| has(tree, directory, name, false)).count();
+                prop_assert_eq!(trees, 1, "{}", path);
+                let renamed = [name, ".renamed"].concat();
+                prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &renamed, true)));
+                let others = [[name, "0000"].concat(), renamed, ["x", name].concat(), name.replace(".m", "..m")];
+                for other in others {
+                    prop_assert!((0..shape.trees).all(|tree| !has(tree, directory, &other, false)), "{}", other);
+                }
+                prop_assert!((0..shape.trees).all(|tree| !has(tree, directory + 1, name, false)));
+            }
             enumerated.sort_unstable();
             walked.sort_unstable();
             prop_assert_eq!(enumerated, walked);

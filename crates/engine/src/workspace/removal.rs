@@ -1,9 +1,9 @@
 //! Removing what is on the list, name by name.
 //!
 //! Every name is resolved in a directory that is open, and no symbolic link is followed: nobody can put another
-//! directory in the place of ours and have something removed in it. Names of a tree's entries are computed from its
-//! shape one after the other, so that millions take no memory. What is not on the list is not touched, and keeps the
-//! directories that it is in.
+//! directory in the place of ours and have something removed in it. Whether a name is that of a tree's item is computed
+//! from its shape, so that millions take no memory. What is not on the list is not touched, and keeps the directories
+//! that it is in.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -71,9 +71,7 @@ impl Removal<'_> {
     fn subtree(&mut self, above: &OwnedFd, path: &Path, name: &CStr, number: u32, directory: u64) {
         let shape = self.tree.shape;
         self.directory(above, path, name, |removal, open| {
-            for part in shape.parts_in(number) {
-                removal.items(open, path, part, directory);
-            }
+            removal.items(open, path, number, directory);
             for child in shape.children(directory) {
                 let name = removal.directory_name(number, child);
                 removal.subtree(open, &path.join(as_path(&name)), &name, number, child);
@@ -107,21 +105,50 @@ impl Removal<'_> {
         }
     }
 
-    /// Removes the items of `part` in `directory`, which is open at `path`.
-    fn items(&mut self, open: &OwnedFd, path: &Path, part: u32, directory: u64) {
-        let shape = self.tree.shape;
-        let names: &[bool] = if self.tree.renamed { &[false, true] } else { &[false] };
-        for &renamed in names {
-            let mut name = EntryPath::new(shape, None, Entries::Items { part, renamed });
-            for number in shape.items_in(directory) {
-                name.set(Some(directory), number);
-                let name = name.as_c_str();
-                match remove_item(open, name, shape) {
-                    Ok(file) => self.removed.files += u64::from(file),
-                    Err(error) => self.left(&path.join(as_path(name)), &error.to_string()),
+    /// Removes the items of `directory` of tree `number`, which is open at `path`. Of the millions that a tree may be
+    /// planned for a stonewall mostly let few be created, so what is there is looked up on the list, and not what is on
+    /// the list looked for.
+    fn items(&mut self, open: &OwnedFd, path: &Path, number: u32, directory: u64) {
+        let mut failed = HashSet::new();
+        // A listing may miss names while others are removed; then it is read again.
+        while self.listed_items(open, path, (number, directory), &mut failed) {}
+    }
+
+    /// Removes the items that a listing of the directory names; true if there were any.
+    fn listed_items(
+        &mut self,
+        open: &OwnedFd,
+        path: &Path,
+        (number, directory): (u32, u64),
+        failed: &mut HashSet<CString>,
+    ) -> bool {
+        let (shape, renamed) = (self.tree.shape, self.tree.renamed);
+        // Opened again, because a listing goes on where the last one of the same descriptor ended.
+        let mut listing = match open_directory(open, c".").and_then(Dir::from_fd) {
+            Ok(listing) => listing,
+            Err(errno) => {
+                self.left(path, errno.desc());
+                return false;
+            }
+        };
+        let mut any = false;
+        for entry in listing.iter().filter_map(Result::ok) {
+            let name = entry.file_name();
+            if !shape.has_item(number, directory, name.to_bytes(), renamed) || failed.contains(name) {
+                continue;
+            }
+            match remove_item(open, name, shape) {
+                Ok(file) => {
+                    self.removed.files += u64::from(file);
+                    any = true;
+                }
+                Err(error) => {
+                    self.left(&path.join(as_path(name)), &error.to_string());
+                    failed.insert(name.to_owned());
                 }
             }
         }
+        any
     }
 
     fn directory_name(&self, tree: u32, directory: u64) -> CString {

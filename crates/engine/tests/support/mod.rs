@@ -67,6 +67,7 @@ pub fn work(transfer: Transfer, order: Order) -> DataWork {
         lock: None,
         advice: Vec::new(),
         barriers: false,
+        piece_bytes: None,
     }
 }
 

@@ -60,7 +60,8 @@ impl<'a> DataJob<'a> {
         written: &Written,
     ) -> Result<Self, Box<Failure>> {
         let (number, set) = file_set(case, &work.files);
-        let geometry = Geometry::of(set, case.plan.ranks.total().unwrap_or(0));
+        let whole = Geometry::of(set, case.plan.ranks.total().unwrap_or(0));
+        let geometry = work.piece_bytes.map_or(whole, |bytes| whole.in_pieces_of(bytes));
         let part = part(work, member, geometry.parts, reads_shifted_by);
         let content = Content::new(set.payload, case.plan.seed, number);
         let transfer_bytes = geometry.transfer_bytes as usize;
@@ -81,7 +82,9 @@ impl<'a> DataJob<'a> {
         let connection =
             case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;
         let prefix = match work.transfer {
-            Transfer::Read => written.prefix(&work.files, part, &geometry),
+            Transfer::Read => {
+                written.prefix(&work.files, part, &whole).in_pieces(whole.transfer_bytes / geometry.transfer_bytes)
+            }
             Transfer::Write | Transfer::Mixed(_) => Prefix::all(&geometry),
         };
         let dealt = match work.order {

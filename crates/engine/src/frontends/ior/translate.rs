@@ -224,6 +224,7 @@ fn work(test: &Test, ground: &Ground<'_>, transfer: Transfer) -> DataWork {
             .filter_map(|(wanted, advice)| (wanted && test.api == Api::Mmap).then_some(advice))
             .collect(),
         barriers: test.barriers,
+        piece_bytes: None,
     }
 }
 

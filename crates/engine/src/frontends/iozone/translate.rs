@@ -383,6 +383,7 @@ impl Asked {
             lock: given.has("-+l").then_some(Lock::Range),
             advice: self.advice()?,
             barriers: false,
+            piece_bytes: None,
         };
         let rate = given.number("-+O", 1..=1_000_000_000)?;
         let pause_ms = given.number("-J", 1..=A_DAY_S * 1000)?;

@@ -220,6 +220,7 @@ impl Asked {
             lock: None,
             advice: Vec::new(),
             barriers: false,
+            piece_bytes: None,
         };
         Job {
             name: set_name(target),

@@ -6,11 +6,11 @@ use ioassay_contract::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
 use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Job, Plan};
+use ioassay_contract::plan::{Job, Plan, Work};
 
 use super::storage::SECTOR_BYTES;
 use super::{positive, range};
-use crate::plan::Refusal;
+use crate::plan::{Jobs, Refusal};
 use crate::storage::Capabilities;
 use crate::workload::layout::{Geometry, geometries};
 
@@ -170,6 +170,7 @@ pub(super) fn work(
         writes(key, work, set, can, members, &geometry)?;
     }
     verification(key, work, set)?;
+    pieces(key, plan, work, set)?;
     let filled = filled.entry(work.files.clone()).or_insert_with(|| vec![false; geometry.parts as usize]);
     if work.transfer.reads() {
         reads(key, plan, work, can, members, filled)?;
@@ -327,6 +328,31 @@ fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Refuses reads in pieces of what was not written from its beginning on.
+fn pieces(key: &str, plan: &Plan, work: &DataWork, set: &FileSet) -> Result<(), Refusal> {
+    let Some(bytes) = work.piece_bytes else { return Ok(()) };
+    let key = format!("{key}.piece_bytes");
+    let refuse = |problem: &str, valid: &str| Err(Refusal::new(key.clone(), problem, valid));
+    positive(&key, bytes)?;
+    if !set.transfer_bytes.is_multiple_of(bytes) {
+        return refuse(&format!("{bytes} bytes are no part of a transfer of {}", set.transfer_bytes), "take a divisor");
+    }
+    if plan.storage.direct {
+        multiple(&key, bytes, SECTOR_BYTES, "a sector, which direct I/O moves as a whole,")?;
+    }
+    if work.transfer != Transfer::Read || work.verify.is_some() {
+        return refuse("only whole transfers are written or compared", "leave it out, or read without verify");
+    }
+    let ascending = |job: &Job| match &job.work {
+        Work::Data(write) => write.files != work.files || !write.transfer.writes() || write.order == Order::Sequential,
+        Work::Metadata(_) | Work::Find(_) => true,
+    };
+    if matches!(work.order, Order::IorShuffled(_)) || !plan.jobs().all(ascending) {
+        return refuse("whole transfers are dealt out, or come in another order", "write in sequential order");
+    }
+    Ok(())
 }
 
 fn reads(

@@ -1,0 +1,324 @@
+//! From what an .ini file asks for to one plan: all phases of the list, so that each finds what the earlier ones left.
+//!
+//! Not here: running it, and what is printed.
+
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::VERSION;
+use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
+use ioassay_contract::plan::metadata::{
+    CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+};
+use ioassay_contract::plan::pace::Limit;
+use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
+
+use super::phases::{PHASES, TIMESTAMP};
+use super::settings::Settings;
+use crate::workload::tree::container_name;
+use crate::workspace;
+
+/// Bytes of a transfer of `ior-hard`, and of its block.
+pub const HARD_TRANSFER_BYTES: u64 = 47_008;
+
+/// Bytes of each file of `mdtest-hard`.
+pub const HARD_ITEM_BYTES: u64 = 3901;
+
+/// What `find` looks for in names.
+pub const PATTERN: &str = "*01*";
+
+/// Bytes of a random read.
+pub const RANDOM_BYTES: u64 = 4096;
+
+/// Random reads of each rank at most.
+pub const RANDOM_READS: u64 = 10_000_000;
+
+/// The phase of random reads, the only one that does not move whole transfers.
+const RANDOM: &str = "ior-rnd4K-easy-read";
+
+/// File sets and trees, called as the sections.
+pub const IOR_EASY: &str = "ior-easy";
+pub const IOR_HARD: &str = "ior-hard";
+pub const MDTEST_EASY: &str = "mdtest-easy";
+pub const MDTEST_HARD: &str = "mdtest-hard";
+
+/// The only case of a run.
+pub const CASE: &str = "io500";
+
+/// What creating the directories of `tree` is called; its time counts in the phase that fills them.
+pub fn tree_phase(tree: &str) -> String {
+    format!("{tree}-directories")
+}
+
+/// What a run is given: where, and by which names.
+#[derive(Debug, Clone, Copy)]
+pub struct Ground<'a> {
+    /// The directory of the file system that is measured, absolute.
+    pub data: &'a Path,
+    /// Identifier of the run.
+    pub run: &'a str,
+    /// The time as the directory of results has it, from which signatures are made.
+    pub timestamp: &'a str,
+}
+
+/// The number that the data of `section` is marked with (IOR's and mdtest's `-G`): another in each run and section
+/// (IO500/io500 at 02091cf, `u_phase_unique_random_number` in `src/util.c`).
+pub fn signature(section: &str, timestamp: &str) -> i32 {
+    let turned = |mark: u32, letter: u8| mark.rotate_left(2).wrapping_add(letter.into());
+    match section.bytes().chain(timestamp.bytes()).fold(0, turned) {
+        // Those mean something else to IOR.
+        0 | u32::MAX => 4711,
+        mark => mark.cast_signed(),
+    }
+}
+
+/// The plan of all phases that run.
+pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
+    let mark = |section| settings.packet.payload(signature(section, ground.timestamp));
+    let set = |transfer_bytes, block_bytes, segments, layout, section| FileSet {
+        layout,
+        ranks: None,
+        files_per_rank: 1,
+        transfer_bytes,
+        block_bytes,
+        segments,
+        offset_bytes: 0,
+        payload: mark(section),
+    };
+    let layout = if settings.easy_file_per_rank { Layout::FilePerRank } else { Layout::SharedFile };
+    let easy = set(settings.easy_transfer_bytes, settings.easy_block_bytes, 1, layout, IOR_EASY);
+    let hard = set(HARD_TRANSFER_BYTES, HARD_TRANSFER_BYTES, settings.hard_segments, Layout::SharedFile, IOR_HARD);
+    let tree = |sharing, displaced, items_per_directory, section| Tree {
+        ranks: None,
+        sharing,
+        depth: 0,
+        branch: 1,
+        items_per_directory,
+        leaves_only: true,
+        items: Items::Files,
+        displaced,
+        payload: Some(mark(section)),
+    };
+    // mdtest's -N 1: each rank creates its files in a directory that another one made.
+    let displaced = u32::from(settings.ranks > 1);
+    let trees = [
+        (MDTEST_EASY.to_owned(), tree(Sharing::Unique, displaced, settings.easy_items, MDTEST_EASY)),
+        (MDTEST_HARD.to_owned(), tree(Sharing::Shared, 0, settings.hard_items, MDTEST_HARD)),
+    ];
+    Plan {
+        version: VERSION,
+        run: ground.run.to_owned(),
+        case: CASE.to_owned(),
+        target: Target::Directory(ground.data.to_owned()),
+        storage: Storage { api: "posix".to_owned(), direct: false, depth: 1, vectors: 1, uring: None },
+        ranks: RankCount { clients: 1, per_client: settings.ranks },
+        files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
+        trees: trees.into(),
+        steps: steps(settings, ground),
+        seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
+        memory_bytes: 0,
+        sample_interval_ns: 1_000_000_000,
+    }
+}
+
+fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut changed_since = None;
+    for phase in settings.phases().filter(|phase| phase.name != TIMESTAMP && settings.runs(phase.name)) {
+        if settings.drop_caches {
+            steps.push(Step::ColdCache { attempts: vec![CacheMethod::DropCaches] });
+        }
+        if let Some(tree) = phase.name.strip_suffix("-write").filter(|kind| kind.starts_with("mdtest")) {
+            let created = metadata(settings, tree, MetadataOperation::CreateTree, 0);
+            steps.push(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None));
+        }
+        if is_after_timestamp(phase.name) && changed_since.is_none() {
+            // Of the first phase after the moment that `find` asks for; its own directories come a step earlier.
+            let directories = u32::from(phase.name == "mdtest-hard-write");
+            changed_since = Some(steps.len() as u32 - directories);
+        }
+        let walkers = (settings.walkers(phase.name) < settings.ranks)
+            .then(|| RankRange { first: 0, count: settings.walkers(phase.name) });
+        steps.push(step(
+            phase.name,
+            work(settings, ground, phase.name, changed_since),
+            limit(settings, phase.name),
+            walkers,
+        ));
+    }
+    steps
+}
+
+fn is_after_timestamp(name: &str) -> bool {
+    let place = |name| PHASES.iter().position(|phase| phase.name == name);
+    place(name) > place(TIMESTAMP) && !name.starts_with("find")
+}
+
+fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step {
+    let job = Job { name: name.to_owned(), ranks, work, limit, rate: None, think: None };
+    Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
+}
+
+fn limit(settings: &Settings, phase: &str) -> Limit {
+    let walled = PHASES.iter().any(|known| known.name == phase && known.walled);
+    let stonewall_ns = Some(settings.stonewall_ns);
+    match phase {
+        _ if walled => Limit { stonewall_ns, wear_out: true, ..Limit::default() },
+        // As many random reads as there are, or as fit into the time.
+        RANDOM => Limit {
+            operations_per_rank: Some(RANDOM_READS),
+            minimum_ns: stonewall_ns,
+            stonewall_ns,
+            wear_out: true,
+            ..Limit::default()
+        },
+        _ => Limit::default(),
+    }
+}
+
+fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Option<u32>) -> Work {
+    use MetadataOperation as Kind;
+    let create = |write_bytes| Kind::Create { with: CreateWith::Open, write_bytes, fsync: false };
+    let read = Kind::Read { bytes: HARD_ITEM_BYTES };
+    // mdtest's -N 1: each operation on the files of the next rank but so many.
+    match phase {
+        "mdtest-easy-write" => Work::Metadata(metadata(settings, MDTEST_EASY, create(0), 0)),
+        "mdtest-easy-stat" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Stat, 1)),
+        "mdtest-easy-delete" => Work::Metadata(metadata(settings, MDTEST_EASY, Kind::Remove, 3)),
+        "mdtest-hard-write" => Work::Metadata(metadata(settings, MDTEST_HARD, create(HARD_ITEM_BYTES), 0)),
+        "mdtest-hard-stat" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Stat, 1)),
+        "mdtest-hard-read" => Work::Metadata(metadata(settings, MDTEST_HARD, read, 2)),
+        "mdtest-hard-delete" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Remove, 3)),
+        "find-easy" => Work::Find(FindWork {
+            root: Some(container(ground, MDTEST_EASY)),
+            name: Some(PATTERN.to_owned()),
+            entries: Some(Items::Files),
+            ..FindWork::default()
+        }),
+        "find-hard" => Work::Find(FindWork { root: Some(container(ground, MDTEST_HARD)), ..find(changed_since) }),
+        "find" => Work::Find(find(changed_since)),
+        "ior-hard-write" => Work::Data(data(IOR_HARD, Transfer::Write)),
+        "ior-hard-read" => Work::Data(data(IOR_HARD, Transfer::Read)),
+        "ior-easy-write" => Work::Data(data(IOR_EASY, Transfer::Write)),
+        RANDOM => Work::Data(DataWork {
+            order: Order::RandomWithReplacement,
+            verify: None,
+            piece_bytes: Some(RANDOM_BYTES),
+            ..data(IOR_EASY, Transfer::Read)
+        }),
+        _ => Work::Data(data(IOR_EASY, Transfer::Read)),
+    }
+}
+
+/// The directory that holds a tree.
+fn container(ground: &Ground<'_>, tree: &str) -> PathBuf {
+    workspace::directory::path(ground.data, ground.run).join(container_name(CASE, tree))
+}
+
+fn find(changed_since: Option<u32>) -> FindWork {
+    FindWork {
+        name: Some(PATTERN.to_owned()),
+        size_bytes: Some(HARD_ITEM_BYTES),
+        newer_than_step: changed_since,
+        ..FindWork::default()
+    }
+}
+
+fn metadata(settings: &Settings, tree: &str, operation: MetadataOperation, shift: u32) -> MetadataWork {
+    MetadataWork {
+        tree: tree.to_owned(),
+        operation,
+        order: EntryOrder::Sequential,
+        shift: shift % settings.ranks,
+        paths: Paths::Full,
+        verify: matches!(operation, MetadataOperation::Read { .. }),
+        sync_at_end: matches!(operation, MetadataOperation::Create { .. }),
+    }
+}
+
+fn data(files: &str, transfer: Transfer) -> DataWork {
+    DataWork {
+        files: files.to_owned(),
+        transfer,
+        order: Order::Sequential,
+        // IOR's -C -Q 1 goes to another node, and there is one.
+        source: Source::Own,
+        fsync: if transfer == Transfer::Write { Fsync::AtClose } else { Fsync::Never },
+        verify: (transfer == Transfer::Read).then_some(Verify::Reads),
+        size: None,
+        lock: None,
+        advice: Vec::new(),
+        barriers: true,
+        piece_bytes: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontends::common::Common;
+    use crate::frontends::io500::config::Config;
+    use crate::plan::validate;
+
+    fn ground() -> Ground<'static> {
+        Ground { data: Path::new("/d"), run: "r1", timestamp: "2026.11.21-17.31.13" }
+    }
+
+    fn settings(text: &str, ranks: u32, extended: bool) -> Settings {
+        let common = Common { ranks, run: None, overwrite: false, scale_down: 1 };
+        Settings::of(&Config::parse("x.ini", text).unwrap(), &common, extended, None).unwrap()
+    }
+
+    #[test]
+    fn every_plan_is_valid() {
+        for (text, extended) in [
+            ("", false),
+            ("[mdworkbench]\nrun = FALSE", true),
+            ("[global]\ndrop-caches = TRUE\ndataPacketType = random\n[ior-easy]\nfilePerProc = FALSE", false),
+            ("[ior-hard]\nrun = FALSE\n[find]\nnproc = 1", false),
+            ("[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[ior-hard]\nrun = FALSE", false),
+        ] {
+            for ranks in [1, 2, 3, 410] {
+                let plan = plan(&settings(text, ranks, extended), &ground());
+                assert_eq!(validate(&plan), Ok(()), "{text} with {ranks} ranks");
+            }
+        }
+    }
+
+    #[test]
+    fn phases_come_in_the_official_order_and_find_counts_from_the_timestamp() {
+        let plan = plan(&settings("", 2, false), &ground());
+        let names: Vec<&str> = plan
+            .steps
+            .iter()
+            .map(|step| match step {
+                Step::Phase(phase) => phase.name.as_str(),
+                _ => panic!("{step:?}"),
+            })
+            .collect();
+        assert_eq!(
+            names[..6],
+            [
+                "ior-easy-write",
+                "mdtest-easy-directories",
+                "mdtest-easy-write",
+                "ior-hard-write",
+                "mdtest-hard-directories",
+                "mdtest-hard-write"
+            ]
+        );
+        assert_eq!(names[6..9], ["find", "ior-easy-read", "mdtest-easy-stat"]);
+        let Step::Phase(find) = &plan.steps[6] else { panic!() };
+        let Work::Find(work) = &find.jobs[0].work else { panic!() };
+        assert_eq!(work.newer_than_step, Some(3));
+    }
+
+    /// The official program gave these to IOR and mdtest at this time.
+    #[test]
+    fn signatures_are_those_of_the_official_program() {
+        let expected = [(IOR_EASY, 1_836_274_810), (MDTEST_EASY, -1_572_514_692), (IOR_HARD, 1_836_285_498)];
+        for (section, signature_of) in expected {
+            assert_eq!(signature(section, "2026.11.21-17.31.13"), signature_of, "{section}");
+        }
+    }
+}

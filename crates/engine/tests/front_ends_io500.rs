@@ -1,0 +1,463 @@
+//! The IO500's front end as a script meets it: a real process, real files, real signals.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// Scored phases in the official order.
+const SCORED: [&str; 12] = [
+    "ior-easy-write",
+    "mdtest-easy-write",
+    "ior-hard-write",
+    "mdtest-hard-write",
+    "find",
+    "ior-easy-read",
+    "mdtest-easy-stat",
+    "ior-hard-read",
+    "mdtest-hard-stat",
+    "mdtest-easy-delete",
+    "mdtest-hard-read",
+    "mdtest-hard-delete",
+];
+
+/// Sections and keys of `config-sample-all.ini` of IO500/io500 at 02091cf.
+const OFFICIAL_KEYS: &str = "\
+global datadir timestamp-datadir resultdir timestamp-resultdir api drop-caches drop-caches-cmd io-buffers-on-gpu \
+verbosity scc dataPacketType
+debug stonewall-time pause-dir
+ior-easy API transferSize blockSize filePerProc uniqueDir run verbosity
+ior-easy-write API run
+mdtest-easy API n run
+mdtest-easy-write API run
+find-easy external-script external-mpi-args external-extra-args nproc run pfind-queue-length pfind-steal-next \
+pfind-parallelize-single-dir-access-using-hashing
+ior-hard API segmentCount collective run verbosity
+ior-hard-write API collective run
+mdtest-hard API n files-per-dir run
+mdtest-hard-write API run
+find external-script external-mpi-args external-extra-args nproc run pfind-queue-length pfind-steal-next \
+pfind-parallelize-single-dir-access-using-hashing
+ior-easy-read API run
+mdtest-easy-stat API run
+ior-hard-read API collective run
+mdtest-hard-stat API run
+mdtest-easy-delete API run
+mdtest-hard-read API run
+mdtest-hard-delete API run
+ior-rnd4K-easy-read API run
+";
+
+/// A directory for data, one for results and an .ini file; all gone at the end.
+struct Lab {
+    root: tempfile::TempDir,
+}
+
+impl Lab {
+    /// An .ini file for a moment's work, with `more` at its end.
+    fn new(more: &str) -> Self {
+        Self::with(
+            tempfile::tempdir().unwrap(),
+            &format!(
+                "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\n[ior-hard]\nsegmentCount = 80\n[mdtest-easy]\nn = 1200\n\
+                 [mdtest-hard]\nn = 800\n[debug]\nstonewall-time = 2\n{more}"
+            ),
+        )
+    }
+
+    fn with(root: tempfile::TempDir, text: &str) -> Self {
+        let lab = Self { root };
+        fs::create_dir(lab.data()).unwrap();
+        let global = format!(
+            "[global]\ndatadir = {}\nresultdir = {}\ntimestamp-resultdir = FALSE\n",
+            lab.data().display(),
+            lab.results().display()
+        );
+        fs::write(lab.ini(), global + text).unwrap();
+        lab
+    }
+
+    fn ini(&self) -> PathBuf {
+        self.root.path().join("config.ini")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.root.path().join("data")
+    }
+
+    fn results(&self) -> PathBuf {
+        self.root.path().join("results")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        engine.arg("io500").arg(self.ini()).args(arguments).current_dir(self.root.path());
+        // A stonewall of half a second, and a quarter of the files and bytes.
+        engine.env("IOASSAY_SCALE_DOWN", "4").env("TZ", "UTC");
+        engine
+    }
+
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        ended(self.command(arguments).output().unwrap())
+    }
+
+    fn result(&self, name: &str) -> String {
+        fs::read_to_string(self.results().join(name)).unwrap()
+    }
+
+    fn is_clean(&self) -> bool {
+        fs::read_dir(self.data()).unwrap().next().is_none()
+    }
+}
+
+fn ended(output: Output) -> (i32, String, String) {
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// Phase, score and mark of each scored line.
+fn results(text: &str) -> Vec<(String, f64, bool)> {
+    let line = |line: &str| {
+        let mut words = line.strip_prefix("[RESULT]")?.split_whitespace();
+        let (name, score) = (words.next()?.to_owned(), words.next()?.parse().ok()?);
+        Some((name, score, line.ends_with("[INVALID]")))
+    };
+    text.lines().filter_map(line).collect()
+}
+
+/// Bandwidth, rate, total and mark of the line that `label` begins.
+fn score(text: &str, label: &str) -> ([f64; 3], bool) {
+    let line = text.lines().find(|line| line.starts_with(label)).unwrap();
+    let numbers: Vec<f64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    (numbers.try_into().unwrap(), line.ends_with("[INVALID]"))
+}
+
+fn geometric_mean(scores: impl Iterator<Item = f64> + Clone) -> f64 {
+    scores.clone().product::<f64>().powf(1.0 / scores.count() as f64)
+}
+
+#[test]
+fn the_standard_list_runs_in_order_and_its_score_is_the_mean_of_the_lines_printed() {
+    let lab = Lab::new("");
+    let (code, out, err) = lab.run(&["--ranks", "2"]);
+    assert_eq!(code, 1, "{out}{err}");
+    assert!(err.contains("the run is invalid"), "{err}");
+    let summary = lab.result("result_summary.txt");
+    let lines: Vec<&str> = summary.lines().collect();
+    assert!(lines[0].contains("ioassay") && lines[0].contains("no official IO500 run"), "{summary}");
+    assert!(lines[1].starts_with("IO500 version ioassay-") && lines[1].ends_with("(standard)"), "{summary}");
+    assert!(lines.iter().all(|line| out.contains(line)));
+    let results = results(&summary);
+    assert_eq!(results.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), SCORED);
+    assert!(results.iter().all(|(_, score, _)| *score > 0.0), "{summary}");
+    let of =
+        |ior: bool| results.iter().filter(move |(name, ..)| name.starts_with("ior") == ior).map(|(_, score, _)| *score);
+    let ([bandwidth, metadata, total], invalid) = score(&summary, "[SCORE ]");
+    for (printed, expected) in [
+        (bandwidth, geometric_mean(of(true))),
+        (metadata, geometric_mean(of(false))),
+        (total, (bandwidth * metadata).sqrt()),
+    ] {
+        assert!((printed - expected).abs() <= 1e-3 * expected, "{printed} is not {expected}:\n{summary}");
+    }
+    assert!(invalid);
+    let result = lab.result("result.txt");
+    assert!(result.contains("; ERROR INVALID times and amounts were divided by 4"), "{result}");
+    assert!(result.contains("; ERROR INVALID ior-easy-write: it took"), "{result}");
+    for hash in ["config-hash     =", "\nhash"] {
+        assert!(!result.contains(hash), "no hash may look official: {result}");
+    }
+    assert!(lab.is_clean());
+}
+
+#[test]
+fn find_counts_the_files_that_there_are_and_finds_those_that_match() {
+    let lab = Lab::new("");
+    let text = fs::read_to_string(lab.ini()).unwrap();
+    // No stonewall may come before all are created.
+    let text = text.replace("n = 1200", "n = 10").replace("n = 800", "n = 110").replace("time = 2", "time = 300");
+    fs::write(lab.ini(), text + "[ior-rnd4K-easy-read]\nrun = FALSE\n").unwrap();
+    let (_, out, _) = ended(lab.command(&["--ranks", "2"]).env_remove("IOASSAY_SCALE_DOWN").output().unwrap());
+    let result = lab.result("result.txt");
+    assert!(!result.contains("accessed-pairs"));
+    let value = |key: &str| {
+        let line = result.lines().find(|line| line.starts_with(key)).unwrap();
+        line.split_once("= ").unwrap().1.to_owned()
+    };
+    // Two files and one of IOR, and those of mdtest: no directory, and nothing of the engine's own.
+    assert_eq!(value("total-files"), (2 + 1 + 2 * 10 + 2 * 110).to_string(), "{out}");
+    // 101 of each rank.
+    assert_eq!(value("found"), "2", "{out}");
+    assert!(!results(&out).iter().any(|(name, _, invalid)| name == "find" && *invalid), "{out}");
+}
+
+#[test]
+fn the_extended_list_has_its_own_score() {
+    let lab = Lab::new("[mdworkbench]\nrun = FALSE\n");
+    let (code, out, err) = lab.run(&["--mode=extended", "--ranks=2"]);
+    assert_eq!(code, 1, "{err}");
+    for phase in ["find-easy", "find-hard"] {
+        assert!(results(&out).iter().any(|(name, score, _)| name == phase && *score > 0.0), "{out}");
+    }
+    assert!(score(&out, "[SCORE ]").0[2] > 0.0, "{out}");
+    assert_eq!(score(&out, "[SCOREX]"), ([score(&out, "[SCORE ]").0[0], 0.0, 0.0], true), "{out}");
+    let (code, _, err) = Lab::new("").run(&["--mode=extended"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("[mdworkbench] run") && err.contains("md-workbench is not done"), "{err}");
+}
+
+#[test]
+fn every_key_of_the_official_file_is_listed_and_read_back() {
+    let lab = Lab::new("");
+    let (code, out, _) = lab.run(&["--list"]);
+    assert_eq!(code, 0);
+    let mut section = String::new();
+    let mut listed = Vec::new();
+    for line in out.lines().filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[') {
+            section = name.trim_end_matches(']').to_owned();
+        } else if let Some((key, _)) = line.split_once(" =") {
+            listed.push((section.clone(), key.to_owned()));
+        }
+    }
+    let official = OFFICIAL_KEYS.lines().flat_map(|line| {
+        let mut words = line.split(' ').map(str::to_owned);
+        let section = words.next().unwrap();
+        words.map(move |key| (section.clone(), key)).collect::<Vec<_>>()
+    });
+    for key in official {
+        assert!(listed.contains(&key), "{key:?} is not listed");
+    }
+    // What is listed is an .ini file that is accepted.
+    fs::write(lab.ini(), &out).unwrap();
+    let (code, out, err) = lab.run(&["--dry-run"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("./ior --dataPacketType=timestamp"), "{out}");
+}
+
+#[test]
+fn files_of_older_versions_are_accepted() {
+    let lab = Lab::new("");
+    let old = "# as of 2023\n[global]\ndatadir = /scratch/io500\ntimestamp-datadir = FALSE\napi = POSIX\nscc = FALSE\n\
+               [ior-rnd4K]\nAPI =\nblockSize = 1073741824\nrun = FALSE\nrandomPrefill = 0\n[ior-rnd4K-write]\nrun = TRUE\n\
+               [ior-rnd1MB]\nrun = TRUE\n[ior-rnd1MB-read]\nAPI =\n[ior-rnd]\nblockSize = 1073741824\n[timestamp]\n\
+               [mdworkbench]\nwaitingTime = 0.0\nprecreatePerSet =\nfilesPerProc =\n[mdworkbench-delete]\nrun = TRUE\n";
+    fs::write(lab.ini(), old).unwrap();
+    let (code, out, err) = lab.run(&["--dry-run"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("-o /scratch/io500/ior-hard/file"), "{out}");
+}
+
+#[test]
+fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
+    for (more, arguments, expected) in [
+        ("[nonsense]\n", &[][..], "line 16: there is no section [nonsense]"),
+        ("[find]\nfind = 1\n", &[], "line 17: [find] has no key find"),
+        ("[find]\nexternal-script = /bin/find\n", &[], "line 17: [find] external-script = /bin/find is refused"),
+        ("[ior-hard-write]\nAPI = MPIIO\n", &[], "line 17: [ior-hard-write] API = MPIIO is refused"),
+        ("", &["--verify", "result.txt"], "--verify"),
+        ("", &["--config-hash"], "--official PATH"),
+        ("", &["--cleanup"], "ioassay-engine clean"),
+        ("", &["--mode=fast"], "there is no mode \"fast\""),
+        ("", &["--nonsense"], "io500 has no option --nonsense"),
+    ] {
+        let lab = Lab::new(more);
+        let (code, out, err) = lab.run(arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{err}");
+        assert!(err.contains(expected), "{err}");
+        assert!(!lab.results().exists() && lab.is_clean());
+    }
+}
+
+#[test]
+fn a_dry_run_prints_commands_and_touches_nothing() {
+    let lab = Lab::new("");
+    fs::remove_dir(lab.data()).unwrap();
+    let (code, out, _) = lab.run(&["--dry-run"]);
+    assert_eq!(code, 0);
+    assert_eq!(out.matches("exe             = ./").count(), 13, "{out}");
+    assert!(!lab.data().exists() && !lab.results().exists());
+}
+
+#[test]
+fn directories_that_were_made_for_the_run_go_with_it_and_a_second_run_replaces_the_results() {
+    let lab = Lab::new("");
+    fs::remove_dir(lab.data()).unwrap();
+    let run = lab.root.path().join("run");
+    let (code, ..) = lab.run(&["--run", run.to_str().unwrap()]);
+    assert_eq!(code, 1);
+    assert!(!lab.data().exists());
+    for file in ["front-end.json", "console.txt", "logs/io500/plan.json", "logs/io500/events.jsonl"] {
+        assert!(run.join(file).exists(), "{file}");
+    }
+    for file in ["result.txt", "result_summary.txt", "config.ini", "config-orig.ini"] {
+        assert!(lab.results().join(file).exists(), "{file}");
+    }
+    assert_eq!(lab.run(&["--ranks", "2"]).0, 1);
+    assert!(lab.result("result.txt").contains("procs           = 2"));
+    // What the official program left is not replaced.
+    fs::write(lab.results().join("result.txt"), "[run]\nprocs = 1\n").unwrap();
+    let (code, _, err) = lab.run(&[]);
+    assert_eq!(code, 2);
+    assert!(err.contains("ioassay did not write it"), "{err}");
+    assert_eq!(lab.result("result.txt"), "[run]\nprocs = 1\n");
+}
+
+/// A limit of the file size stands for a full disk: it needs no privileges.
+#[test]
+fn a_phase_that_fails_leaves_a_score_of_0_and_says_why() {
+    let lab = Lab::new("");
+    let mut command = lab.command(&["--ranks", "2"]);
+    limit_file_size(&mut command, 800_000);
+    let (code, out, err) = ended(command.output().unwrap());
+    assert_eq!(code, 1, "{out}{err}");
+    let results = results(&out);
+    assert_eq!(results.iter().map(|(name, ..)| name.as_str()).collect::<Vec<_>>(), SCORED);
+    // Blocks of 1 MiB do not fit, and nothing runs after that.
+    assert!(results.iter().all(|(_, score, invalid)| *score == 0.0 && *invalid), "{out}");
+    assert_eq!(score(&out, "[SCORE ]"), ([0.0; 3], true));
+    assert!(lab.result("result.txt").contains("EFBIG"), "{}", lab.result("result.txt"));
+    assert!(lab.is_clean());
+}
+
+#[test]
+fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
+    let lab = Lab::new("");
+    let text = fs::read_to_string(lab.ini()).unwrap();
+    fs::write(lab.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
+    let mut command = lab.command(&["--ranks", "2"]);
+    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut engine = command.spawn().unwrap();
+    wait_for_line(&mut engine, "ior-easy-write");
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    assert!(lab.is_clean());
+    let summary = lab.result("result_summary.txt");
+    assert!(results(&summary)[0].1 > 0.0, "{summary}");
+    assert_eq!(score(&summary, "[SCORE ]").0[2], 0.0, "{summary}");
+    assert!(lab.result("result.txt").contains("SIGINT"));
+}
+
+/// A program that leaves results where its file says, after `work`.
+fn official(lab: &Lab, work: &str) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let program = lab.root.path().join("official");
+    let results = lab.results();
+    let text = format!(
+        "#!/bin/sh\necho \"given $*\"\nmkdir -p {0}\n{work}\nprintf '[SCORE ] Bandwidth 1.0 GiB/s : IOPS 4.0 kiops : \
+         TOTAL 2.0\\n' > {0}/result_summary.txt\n",
+        results.display()
+    );
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+#[test]
+fn the_official_program_is_run_as_it_is_and_its_files_lie_beside_what_the_node_did() {
+    let lab = Lab::new("");
+    let program = official(&lab, "sleep 1.2");
+    let run = lab.root.path().join("run");
+    let mut command = lab.command(&["--mode=extended", "--timestamp=now", "--launcher=env A=1"]);
+    command.args(["--official".as_ref(), program.as_os_str(), "--run".as_ref(), run.as_os_str()]);
+    fs::create_dir(lab.results()).unwrap();
+    fs::write(lab.results().join("stale.txt"), "").unwrap();
+    let long_ago = std::time::SystemTime::UNIX_EPOCH;
+    fs::File::options().write(true).open(lab.results().join("stale.txt")).unwrap().set_modified(long_ago).unwrap();
+    let (code, out, err) = ended(command.env_remove("IOASSAY_SCALE_DOWN").output().unwrap());
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let given = format!("given {} --timestamp=now --mode=extended\n", lab.ini().display());
+    assert_eq!(out, given);
+    assert!(run.join("official/result_summary.txt").exists());
+    assert!(!run.join("official/stale.txt").exists(), "an earlier run's files are not this one's");
+    // One at the beginning, one after a second, one at the end.
+    let samples = fs::read_to_string(run.join("node-samples.jsonl")).unwrap();
+    assert!(samples.lines().count() >= 3, "{samples}");
+    assert!(samples.lines().all(|line| line.contains("\"written_bytes\":") && line.contains("\"dirty_bytes\":")));
+}
+
+#[test]
+fn a_signal_ends_the_official_program_and_all_that_it_started() {
+    let lab = Lab::new("");
+    // A rank that its launcher leaves behind, in a group of its own.
+    let program = official(&lab, "setsid sh -c 'trap \"\" INT TERM; echo rank $$; sleep 300' & wait");
+    let run = lab.root.path().join("run");
+    let mut command = lab.command(&["--official"]);
+    command.args([program.as_os_str(), "--run".as_ref(), run.as_os_str()]);
+    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut engine = command.spawn().unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let rank = lines.find_map(|line| line.strip_prefix("rank ").map(str::to_owned)).unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    let state = fs::read_to_string(format!("/proc/{rank}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "{state}");
+    assert!(run.join("node-samples.jsonl").exists());
+}
+
+#[test]
+fn what_the_official_program_needs_is_asked_for() {
+    for (arguments, expected) in [
+        (&["--official", "/bin/true"][..], "write --run DIR"),
+        (&["--launcher", "mpirun"], "add --official PATH"),
+        (&["--official", "/bin/true", "--run", "run"], "IOASSAY_SCALE_DOWN does not reach"),
+    ] {
+        let lab = Lab::new("");
+        let (code, _, err) = lab.run(arguments);
+        assert_eq!(code, 2);
+        assert!(err.contains(expected), "{err}");
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_leaves_a_score_of_0() {
+    let lab = Lab::new("");
+    let text = fs::read_to_string(lab.ini()).unwrap();
+    fs::write(lab.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
+    let mut command = lab.command(&["--ranks", "2"]);
+    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut engine = command.spawn().unwrap();
+    let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.starts_with("[RESULT]")));
+    let ranks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", engine.id())).unwrap();
+    let rank = ranks.split_whitespace().next().unwrap().parse().unwrap();
+    kill(Pid::from_raw(rank), Signal::SIGKILL).unwrap();
+    let rest: Vec<String> = lines.collect();
+    assert_eq!(engine.wait().unwrap().code(), Some(1), "{rest:?}");
+    let summary = lab.result("result_summary.txt");
+    assert_eq!(results(&summary).len(), SCORED.len());
+    assert!(results(&summary)[0].1 > 0.0 && results(&summary)[1].1 == 0.0, "{summary}");
+    assert_eq!(score(&summary, "[SCORE ]"), ([0.0; 3], true));
+    assert!(lab.result("result.txt").contains("SIGKILL"), "{}", lab.result("result.txt"));
+    assert!(lab.is_clean());
+}
+
+fn wait_for_line(engine: &mut Child, wanted: &str) {
+    let lines = BufReader::new(engine.stdout.take().unwrap()).lines();
+    let found = lines.map_while(Result::ok).find(|line| line.starts_with("[RESULT]") && line.contains(wanted));
+    assert!(found.is_some(), "the engine ended without {wanted}");
+}
+
+fn limit_file_size(command: &mut Command, bytes: u64) {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: both calls are async-signal-safe.
+    unsafe {
+        command.pre_exec(move || {
+            nix::sys::signal::signal(Signal::SIGXFSZ, nix::sys::signal::SigHandler::SigIgn)?;
+            Ok(nix::sys::resource::setrlimit(nix::sys::resource::Resource::RLIMIT_FSIZE, bytes, bytes)?)
+        });
+    }
+}
+
+#[test]
+fn results_of_a_scaled_run_say_where_they_lie() {
+    let lab = Lab::new("");
+    let text = fs::read_to_string(lab.ini()).unwrap().replace("timestamp-resultdir = FALSE\n", "");
+    fs::write(lab.ini(), text).unwrap();
+    let (_, out, _) = lab.run(&["--timestamp=first"]);
+    assert!(out.contains(&format!("stored in the directory: {}/first", lab.results().display())), "{out}");
+    assert!(Path::new(&lab.results().join("first/result.txt")).exists());
+}
