@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::RankRange;
+use super::data::Payload;
 
 /// A tree as mdtest builds it: a root, `branch` directories in each directory down to `depth`, and in each (or only
 /// in the leaves) `items_per_directory` items of each rank.
@@ -27,6 +28,14 @@ pub struct Tree {
     pub leaves_only: bool,
     /// What the items are.
     pub items: Items,
+    /// With a tree for each rank: each rank has its items in the tree of the rank this many further on (mdtest's `-u`
+    /// with `-N`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub displaced: u32,
+    /// What files hold: one of IOR's payloads, with the item's number in the place of the offset, as mdtest writes them.
+    /// Left out: random bytes that begin with the item's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub payload: Option<Payload>,
 }
 
 /// Who has which tree.
@@ -66,6 +75,13 @@ pub struct MetadataWork {
     pub shift: u32,
     /// How entries are named in system calls.
     pub paths: Paths,
+    /// Compare what files hold with the tree's payload: what was read, or what was written by reading it back at once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
+    /// Each rank forces everything that its node has not written yet to stable storage after its last operation
+    /// (`sync`, mdtest's `-Y`). Its time counts in the phase.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sync_at_end: bool,
 }
 
 /// What each operation of a metadata job does.

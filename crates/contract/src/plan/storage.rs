@@ -47,8 +47,20 @@ pub struct InPlace {
 pub struct TreePlace {
     /// The directories that hold it. Where each rank has a tree of its own there may be several, dealt out in turn.
     pub containers: Vec<PathBuf>,
-    /// Its directories and items are there already.
-    pub exists: bool,
+    /// What of it the case finds there.
+    pub there: There,
+}
+
+/// What a case finds of a tree that the user placed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum There {
+    /// Nothing: a tree whose root is there already is somebody else's, and the case is refused.
+    Nothing,
+    /// Its directories: they are those of another tree of the plan, in the same containers, which creates them.
+    Directories,
+    /// Its directories and its items, from an earlier case.
+    Everything,
 }
 
 /// A block device, whose contents are destroyed.

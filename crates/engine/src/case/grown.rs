@@ -87,12 +87,16 @@ mod tests {
             items_per_directory: 10,
             leaves_only: false,
             items: Items::Files,
+            displaced: 0,
+            payload: None,
         };
         Shape::of(&tree, 3)
     }
 
     fn work(operation: MetadataOperation, shift: u32) -> MetadataWork {
-        MetadataWork { tree: "t".into(), operation, order: EntryOrder::Random, shift, paths: Paths::Full }
+        let (verify, sync_at_end) = (false, false);
+        let order = EntryOrder::Random;
+        MetadataWork { tree: "t".into(), operation, order, shift, paths: Paths::Full, verify, sync_at_end }
     }
 
     const CREATE: MetadataOperation =

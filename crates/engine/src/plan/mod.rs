@@ -8,6 +8,7 @@ use std::path::Path;
 
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork};
+use ioassay_contract::plan::storage::{Target, There};
 use ioassay_contract::plan::{Job, Plan, RankRange, Step, Work};
 
 pub use validate::{validate, validate_alignment};
@@ -80,7 +81,7 @@ pub trait Sizes {
     fn stored_bytes(&self) -> u64;
     /// The same without what is only read, and what a stonewall may end before it is written.
     fn sure_bytes(&self) -> u64;
-    /// [`Sizes::entries`] without those that a stonewall may end before they are created.
+    /// [`Sizes::entries`] without those that are there, or that a stonewall may end before they are created.
     fn sure_entries(&self) -> u64;
     /// Bytes of all file sets together.
     fn file_sets_bytes(&self) -> u64;
@@ -114,7 +115,7 @@ impl Sizes for Plan {
     }
 
     fn sure_entries(&self) -> u64 {
-        let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name));
+        let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name) && !is_there(self, name));
         let entries = trees.map(|(_, tree)| Shape::of(tree, self.rank_count()).entries() + 1);
         entries.fold(file_count(self), u64::saturating_add)
     }
@@ -177,6 +178,12 @@ fn tree_bytes(plan: &Plan, name: &str) -> u64 {
 /// True if a job writes the file set. What is only read is there already.
 fn is_written(plan: &Plan, set: &str) -> bool {
     plan.jobs().any(|job| matches!(&job.work, Work::Data(work) if work.transfer.writes() && work.files == *set))
+}
+
+/// True if all of a tree is there before the case.
+fn is_there(plan: &Plan, name: &str) -> bool {
+    let Target::InPlace(place) = &plan.target else { return false };
+    place.trees.get(name).is_some_and(|tree| tree.there == There::Everything)
 }
 
 /// True if a stonewall decides how much is written or created of a file set or tree.

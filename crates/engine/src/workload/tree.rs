@@ -34,6 +34,8 @@ pub struct Shape {
     /// What the items are.
     pub items: Items,
     sharing: Sharing,
+    /// How many trees further on each part has its items, where each has a tree.
+    displaced: u32,
     branch: u64,
     /// The first directory that has items.
     first: u64,
@@ -73,6 +75,7 @@ impl Shape {
             items_per_directory: tree.items_per_directory,
             items: tree.items,
             sharing: tree.sharing,
+            displaced: tree.displaced % trees.max(1),
             branch,
             first,
         })
@@ -131,12 +134,21 @@ impl Shape {
 
     /// The tree in which `part` has its items.
     pub fn tree_of(&self, part: u32) -> u32 {
-        if self.sharing == Sharing::Unique { part } else { 0 }
+        if self.sharing != Sharing::Unique {
+            return 0;
+        }
+        // Both are below the number of trees, which has 32 bits.
+        ((u64::from(part) + u64::from(self.displaced)) % u64::from(self.trees)) as u32
     }
 
     /// The parts that have items in `tree`.
     pub fn parts_in(&self, tree: u32) -> Range<u32> {
-        if self.sharing == Sharing::Unique { tree..tree + 1 } else { 0..self.parts }
+        if self.sharing != Sharing::Unique {
+            return 0..self.parts;
+        }
+        let back = u64::from(tree) + u64::from(self.trees - self.displaced);
+        let part = (back % u64::from(self.trees)) as u32;
+        part..part + 1
     }
 
     /// What the names of the directories of `tree` begin with; the directory's number follows.
@@ -405,7 +417,9 @@ mod tests {
 
     fn tree(sharing: Sharing, depth: u32, branch: u32, items: u64, leaves_only: bool) -> Tree {
         let items_per_directory = items;
-        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items: Items::Files }
+        let items = Items::Files;
+        let (displaced, payload) = (0, None);
+        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items, displaced, payload }
     }
 
     const SHARINGS: [Sharing; 3] = [Sharing::Unique, Sharing::Shared, Sharing::SharedItems];

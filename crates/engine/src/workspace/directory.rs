@@ -37,19 +37,12 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
 /// `files` files would not fit. Nothing is written.
 pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
     refuse_existing(&path(target, run))?;
-    let room = room_for(target, bytes)?;
     // One more for the directory and one for its list.
-    let inodes = files + 2;
-    if room.free_inodes.is_some_and(|free| inodes > free) {
-        let free = room.free_inodes.unwrap_or_default();
-        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
-        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
-    }
-    Ok(room)
+    room_for(target, bytes, files + 2)
 }
 
-/// The room in `target`; an error if it is no writable directory, or if `bytes` would not fit.
-pub fn room_for(target: &Path, bytes: u64) -> Result<Room, Failure> {
+/// The room in `target`; an error if it is no writable directory, or if `bytes` in `inodes` entries would not fit.
+pub fn room_for(target: &Path, bytes: u64, inodes: u64) -> Result<Room, Failure> {
     let unusable = |error: &io::Error| Failure {
         remedy: "name an existing directory of the file system that is to be measured".to_owned(),
         ..failure::on_path("open target", target, error)
@@ -66,6 +59,10 @@ pub fn room_for(target: &Path, bytes: u64) -> Result<Room, Failure> {
         let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
         let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
         return Err(failure::about_path("check space", target, message, FREE_SPACE));
+    }
+    if let Some(free) = room.free_inodes.filter(|&free| inodes > free) {
+        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
+        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
     }
     Ok(room)
 }

@@ -5,7 +5,7 @@
 //! writes ([`crate::workload::payload::is_ior`]), or it is empty. Trees need no such proof: mdtest's names are it, and what is not
 //! so called is not touched.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,14 +14,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
-use ioassay_contract::plan::storage::InPlace;
+use ioassay_contract::plan::storage::{InPlace, There};
 use ioassay_contract::plan::{Plan, Step, Work};
 
 use super::contents::{Contents, Planted};
 use super::{Room, directory, removal};
 use crate::failure;
-use crate::plan::Jobs;
+use crate::plan::{Jobs, Sizes};
 use crate::workload::payload;
+use crate::workload::tree::Shape;
 
 /// The extended attribute that says which run wrote a file. File systems without such attributes go without the mark.
 const MARK: &str = "user.ioassay";
@@ -55,17 +56,38 @@ fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
     paths.into_iter().cloned().collect()
 }
 
-/// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` would not fit.
-/// Nothing is written.
-pub fn check(plan: &Plan, place: &InPlace, bytes: u64) -> Result<Room, Failure> {
+/// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` in `files` entries
+/// would not fit. Nothing is written.
+pub fn check(plan: &Plan, place: &InPlace, bytes: u64, files: u64) -> Result<Room, Failure> {
     let touched = touched(plan, place);
     // What is replaced makes room.
     let replaced: u64 = touched.iter().filter_map(|path| Some(fs::symlink_metadata(path).ok()?.blocks() * 512)).sum();
-    let room = directory::room_for(&place.directory, bytes.saturating_sub(replaced))?;
+    let room = directory::room_for(&place.directory, bytes.saturating_sub(replaced), files)?;
+    new_trees(plan, place).try_for_each(|root| refuse_tree(&root))?;
     if !place.overwrite {
         touched.iter().try_for_each(|path| may_replace(path))?;
     }
     Ok(room)
+}
+
+/// The roots of the trees that the case will create.
+fn new_trees<'a>(plan: &'a Plan, place: &'a InPlace) -> impl Iterator<Item = PathBuf> + 'a {
+    let new = place.trees.iter().filter(|(_, tree)| tree.there == There::Nothing);
+    let shapes = new.filter_map(|(name, tree)| Some((tree, Shape::of(plan.trees.get(name)?, plan.rank_count()))));
+    shapes.flat_map(|(tree, shape)| {
+        let container = |number: u32| &tree.containers[number as usize % tree.containers.len()];
+        (0..shape.trees).map(move |number| container(number).join(format!("{}0", shape.directory_prefix(number))))
+    })
+}
+
+/// An error if there is a tree already: its entries have the names of ours, and would be removed for ours.
+fn refuse_tree(root: &Path) -> Result<(), Failure> {
+    if fs::symlink_metadata(root).is_err() {
+        return Ok(());
+    }
+    let message = format!("{} exists: a tree is there already, which an earlier command has left", root.display());
+    let remedy = "remove it as it was created (mdtest -r, with the same other options), or name another directory";
+    Err(failure::about_path("create tree", root, message, remedy))
 }
 
 /// An error if `path` is something that neither ioassay nor IOR wrote.
@@ -103,7 +125,7 @@ fn beginning(path: &Path) -> io::Result<Vec<u8>> {
 impl Placed {
     /// Creates the directories that the files need.
     pub fn create(plan: &Plan, place: &InPlace) -> Result<Self, Failure> {
-        check(plan, place, 0)?;
+        check(plan, place, 0, 0)?;
         for directory in &place.directories {
             match fs::create_dir(directory) {
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -139,7 +161,7 @@ impl Placed {
 
     /// True if the entries of `tree` were there before.
     pub fn tree_exists(&self, tree: &str) -> bool {
-        self.place.trees.get(tree).is_some_and(|tree| tree.exists)
+        self.place.trees.get(tree).is_some_and(|tree| tree.there == There::Everything)
     }
 
     /// Removes what the case may have written, or marks it where it stays.
@@ -159,12 +181,18 @@ impl Placed {
                 Err(error) => removed.left.push(Left { path: path.display().to_string(), because: error.to_string() }),
             }
         }
+        let mut left = BTreeMap::new();
         for (container, tree) in &self.trees {
-            if let Err(error) = remove_tree(container, tree, &mut removed) {
+            let mut of_tree = Removed::default();
+            if let Err(error) = remove_tree(container, tree, &mut of_tree) {
                 let path = container.display().to_string();
-                removed.left.push(Left { path, because: error.to_string() });
+                of_tree.left.push(Left { path, because: error.to_string() });
             }
+            removed.files += of_tree.files;
+            // To the first of two trees in one container the items of the second are strangers: the last word counts.
+            left.insert(container, of_tree.left);
         }
+        removed.left.extend(left.into_values().flatten());
         for directory in self.place.directories.iter().rev() {
             // One that holds something else, or was there before with something in it, stays.
             let _ = fs::remove_dir(directory);

@@ -72,7 +72,7 @@ impl Workspace {
     pub fn check(plan: &Plan, bytes: u64, files: u64) -> Result<Room, Failure> {
         match &plan.target {
             Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
-            Target::InPlace(place) => in_place::check(plan, place, bytes),
+            Target::InPlace(place) => in_place::check(plan, place, bytes, files),
             Target::Url(url) => Prefix::check(url, &plan.run),
             Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
         }

@@ -8,6 +8,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
 
 use super::directories::OpenDirectories;
+use super::held::Held;
 use super::{Tree, failed};
 use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
@@ -70,6 +71,7 @@ pub(super) struct Works<'a> {
     directory: u64,
     in_directory: Range<u64>,
     buffer: &'a mut [u8],
+    held: Held,
 }
 
 /// What an operation is, with all that does not change decided.
@@ -137,6 +139,7 @@ impl<'a> Works<'a> {
         order: Order,
         open: Option<OpenDirectories>,
         buffer: &'a mut [u8],
+        held: Held,
     ) -> Self {
         let container = open.is_none().then_some(target.container.as_bytes());
         let path = |entries| EntryPath::new(target.shape, container, entries);
@@ -148,7 +151,8 @@ impl<'a> Works<'a> {
         };
         let kind = Kind::of(operation, target.shape.items, sharing);
         let path = path(entries);
-        Self { names, kind, target, entries, order, path, renamed, open, directory: 0, in_directory: 0..0, buffer }
+        let (directory, in_directory) = (0, 0..0);
+        Self { names, kind, target, entries, order, path, renamed, open, directory, in_directory, buffer, held }
     }
 
     /// The entry at place `index`: the directory that it is in, `None` being the container, and its number.
@@ -186,12 +190,19 @@ impl<'a> Works<'a> {
             Kind::CreateTree | Kind::CreateDirectory => names.create_directory(entry),
             Kind::RemoveTree | Kind::RemoveDirectory => names.remove_directory(entry),
             Kind::CreateFile { presence, sync } => {
-                names.create(entry, presence, Content { bytes: stamped(self.buffer, number), sync })
+                names.create(entry, presence, Content { bytes: self.held.fill(self.buffer, number), sync })?;
+                self.held.read_back(self.buffer, number, |content| names.read(entry, content))
             }
             Kind::MakeNode => names.make_node(entry),
             Kind::Stat => names.stat(entry),
-            Kind::Read => names.read(entry, self.buffer),
-            Kind::Write { sync } => names.write(entry, Content { bytes: stamped(self.buffer, number), sync }),
+            Kind::Read => {
+                names.read(entry, self.buffer)?;
+                self.held.compare(self.buffer, number)
+            }
+            Kind::Write { sync } => {
+                names.write(entry, Content { bytes: self.held.fill(self.buffer, number), sync })?;
+                self.held.read_back(self.buffer, number, |content| names.read(entry, content))
+            }
             Kind::Rename => {
                 let renamed = self.renamed.as_mut().expect("made for this kind");
                 renamed.set(directory, number);
@@ -207,16 +218,6 @@ impl<'a> Works<'a> {
         path.set(directory, number);
         failed(self.kind.name(), path.as_c_str(), error)
     }
-}
-
-/// What is written into item `number`: with its number in it no two files are alike, so that nothing is stored once for
-/// all of them.
-#[inline(always)]
-fn stamped(buffer: &mut [u8], number: u64) -> &[u8] {
-    if let Some(stamp) = buffer.first_chunk_mut() {
-        *stamp = number.to_le_bytes();
-    }
-    buffer
 }
 
 impl Operate for Works<'_> {

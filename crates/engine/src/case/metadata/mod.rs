@@ -1,10 +1,12 @@
 //! A metadata job as one rank lives it: the entries of a tree one after the other.
 //!
-//! [`entries`] is what is done to one of them, [`directories`] the open ones in which they are named on request.
+//! [`entries`] is what is done to one of them, [`directories`] the open ones in which they are named on request, [`held`]
+//! what files hold.
 //! Not here: what entries are called and where they lie ([`crate::workload::tree`]).
 
 mod directories;
 mod entries;
+mod held;
 
 use std::ffi::CString;
 use std::io;
@@ -16,6 +18,7 @@ use ioassay_contract::plan::{Job, Operation};
 
 use self::directories::OpenDirectories;
 use self::entries::{Order, Works};
+use self::held::Held;
 use super::Case;
 use super::grown::{self, Grown, Part};
 use super::operations::Operations;
@@ -42,6 +45,7 @@ pub(super) struct MetadataJob<'a> {
     /// Dropped after the connection, which may have told the kernel about it.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
+    held: Held,
 }
 
 /// A tree on the target.
@@ -75,10 +79,11 @@ impl<'a> MetadataJob<'a> {
             |_| failure::about_path("build paths", &container, "it holds a zero byte".to_owned(), "rename it");
         let target = Tree { shape, container: CString::new(container.as_os_str().as_bytes()).map_err(no_path)? };
         let there = grown.part(&work.tree, part);
-        let buffers = match moved_each(work) {
+        let mut buffers = match moved_each(work) {
             0 => Vec::new(),
             bytes => vec![Buffer::random(bytes as usize, SplitMix64::keyed(&[case.plan.seed, u64::from(part)]))],
         };
+        let held = Held::new(case.plan, work, part, buffers.first_mut());
         let setup = Setup { storage: &case.plan.storage, target: &case.plan.target, buffers: &buffers };
         let mut connection =
             case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;
@@ -98,7 +103,7 @@ impl<'a> MetadataJob<'a> {
             Paths::At => Some(OpenDirectories::of(&target, shape.tree_of(part), entries, names)?),
         };
         let job = Job { ranks: Some(case.plan.workers(job)), ..job.clone() };
-        Ok(Self { case, work, job, target, entries, order, open, connection, buffers })
+        Ok(Self { case, work, job, target, entries, order, open, connection, buffers, held })
     }
 
     /// Does the operations. What was done until a failure or a stop is returned too.
@@ -116,14 +121,21 @@ impl<'a> MetadataJob<'a> {
             self.order,
             self.open,
             self.buffers.first_mut().map_or(&mut [], |buffer| &mut buffer[..]),
+            self.held,
         );
         let failure = operations.run(0..count, &mut works).err();
         let reached = operations.done();
         let ran = operations.finish(failure.is_some());
+        let worked_ns = clock.now_ns();
+        if self.work.sync_at_end && failure.is_none() && !ranks.must_stop() {
+            names_of(&mut *self.connection).sync_all();
+        }
+        let times =
+            Times { transfer: worked_ns - start.left_ns, fsync: clock.now_ns() - worked_ns, ..Times::default() };
         Did {
             lanes: vec![(entries::LANE, operation(self.work.operation))],
             ran,
-            times: Times { transfer: clock.now_ns() - start.left_ns, ..Times::default() },
+            times,
             short_transfers: 0,
             complete: !ranks.must_stop(),
             matched: None,

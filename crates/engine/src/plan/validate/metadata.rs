@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use ioassay_contract::plan::data::Payload;
 use ioassay_contract::plan::metadata::{
     CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::storage::Target;
+use ioassay_contract::plan::storage::{Target, There};
 use ioassay_contract::plan::{Job, Plan, Step};
 
 use super::data::LARGEST_TRANSFER_BYTES;
@@ -48,6 +49,13 @@ pub(super) fn tree(
     }
     if tree.items == Items::Directories && can.names.is_some_and(|can| !can.directories) {
         return refuse("items", format!("{} has no directories", plan.storage.api), "take files");
+    }
+    if tree.displaced > 0 && tree.sharing != Sharing::Unique {
+        return refuse("displaced", "all ranks have one tree".to_owned(), "leave it out");
+    }
+    if let Some(Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. }) = tree.payload {
+        let valid = "take one of ior-offset, ior-timestamp, ior-incompressible, ior-random, or leave it out";
+        return refuse("payload", "small files hold what mdtest writes".to_owned(), valid);
     }
     let Some(shape) = Shape::counted(tree, ranks) else {
         let problem = format!(
@@ -101,11 +109,12 @@ enum Grove {
 }
 
 impl Grown {
-    /// A tree that was there before the case, with whatever bytes in its items.
-    fn found(shape: &Shape) -> Self {
+    /// A tree of which something is there before any job on it, with whatever bytes in its items.
+    fn found(shape: &Shape, there: There) -> Self {
+        let items = if there == There::Everything { Grove::Planted { bytes: u64::MAX } } else { Grove::Bare };
         Self {
-            directories: vec![true; shape.trees as usize],
-            items: vec![Grove::Planted { bytes: u64::MAX }; shape.parts as usize],
+            directories: vec![there != There::Nothing; shape.trees as usize],
+            items: vec![items; shape.parts as usize],
             used: None,
         }
     }
@@ -152,10 +161,16 @@ pub(super) fn work(
     asked.possible(can, names)?;
     asked.consistent()?;
     asked.moves(can)?;
+    asked.verifies()?;
     asked.shift()?;
-    let exists =
-        matches!(&plan.target, Target::InPlace(place) if place.trees.get(&work.tree).is_some_and(|tree| tree.exists));
-    let start = || if exists { Grown::found(&asked.shape) } else { Grown::new(&asked.shape, names) };
+    let there = match &plan.target {
+        Target::InPlace(place) => place.trees.get(&work.tree).map_or(There::Nothing, |tree| tree.there),
+        Target::Directory(_) | Target::Device(_) | Target::Url(_) => There::Nothing,
+    };
+    let start = || match there {
+        There::Nothing => Grown::new(&asked.shape, names),
+        There::Directories | There::Everything => Grown::found(&asked.shape, there),
+    };
     asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }
 
@@ -278,6 +293,23 @@ impl Asked<'_> {
             );
         }
         Ok(())
+    }
+
+    /// What is compared must be known, and there must be something to compare.
+    fn verifies(&self) -> Result<(), Refusal> {
+        use MetadataOperation as Kind;
+        if !self.work.verify {
+            return Ok(());
+        }
+        let bytes = match self.work.operation {
+            Kind::Create { write_bytes: bytes, .. } | Kind::Read { bytes } | Kind::Write { bytes, .. } => bytes,
+            _ => 0,
+        };
+        match self.tree.payload {
+            Some(_) if bytes > 0 => Ok(()),
+            Some(_) => self.refuse("verify", "no bytes are read or written", "leave it out"),
+            None => self.refuse("verify", "nobody knows what the files hold", "give the tree a payload"),
+        }
     }
 
     fn shift(&self) -> Result<(), Refusal> {

@@ -67,6 +67,9 @@ pub trait Names {
     /// Gives an entry another name.
     fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()>;
 
+    /// Forces everything that the node has not written yet to stable storage.
+    fn sync_all(&mut self);
+
     /// Removes a file.
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()>;
 }

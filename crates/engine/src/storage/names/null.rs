@@ -54,6 +54,8 @@ impl Names for NullNames {
         Ok(())
     }
 
+    fn sync_all(&mut self) {}
+
     fn remove(&mut self, _entry: Entry<'_>) -> io::Result<()> {
         Ok(())
     }

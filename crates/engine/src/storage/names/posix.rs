@@ -128,6 +128,10 @@ impl Names for PosixNames {
         answer(unsafe { libc::renameat(directory(from), from.name.as_ptr(), directory(to), to.name.as_ptr()) })
     }
 
+    fn sync_all(&mut self) {
+        nix::unistd::sync();
+    }
+
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
         // SAFETY: as above.
         answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), 0) })

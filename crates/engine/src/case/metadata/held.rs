@@ -1,0 +1,88 @@
+//! What the files of a tree hold, and whether what is read is that.
+
+use std::io;
+
+use ioassay_contract::plan::Plan;
+use ioassay_contract::plan::metadata::MetadataWork;
+
+use crate::failure::Explained;
+use crate::workload::buffer::Buffer;
+use crate::workload::payload::{Content, Mismatch, Spot};
+
+const REMEDY: &str = "if it is not because of another payload or signature, the storage lost or changed data: keep the \
+                      target as it is, verify what is written to see when, and tell its maker";
+
+/// What the files of one part hold.
+#[derive(Debug)]
+pub(super) struct Held {
+    /// `None`: whatever is in the buffer, behind the item's number.
+    content: Option<Content>,
+    part: u32,
+    /// Room for a second copy, where something is to be compared.
+    scratch: Option<Buffer>,
+}
+
+impl Held {
+    /// What `work` finds in files of `part`, or writes into them from `buffer`.
+    pub fn new(plan: &Plan, work: &MetadataWork, part: u32, buffer: Option<&mut Buffer>) -> Self {
+        let payload = plan.trees[&work.tree].payload;
+        let content = payload.map(|payload| Content::new(payload, plan.seed, 0));
+        let bytes = buffer.as_ref().map_or(0, |buffer| buffer.len());
+        let held = Self { content, part, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
+        if let (Some(content), Some(buffer)) = (&held.content, buffer) {
+            content.fill(buffer, held.spot(0));
+        }
+        held
+    }
+
+    /// mdtest has the item's number where IOR has the offset of a transfer.
+    fn spot(&self, number: u64) -> Spot {
+        Spot { file: 0, part: self.part, offset: number }
+    }
+
+    /// What is written into item `number`: with its number in it no two files are alike, so that nothing is stored once
+    /// for all of them. A payload that is the same in all files is in the buffer already.
+    #[inline(always)]
+    pub fn fill<'b>(&self, buffer: &'b mut [u8], number: u64) -> &'b [u8] {
+        match &self.content {
+            Some(content) if content.per_transfer() => content.fill(buffer, self.spot(number)),
+            Some(_) => {}
+            None => {
+                if let Some(stamp) = buffer.first_chunk_mut() {
+                    *stamp = number.to_le_bytes();
+                }
+            }
+        }
+        buffer
+    }
+
+    /// An error if `found`, the bytes of item `number`, are not what belongs there. Nothing where nothing is compared.
+    #[inline(always)]
+    pub fn compare(&mut self, found: &[u8], number: u64) -> io::Result<()> {
+        let spot = self.spot(number);
+        let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        content.compare(found, scratch, spot).map_err(|mismatch| wrong(&mismatch, number))
+    }
+
+    /// The same of what `read` finds after `written` was written there.
+    #[inline(always)]
+    pub fn read_back(
+        &mut self,
+        written: &mut [u8],
+        number: u64,
+        read: impl FnOnce(&mut [u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let spot = self.spot(number);
+        let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
+        read(scratch)?;
+        content.compare(scratch, written, spot).map_err(|mismatch| wrong(&mismatch, number))
+    }
+}
+
+#[cold]
+fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let (found, expected) = (hex(&mismatch.found), hex(&mismatch.expected));
+    let what = format!("at offset {} there is {found}, but {expected} was written", mismatch.offset - number);
+    Explained { what, remedy: REMEDY.to_owned() }.into_io()
+}
