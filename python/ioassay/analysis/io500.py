@@ -1,7 +1,7 @@
 """The score of the IO500, computed from the measurements of phases that are called as the official ones.
 
 The official program (IO500/io500 at 02091cf; `src/main.c`, `src/phase_*.c`) takes for `ior-*` all bytes in GiB over
-the time until the last rank has closed its file, and for the others all items, or visited entries, in thousands over
+the time until the last rank has closed its file, and for the others all items, or visited files, in thousands over
 the time until the last rank is done: the last-finished rates, wear-out, fsync and sync included. A score is the
 geometric mean of its group's phases, and the total that of both groups.
 
@@ -156,9 +156,10 @@ def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame)
     row = rows.get(rule.phase)
     if row is None:
         return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
-    unit = UNITS[rule.group]
     rate = row["rate_bytes_per_s"] if rule.group == "bandwidth" else row["rate_operations_per_s"]
-    score = (rate or 0.0) / PER_SECOND[unit] if row["valid"] else 0.0
+    score = (rate or 0.0) / PER_SECOND[UNITS[rule.group]] if row["valid"] else 0.0
+    if rule.phase == "find" and score:
+        score *= min(row["operations"], _files(rows)) / row["operations"]
     reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts) if score else ()))
     return PhaseScore(rule, score, row["duration_ns"], reasons, tuple(row[name] for name in KEY))
 
@@ -190,8 +191,16 @@ def _breaks(
     if made is not None and row[rule.amount()] != made[rule.amount()]:
         done, there = (_amount(rule, each[rule.amount()]) for each in (row, made))
         yield f"it did {done} of what {rule.all_of} had made, {there}"
+    if rule.phase == "find" and row["operations"] < _files(rows):
+        yield f"it visited {row['operations']} entries, and there were {_files(rows)} files"
     if rule.operation == "find" and not row["matched"]:
         yield "it found nothing"
+
+
+def _files(rows: Mapping[str, dict[str, Any]]) -> int:
+    """How many files there are when `find` walks, which visits directories too but counts no more than these."""
+    made = {_EASY: "operations", _HARD: "operations", "ior-easy-write": "files", "ior-hard-write": "files"}
+    return sum(rows[phase][column] for phase, column in made.items() if phase in rows)
 
 
 def _about_stonewall(row: Mapping[str, Any]) -> Iterator[str]:

@@ -17,17 +17,20 @@ NOTE = (
     "without a number that may be used counts as 0."
 )
 
+INVALID = "INVALID"
+
 
 @dataclass(frozen=True)
 class ScoreLine:
     """A row of the table."""
 
-    phase: str
+    what: str
     score: str
     time: str
     verdict: str
-    """`valid`, or why it is not."""
-    is_valid: bool
+    """`valid`, `INVALID` or nothing."""
+    because: str
+    """What else is to be said of it: why it is invalid."""
     marks: tuple[str, ...]
 
 
@@ -38,47 +41,54 @@ class ScoreTable:
     title: str
     sentence: str
     """The total and whether it is valid."""
-    reasons: tuple[str, ...]
-    """Why the whole is not valid, beside what its phases say."""
     lines: list[ScoreLine]
-    means: list[tuple[str, str]]
-    """(what, score) of both groups and of the total."""
-    is_valid: bool
+    """The phases, both groups and the total."""
 
 
 def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTable]:
     """A table for each score."""
-    return [_table(score, found, "" if len(scores) == 1 else f", {names.case(score.case)}") for score in scores]
+    tables = []
+    for score in scores:
+        case = names.entry(score.case)
+        where = (
+            f"{format.count(case.clients * case.ranks_per_client, 'rank')} on {format.count(case.clients, 'client')}"
+        )
+        where += f", repetition {case.repetition}" if names.repeated else ""
+        tables.append(_table(score, found, where))
+    return tables
 
 
 def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
-    means = [
-        ("Bandwidth", format_rate(score.bandwidth * PER_SECOND["GiB/s"], "GiB/s")),
-        ("Metadata", format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")),
-        ("Total", format.significant(score.total)),
-    ]
+    bandwidth = format_rate(score.bandwidth * PER_SECOND["GiB/s"], "GiB/s")
+    metadata = format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")
+    total = format.significant(score.total)
     ill = sum(bool(phase.reasons) for phase in score.phases if phase.rule.counts)
-    because = [f"{ill} of {len(io500.STANDARD)} phases are invalid"] * bool(ill) + list(score.reasons)
-    validity = "valid by the rules that ioassay checks" if score.is_valid else f"INVALID: {'; '.join(because)}"
+    because = [f"{ill} of {len(io500.STANDARD)} phases are"] * bool(ill) + list(score.reasons)
+    validity = "valid by the rules that ioassay checks" if score.is_valid else f"{INVALID} because {'; '.join(because)}"
     return ScoreTable(
-        title=f"IO500 score{where}",
-        sentence=f"IO500 score{where}: {means[2][1]} ({means[0][1]}, {means[1][1]}), {validity}. "
+        title=f"IO500 score with {where}",
+        sentence=f"IO500 score with {where}: {total} ({bandwidth}, {metadata}), {validity}. "
         "Computed by ioassay, no official submission.",
-        reasons=score.reasons,
-        lines=[_line(phase, found) for phase in score.phases],
-        means=means,
-        is_valid=score.is_valid,
+        lines=[
+            *(_line(phase, found) for phase in score.phases),
+            ScoreLine("Bandwidth", bandwidth, "", "", "", ()),
+            ScoreLine("Metadata", metadata, "", "", "", ()),
+            ScoreLine("Total", total, "", _verdict(score.is_valid), "; ".join(score.reasons), ()),
+        ],
     )
 
 
 def _line(phase: PhaseScore, found: Doubts) -> ScoreLine:
     unit = io500.UNITS[phase.rule.group]
-    verdict = f"INVALID: {'; '.join(phase.reasons)}" if phase.reasons else "valid"
     return ScoreLine(
-        phase=phase.rule.phase,
+        what=phase.rule.phase,
         score=format_rate(phase.score * PER_SECOND[unit], unit) if phase.score else format.ABSENT,
         time=format.duration(phase.duration_ns),
-        verdict=verdict if phase.rule.counts else f"{verdict}; not in the score",
-        is_valid=not phase.reasons,
+        verdict=_verdict(not phase.reasons),
+        because="; ".join([*phase.reasons, *([] if phase.rule.counts else ["not in the score"])]),
         marks=found.marks([phase.place]) if phase.place else (),
     )
+
+
+def _verdict(is_valid: bool) -> str:
+    return "valid" if is_valid else INVALID

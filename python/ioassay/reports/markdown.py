@@ -84,9 +84,9 @@ def _key_results(content: Content) -> list[str]:
 
 
 def _score(table: ScoreTable) -> list[str]:
-    rows = [[line.phase, line.score + _marks(line.marks), line.time, line.verdict] for line in table.lines]
-    rows += [
-        [f"**{what}**", f"**{score}**", "", "valid" if table.is_valid else "INVALID"] for what, score in table.means
+    rows = [
+        [line.what, line.score + _marks(line.marks), line.time, ": ".join(filter(None, (line.verdict, line.because)))]
+        for line in table.lines
     ]
     return [f"## {table.title}", "", NOTE, "", *_table(["Phase", "Score", "Time", "Validity"], rows)]
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from ioassay.reports import format, wording
 from ioassay.reports.content import Cell, Content, assemble
-from ioassay.reports.io500 import ScoreTable
+from ioassay.reports.io500 import INVALID, ScoreTable
 from ioassay.results.loaded import LoadedRun
 
 _STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
@@ -65,10 +65,11 @@ def _score(score: ScoreTable) -> list[RenderableType]:
     table.add_column("", overflow="fold")
     for line in score.lines:
         marked = Text(line.score).append(" " + "".join(line.marks) if line.marks else "", style="yellow")
-        table.add_row(Text(line.phase), marked, line.time, Text(line.verdict, style="" if line.is_valid else "red"))
-    for what, mean in score.means:
-        table.add_row(Text(what, style="bold"), Text(mean, style="bold"))
-    return [table, Text(score.sentence, style="" if score.is_valid else "bold red")]
+        said = Text(line.verdict, style="bold red" if line.verdict == INVALID else "")
+        table.add_row(
+            Text(line.what), marked, line.time, Text.assemble(said, ": " if line.because else "", line.because)
+        )
+    return [table, Text(score.sentence)]
 
 
 def _cell(cell: Cell) -> Text:
