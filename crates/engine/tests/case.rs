@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ioassay_contract::events::Event;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
@@ -469,8 +470,9 @@ fn a_rank_that_never_meets_the_stonewall_does_not_keep_the_others_waiting() {
 fn a_rank_that_is_done_before_the_stonewall_tells_so_before_it_waits_at_a_barrier() {
     let mut write = job("write", DataWork { barriers: true, ..work(Transfer::Write, Order::Sequential) });
     write.limit = Limit { stonewall_ns: Some(30_000_000), wear_out: true, ..Limit::default() };
-    let answer = |call, bytes| {
-        if call == 0 {
+    let answer = |_, bytes| {
+        static STALLED: AtomicBool = AtomicBool::new(false);
+        if !STALLED.swap(true, Ordering::Relaxed) {
             std::thread::sleep(std::time::Duration::from_millis(60));
         }
         Ok(bytes)
