@@ -108,6 +108,7 @@ fn work(transfer: Transfer, order: Order) -> DataWork {
         lock: None,
         advice: Vec::new(),
         barriers: false,
+        piece_bytes: None,
     }
 }
 

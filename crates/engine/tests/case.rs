@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ioassay_contract::events::Event;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
@@ -481,6 +482,24 @@ fn a_rank_that_never_meets_the_stonewall_does_not_keep_the_others_waiting() {
     write.limit = Limit { stonewall_ns: Some(60_000_000_000), wear_out: true, ..Limit::default() };
     let (events, _) = run(&plan(SMALL, 3, vec![phase_of("write", vec![write])]), &leak(Watched::obedient()));
     assert!(phases(&events)[0].complete && phases(&events)[0].stonewall.is_none());
+}
+
+#[test]
+fn a_rank_that_is_done_before_the_stonewall_tells_so_before_it_waits_at_a_barrier() {
+    let mut write = job("write", DataWork { barriers: true, ..work(Transfer::Write, Order::Sequential) });
+    write.limit = Limit { stonewall_ns: Some(30_000_000), wear_out: true, ..Limit::default() };
+    let answer = |_, bytes| {
+        static STALLED: AtomicBool = AtomicBool::new(false);
+        if !STALLED.swap(true, Ordering::Relaxed) {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+        }
+        Ok(bytes)
+    };
+    let storage = leak(Watched { answer, ..Watched::obedient() });
+    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), &storage);
+    let write = phases(&events)[0];
+    assert!(write.complete && write.stonewall.is_some());
+    assert_eq!(write.ranks.iter().map(|rank| rank.operations).collect::<Vec<_>>(), [10, 10]);
 }
 
 #[test]

@@ -345,6 +345,8 @@ def _need(need: Need) -> str:
         if need.free_bytes is None
         else f"has {format_about_bytes(need.free_bytes)} free"
     )
+    if need.walled:
+        return f"Writes up to {format_about_bytes(need.written_bytes)} before its stonewalls come; {where} {free}."
     return (
         f"Writes {format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} at once; "
         f"{where} {free}."

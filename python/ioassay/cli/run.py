@@ -137,11 +137,13 @@ def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:
 
 
 def _exit_code(loaded: LoadedRun) -> int:
+    from ioassay.analysis import io500  # noqa: PLC0415
     from ioassay.analysis.acceptance import accepted, judge  # noqa: PLC0415
 
     if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
         return CannotRun.exit_code
     believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
+    believed &= all(score.is_valid for score in io500.scores(loaded))
     if not believed or accepted(judge(loaded)) == "failed":
         return _NOT_AS_ASKED
     return 0

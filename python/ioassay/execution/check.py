@@ -14,6 +14,7 @@ from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.launchers import Launcher, Placement
 from ioassay.results.events import Event, read_events
+from ioassay.results.planned import is_walled
 
 _WRONG_PLAN = 2  # the engine's exit code
 
@@ -31,6 +32,8 @@ class Need:
     """On the target; `None` where it does not tell, as object stores do not."""
     file_system: str | None
     """Its type, for example `lustre`."""
+    walled: bool = False
+    """A stonewall may end a phase before all that is written."""
 
 
 def check(plans: Mapping[str, dict[str, Any]], launcher: Launcher) -> Need:
@@ -63,10 +66,10 @@ def check(plans: Mapping[str, dict[str, Any]], launcher: Launcher) -> Need:
             f"The engine could not check the plans (exit status {done.returncode}).",
             done.stderr.decode(errors="replace").strip() or f"Start it by hand: {command[0]} --version",
         )
-    return _need(checked)
+    return _need(checked, walled=any(map(is_walled, plans.values())))
 
 
-def _need(checked: list[Event]) -> Need:
+def _need(checked: list[Event], *, walled: bool) -> Need:
     mount = checked[0]["node"]["mount"]
     return Need(
         written_bytes=sum(event["written_bytes"] for event in checked),
@@ -74,4 +77,5 @@ def _need(checked: list[Event]) -> Need:
         at_once_files=max(event["files"] for event in checked),
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
+        walled=walled,
     )

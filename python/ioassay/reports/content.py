@@ -11,11 +11,14 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import acceptance, doubts, latency, peak_sustained, phase_times, rates, series
+from ioassay.analysis import acceptance, doubts, io500, latency, peak_sustained, phase_times, rates, series
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.doubts import Doubts, Place
+from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format, medians, nodes, surveys
+from ioassay.reports import io500 as score_tables
+from ioassay.reports.io500 import ScoreTable
 from ioassay.reports.medians import MedianLine
 from ioassay.reports.names import NOUNS, Names
 from ioassay.reports.nodes import NodeGroup
@@ -103,6 +106,8 @@ class Content:
     by_series: list[SeriesLine]
     medians: list[MedianLine]
     surveys: list[Survey]
+    scores: list[Score]
+    score_tables: list[ScoreTable]
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
@@ -119,6 +124,7 @@ def assemble(run: LoadedRun) -> Content:
     levels = peak_sustained.table(run.document, points)
     judged = acceptance.judge(run)
     names = Names(run.document)
+    scores = io500.scores(run)
     return Content(
         document=run.document,
         points=points,
@@ -128,6 +134,8 @@ def assemble(run: LoadedRun) -> Content:
         by_series=[line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found)],
         medians=medians.assemble(run.document, points, found, names),
         surveys=surveys.assemble(run.document, points, found),
+        scores=scores,
+        score_tables=score_tables.assemble(scores, found, names),
         levels=levels,
         judged=judged,
         doubts=found,

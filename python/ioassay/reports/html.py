@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from ioassay.reports import format, pictures, wording
 from ioassay.reports.content import assemble, commands
+from ioassay.reports.io500 import NOTE
 from ioassay.results.loaded import LoadedRun
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -32,6 +33,7 @@ def page(run: LoadedRun) -> str:
             state=wording.state(content),
             missing=wording.missing(content),
             trust=wording.trust(content),
+            score_note=NOTE,
             acceptance=wording.acceptance(content),
             rates=pictures.rates(content),
             survey_pictures=pictures.surveys(content),

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from ioassay.analysis.acceptance import Verdict
+from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports.content import Content, assemble, measurements
@@ -17,13 +18,14 @@ REPORT_VERSION = 2
 
 
 def document(run: LoadedRun) -> str:
-    """`version`, `run` (run.json), `peak_sustained`, `surveys`, `acceptance`, `measurements`, `doubts`."""
+    """`version`, `run` (run.json), `peak_sustained`, `surveys`, `io500`, `acceptance`, `measurements`, `doubts`."""
     content = assemble(run)
     whole = {
         "version": REPORT_VERSION,
         "run": run.document.model_dump(mode="json"),
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
+        "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
@@ -69,6 +71,31 @@ def _survey(survey: Survey) -> dict[str, Any]:
                 },
             }
             for grid in survey.grids
+        ],
+    }
+
+
+def _score(score: Score) -> dict[str, Any]:
+    """Scores in GiB/s and kIOPS, as the IO500 has them."""
+    return {
+        "case": score.case,
+        "official": False,
+        "valid": score.is_valid,
+        "reasons": list(score.reasons),
+        "bandwidth_gib_per_s": score.bandwidth,
+        "metadata_kiops": score.metadata,
+        "total": score.total,
+        "phases": [
+            {
+                "phase": phase.rule.phase,
+                "counts": phase.rule.counts,
+                "score": phase.score,
+                "unit": UNITS[phase.rule.group],
+                "duration_ns": phase.duration_ns,
+                "valid": not phase.reasons,
+                "reasons": list(phase.reasons),
+            }
+            for phase in score.phases
         ],
     }
 

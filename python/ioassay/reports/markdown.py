@@ -10,6 +10,7 @@ from ioassay.analysis import rates
 from ioassay.analysis.rate_units import UNITS
 from ioassay.reports import format, wording
 from ioassay.reports.content import Content, WorkloadPart, assemble, commands
+from ioassay.reports.io500 import NOTE, ScoreTable
 from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
@@ -22,6 +23,7 @@ def document(run: LoadedRun) -> str:
     sections = [
         _opening(content),
         _key_results(content),
+        *(_score(table) for table in content.score_tables),
         _acceptance(content),
         *(_rates(content, entry) for entry in run.document.study.figures),
         *(_survey(survey) for survey in content.surveys),
@@ -79,6 +81,14 @@ def _key_results(content: Content) -> list[str]:
         for line in content.by_series
     ]
     return lines + (["", *_table(["Workload", "Phase", "Peak", "Sustained"], by_series)] if by_series else [])
+
+
+def _score(table: ScoreTable) -> list[str]:
+    rows = [
+        [line.what, line.score + _marks(line.marks), line.time, ": ".join(filter(None, (line.verdict, line.because)))]
+        for line in table.lines
+    ]
+    return [f"## {table.title}", "", NOTE, "", *_table(["Phase", "Score", "Time", "Validity"], rows)]
 
 
 def _acceptance(content: Content) -> list[str]:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ioassay.reports import format, wording
 from ioassay.reports.content import Cell, Content, assemble
+from ioassay.reports.io500 import INVALID, ScoreTable
 from ioassay.results.loaded import LoadedRun
 
 _STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
@@ -24,6 +25,7 @@ def summary(run: LoadedRun) -> Group:
         parts.append(_peak_sustained(content))
     if content.by_series:
         parts.append(_by_series(content))
+    parts += [part for table in content.score_tables for part in _score(table)]
     parts += [Text(grid.sentence) for survey in content.surveys for grid in survey.grids]
     if content.verdicts:
         parts.append(_acceptance(content))
@@ -53,6 +55,21 @@ def _by_series(content: Content) -> Table:
         table.add_row(Text(label), Text(line.series), _cell(line.peak), _cell(line.sustained))
         before = line.label
     return table
+
+
+def _score(score: ScoreTable) -> list[RenderableType]:
+    table = Table(title=score.title, title_justify="left", title_style="bold", box=None)
+    table.add_column("")
+    table.add_column("Score", justify="right")
+    table.add_column("Time", justify="right")
+    table.add_column("", overflow="fold")
+    for line in score.lines:
+        marked = Text(line.score).append(" " + "".join(line.marks) if line.marks else "", style="yellow")
+        said = Text(line.verdict, style="bold red" if line.verdict == INVALID else "")
+        table.add_row(
+            Text(line.what), marked, line.time, Text.assemble(said, ": " if line.because else "", line.because)
+        )
+    return [table, Text(score.sentence)]
 
 
 def _cell(cell: Cell) -> Text:

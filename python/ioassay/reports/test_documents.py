@@ -11,7 +11,9 @@ from ioassay import reports
 from ioassay.reports import format
 from ioassay.reports.terminal import summary
 from ioassay.results.loaded import LoadedRun
+from ioassay.studies import find_study
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.measured import measured
 
 
 def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doubts(run: LoadedRun) -> None:
@@ -42,11 +44,16 @@ def test_every_format_tells_of_a_run_with_nothing_measured(form: reports.Format)
     assert reports.build(RunBuilder().workload("w").stop_after(0).build(), form)
 
 
-def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRun) -> None:
+def terminal(run: LoadedRun) -> str:
+    """What the terminal shows at the end of a run."""
     console = Console(file=io.StringIO(), width=120)
     console.print(summary(run))
     assert isinstance(console.file, io.StringIO)
-    text = console.file.getvalue()
+    return console.file.getvalue()
+
+
+def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRun) -> None:
+    text = terminal(run)
     assert "Sustained read" in text
     assert "Acceptance: failed." in text
     assert "check the disk" in text
@@ -74,3 +81,27 @@ def test_the_terminal_shows_the_table_the_verdict_and_the_remedies(run: LoadedRu
 )
 def test_numbers_have_three_digits_and_a_unit(shown: str, expected: str) -> None:
     assert shown == expected
+
+
+@pytest.mark.parametrize("form", ["html", "md", "json", None])
+def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_for_it(
+    form: reports.Format | None,
+) -> None:
+    run = measured(find_study("io500").text, lambda case, key: 1e6)
+    text = reports.build(run, form).decode() if form else terminal(run)
+    words = " ".join(text.split())
+    assert "mdtest-hard-delete" in words
+    if form == "json":
+        (score,) = json.loads(text)["io500"]
+        assert not score["official"]
+        assert score["phases"][0]["reasons"]
+    else:
+        assert "IO500 score with 4 ranks on 1 client" in words
+        assert "INVALID because " in words
+        assert "no official submission" in words
+        assert "Metadata" in words
+
+
+def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
+    assert "IO500 score" not in reports.build(run, "html").decode() + reports.build(run, "md").decode() + terminal(run)
+    assert json.loads(reports.build(run, "json"))["io500"] == []

@@ -70,7 +70,7 @@ def missing(content: Content) -> str:
 
 def results(content: Content) -> list[str]:
     """The key results, a sentence per row of the peak and sustained table."""
-    sentences = []
+    sentences = [table.sentence for table in content.score_tables]
     for line in content.summary:
         peak_write, peak_read, sustained_write, sustained_read = line.cells
         parts = []

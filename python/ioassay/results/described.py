@@ -117,7 +117,8 @@ def tree(one: Plan) -> str:
     levels = f" in {below} below the root, {one['branch']} in each" if one["depth"] else ""
     where = "each of the deepest directories" if one["leaves_only"] else "each directory"
     items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"
-    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}"
+    displaced = f" in the tree of the rank {one['displaced']} further on" if one.get("displaced") else ""
+    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}{displaced}"
 
 
 def steps(plan: Plan) -> str:
@@ -225,17 +226,25 @@ def _details(work: Plan) -> str:
     operation = work.get("operation", {})
     fsync = work.get("fsync", "at-close" if operation.get("fsync") else "never")
     said = [_filled(_FSYNCS, fsync), _filled(_SOURCES, work.get("source", "own"))]
+    said += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
     each = operation.get("write_bytes") or operation.get("bytes")
     said += [f"{format_bytes(each)} each"] if each else []
     said += ["in random order"] if work["kind"] == "metadata" and work["order"] == "random" else []
     said += [f"in pieces of {format_bytes(work['piece_bytes'])}"] if work.get("piece_bytes") else []
     said += [f"those of the rank {work['shift']} further on"] if work.get("shift") else []
-    said += [f"with all {work['verify']} compared"] if work.get("verify") else []
+    said += [f"with all {_compared(work)} compared"] if work.get("verify") else []
     said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
     said += [f"into files made {work['size']} at open"] if work.get("size") else []
     said += [f"with the advice {listed(work['advice'])}"] if work.get("advice") else []
     said += ["with barriers between open, transfers and close"] if work.get("barriers") else []
     return "".join(f", {one}" for one in said if one)
+
+
+def _compared(work: Plan) -> str:
+    """Of a tree the plan only says that something is."""
+    if work["kind"] == "data":
+        return str(work["verify"])
+    return "reads" if work["operation"]["kind"] == "read" else "writes"
 
 
 def _pace(job: Plan) -> str:

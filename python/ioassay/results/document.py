@@ -114,6 +114,10 @@ class SurveyEntry(_Document):
     unit: RateUnit
 
 
+Benchmark = Literal["io500"]
+"""A benchmark whose score is computed from phases that are called as its own (`ioassay.analysis.io500`)."""
+
+
 class Criterion(_Document):
     """A criterion that the study is judged by. See `ioassay.analysis.acceptance` for the measures."""
 
@@ -149,6 +153,7 @@ class StudyEntry(_Document):
     summary: list[SummaryRow]
     surveys: list[SurveyEntry] = Field(default_factory=list)
     acceptance: list[Criterion]
+    scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
 
 
 class RunDocument(_Document):

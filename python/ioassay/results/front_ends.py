@@ -39,6 +39,7 @@ _TITLES = {
     "io500": "IO500",
 }
 
+
 class _Case(BaseModel):
     """One case (contract: FrontEndCase)."""
 
@@ -198,6 +199,7 @@ def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry
         figures=[],
         summary=[],
         acceptance=[],
+        scores="io500" if front_end.tool == "io500" else None,
     )
 
 

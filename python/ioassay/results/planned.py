@@ -102,6 +102,11 @@ def written_bytes(plan: Plan) -> int:
     return sum(_operations(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
 
 
+def is_walled(plan: Plan) -> bool:
+    """True if a stonewall may end something before all of it is written."""
+    return any("stonewall_ns" in job.get("limit", {}) and _writes(job["work"]) for job in _jobs(plan))
+
+
 def _ranks(plan: Plan) -> int:
     return int(plan["ranks"]["clients"] * plan["ranks"]["per_client"])
 

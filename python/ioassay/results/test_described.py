@@ -78,6 +78,27 @@ def test_every_operation_on_a_tree_has_words(operation: Any, sharing: str) -> No
     assert "3 directories in 1 level below the root, 2 in each, with 3 files of each rank" in told(plan)
 
 
+def test_what_a_tree_and_its_work_say_beside_has_words() -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    tree = {"sharing": "unique", "depth": 0, "branch": 1, "items_per_directory": 3, "leaves_only": True}
+    plan |= {"trees": {"tree": tree | {"items": "files", "displaced": 1}}}
+    work = {"kind": "metadata", "tree": "tree", "order": "sequential", "paths": "full", "verify": True}
+    create = work | {"operation": {"kind": "create", "write_bytes": 9, "fsync": False}, "sync_at_end": True}
+    read = work | {"operation": {"kind": "read", "bytes": 9}}
+    plan["steps"] = [
+        {"step": "phase", "name": name, "jobs": [{"name": name, "work": work}]}
+        for name, work in (("create", create), ("look", read))
+    ]
+    text = told(plan)
+    for said in (
+        "in the tree of the rank 1 further on",
+        "create the items of tree, with a sync of the nodes at the end that counts in the time, 9 B each, "
+        "with all writes compared",
+        "read every item of tree (look), 9 B each, with all reads compared",
+    ):
+        assert said in text
+
+
 def test_every_step_has_words() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"] += [

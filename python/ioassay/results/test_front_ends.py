@@ -14,7 +14,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.results import schema
 from ioassay.results.events import Event
-from ioassay.results.front_ends import MOST_NAMED
+from ioassay.results.front_ends import MOST_NAMED, document
 from ioassay.results.lock import Lock
 from ioassay.results.run_directory import RunDirectory, load, table_path
 from ioassay.testing.front_ends import ior_plan, leave
@@ -79,6 +79,14 @@ def test_an_amount_that_was_divided_is_no_benchmark(left: Left) -> None:
     study = load(left("complete", scale_down=100)).document.study
     assert study.scale == "1/100: a trial, not the benchmark"
     assert "Amounts were divided by 100: this was a trial, not the benchmark." in study.method
+
+
+def test_only_the_io500_asks_for_its_score(left: Left) -> None:
+    path = left("complete")
+    assert document(path).study.scores is None
+    file = path / "front-end.json"
+    file.write_text(file.read_text().replace('"ior", "command"', '"io500", "command"'))
+    assert document(path).study.scores == "io500"
 
 
 @pytest.mark.parametrize("outcome", ["failed", "interrupted"])

@@ -130,6 +130,9 @@ class _Steps:
         files, inside = self.workload.files[on], (*place, str(work.verb))
         yield from self._limit(on, phase, inside)
         yield from self._verify(files, work, phase, inside)
+        if phase.barriers and (files.ranks is not None or files.files_per_rank > 1):
+            wrong = "ranks wait for one another only where all of them have one file each"
+            yield self.at(*inside, "barriers").problem(wrong, "leave it out")
         if phase.size == "empty" and files.layout != "N-N":
             wrong = "ranks open a shared file at different times, and the last one would empty it again"
             yield self.at(*inside, "size").problem(wrong, "take `full` or `preallocated`, or the layout N-N")
@@ -184,9 +187,11 @@ class _Steps:
         yield from self._turn(str(work.verb), on, phase, self.at(*place))
 
     def _bytes_of_items(self, tree: Tree, work: Work, phase: Phase, inside: Path) -> Iterator[Problem]:
-        if (phase.fsync or "never") not in ("never", "at-close"):
+        if (phase.fsync or "never") not in ("never", "at-close", "at-end"):
             wrong = f"items have no fsync `{phase.fsync}`"
-            yield self.at(*inside, "fsync").problem(wrong, "take `at-close` or `never`")
+            yield self.at(*inside, "fsync").problem(wrong, "take `at-close`, `at-end` or `never`")
+        if phase.verify is not None:
+            yield from self._verify_items(tree, work, phase, inside)
         moves = work.verb in ("read", "write") or phase.bytes or phase.using or phase.fsync == "at-close"
         if tree.of == "directories" and moves:
             yield self.at(*inside).problem("directories have no bytes", "take a tree of files")
@@ -206,6 +211,15 @@ class _Steps:
         if (phase.bytes or 0) > LARGEST_TRANSFER_BYTES:
             wrong = f"{format_bytes(phase.bytes or 0)} in one call"
             yield self.at(*inside, "bytes").problem(wrong, f"take at most {format_bytes(LARGEST_TRANSFER_BYTES)}")
+
+    def _verify_items(self, tree: Tree, work: Work, phase: Phase, inside: Path) -> Iterator[Problem]:
+        origin = self.at(*inside, "verify")
+        if (phase.verify == "reads") != (work.verb == "read"):
+            yield origin.problem(f"`{work.verb}` {'writes' if phase.verify == 'reads' else 'reads'}", "take the other")
+        elif not phase.bytes:
+            yield origin.problem("moves no bytes that could be compared", "give `bytes:`")
+        elif tree.payload is None:
+            yield origin.problem("nobody knows what the items hold", "give the tree a `payload`")
 
     def _pace_of_items(self, phase: Phase, inside: Path) -> Iterator[Problem]:
         """Entries have no bytes to count by."""

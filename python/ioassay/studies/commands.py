@@ -79,6 +79,8 @@ def _ior(start: list[str], workload: Workload, work: Work, files: Placed, inside
         line.tokens.append("-R" if phase.verify == "reads" else "-W")
         if phase.verify == "writes":
             line.notes.append("-W reads all back after the write; here each transfer was read back at once")
+    if phase.barriers:
+        line.tokens.append("-g")
     if phase.limit is not None:
         _limit(line, phase.limit, "-D", wear_out=["-O", "stoneWallingWearOut=1"])
     _pace(line, phase)
@@ -142,9 +144,15 @@ def _source(line: _Line, phase: Phase) -> None:
 
 
 def _payload(line: _Line, payload: str) -> None:
-    plan = spelling.payload_plan(payload)
-    if "signature" in plan:
-        line.tokens += ["-l", str(plan["kind"]).removeprefix("ior-"), "-G", str(plan["signature"])]
+    if payload.startswith("ior-"):
+        kind, signature = _marked(payload)
+        line.tokens += ["-l", kind, "-G", signature]
+
+
+def _marked(payload: str) -> tuple[str, str]:
+    """One of IOR's payloads: its kind and its signature."""
+    kind, signature = payload.split(" ")
+    return kind.removeprefix("ior-"), signature
 
 
 def _limit(line: _Line, limit: Limit, stonewall: str, wear_out: list[str]) -> None:
@@ -182,14 +190,20 @@ def _mdtest(start: list[str], work: Work, tree: Tree, inside: str) -> _Line:
     line.tokens += ["-I", str(tree.items), "-z", str(tree.depth), "-b", str(tree.branch)]
     line.tokens += ["-L"] * tree.leaves_only
     line.tokens += {"unique": ["-u"], "shared": [], "shared-items": ["-S"]}[tree.sharing]
-    if phase.shift:
-        line.tokens += ["-N", str(phase.shift)]
+    _stride(line, verb, phase.shift or 0, tree.displaced)
     if phase.order == "random":
         line.tokens.append("-R")
     if phase.bytes:
         line.tokens += ["-e" if verb == "read" else "-w", str(phase.bytes)]
-    if phase.fsync == "at-close":
-        line.tokens.append("-y")
+    if phase.fsync in ("at-close", "at-end"):
+        line.tokens.append("-y" if phase.fsync == "at-close" else "-Y")
+    if phase.verify == "reads":
+        line.tokens.append("-X")
+    if phase.verify == "writes":
+        line.notes.append("here each item was read back at once and compared")
+    if tree.payload:
+        kind, signature = _marked(tree.payload)
+        line.tokens += [f"--dataPacketType={kind}", "-G", signature]
     if phase.using == "mknod":
         line.tokens.append("-k")
     if phase.limit is not None:
@@ -199,6 +213,16 @@ def _mdtest(start: list[str], work: Work, tree: Tree, inside: str) -> _Line:
     if verb in ("create-tree", "remove-tree"):
         line.notes.append("mdtest does its tree in the same phase as its items, and times both")
     return line
+
+
+def _stride(line: _Line, verb: str, shift: int, displaced: int) -> None:
+    """mdtest's -N goes one stride further with each kind of phase, wherever the phase comes."""
+    strides = {"stat": 1, "read": 2, "remove": 3}.get(verb, 0)
+    stride, rest = divmod(shift, strides) if strides else (displaced, 0)
+    if stride or rest:
+        line.tokens += ["-N", str(stride or 1)]
+    if rest:
+        line.notes.append(f"here each rank took the items of the rank {shift} further on")
 
 
 def _ior_size(size_bytes: int) -> str:

@@ -13,10 +13,12 @@ from ioassay.studies import spelling
 from ioassay.studies.values import (
     Count,
     Interleave,
+    ItemPayload,
     Items,
     Layout,
     Levels,
     Order,
+    Ordinal,
     Part,
     Payload,
     Share,
@@ -118,9 +120,25 @@ class Tree(Part):
         description="`unique`: every rank has a tree of its own (mdtest's `-u`). `shared`: one tree for all, each with "
         "items of its own in it. `shared-items`: one tree with the items of one rank, which all use (mdtest's `-S`).",
     )
+    displaced: Ordinal = Field(
+        default=0,
+        description="With `unique`: each rank has its items in the tree of the rank this many further on (mdtest's "
+        "`-u` with `-N`).",
+    )
+    payload: ItemPayload | None = Field(
+        default=None,
+        description="What items hold, so that it can be verified: one of IOR's payloads, as mdtest writes them. "
+        "Default: random bytes, no two items alike.",
+    )
     ranks: Share | None = Field(
         default=None, description="The share of the ranks that it is made for, as of a file set. Default: all ranks."
     )
+
+    @model_validator(mode="after")
+    def _displaced_to_trees_of_others(self) -> Self:
+        if self.displaced and self.sharing != "unique":
+            raise ValueError("is displaced, but all ranks have one tree; take `sharing: unique`")
+        return self
 
     def plan(self) -> dict[str, Any]:
         """As the plan has it, made for all ranks."""
@@ -131,4 +149,6 @@ class Tree(Part):
             "items_per_directory": self.items,
             "leaves_only": self.leaves_only,
             "items": self.of,
+            **({"displaced": self.displaced} if self.displaced else {}),
+            **({"payload": spelling.payload_plan(self.payload)} if self.payload else {}),
         }

@@ -31,6 +31,7 @@ from ioassay.studies.values import (
     Prose,
     Repetitions,
     SampleInterval,
+    Scores,
     Seed,
     Swept,
     Unit,
@@ -264,6 +265,11 @@ class Study(Sweep):
     figures: list[Figure] = Field(default=[], description="The figures wanted.")
     summary: list[SummaryRow] = Field(default=[], description="The rows of the peak and sustained table.")
     surveys: list[SurveyTable] = Field(default=[], description="The tables by files and ranks wanted.")
+    scores: Scores | None = Field(
+        default=None,
+        description="The benchmark whose score the report has, of the workload with phases called as its own. `io500`: "
+        "the phases and rules of the IO500; the score is ioassay's and no official submission.",
+    )
     acceptance: list[Criterion] = Field(
         default=[],
         description="What the system must meet; `ioassay run` exits with 1 where it does not.",

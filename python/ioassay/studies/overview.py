@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ioassay.results.planned import is_walled
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.source import StudySource
@@ -23,6 +24,8 @@ class Need:
     """The largest file set: cases follow one another and remove their files."""
     written_bytes: int
     """By all cases together."""
+    walled: bool
+    """Stonewalls may end phases before that."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class Overview:
         for need in self.needs:
             size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
             scale = f"--scale {need.scale}: " if need.scale else "needs "
-            lines.append(f"  {scale}{size} in {need.cases} cases")
+            before = ", or what stonewalls let be written before" if need.walled else ""
+            lines.append(f"  {scale}{size} in {need.cases} cases{before}")
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:
@@ -65,10 +69,12 @@ def overview(source: StudySource) -> Overview:
 
 def _need(source: StudySource, scale: str | None) -> Need:
     # Neither run nor target nor launcher change what a case takes.
-    cases = [case for case, _ in expand(resolve(source, scale, []), "run", Target("directory", "/"), "local")]
+    expanded = expand(resolve(source, scale, []), "run", Target("directory", "/"), "local")
+    cases = [case for case, _ in expanded]
     return Need(
         scale=scale,
         cases=len(cases),
         at_once_bytes=max(case.file_set_bytes for case in cases),
         written_bytes=sum(case.written_bytes for case in cases),
+        walled=any(is_walled(plan) for _, plan in expanded),
     )

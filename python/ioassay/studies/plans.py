@@ -82,6 +82,7 @@ def _data(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
         "size": phase.size,
         "lock": phase.lock,
         "advice": list(phase.advice) or None,
+        "barriers": phase.barriers or None,
         "source": spelling.SOURCE.plan(phase.read_from) if phase.read_from not in (None, "own") else None,
     }
     return {
@@ -95,7 +96,8 @@ def _data(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
 
 
 def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
-    fsync = sweep.fsync_of(workload, work) == "at-close"
+    when = sweep.fsync_of(workload, work)
+    fsync = when == "at-close"
     operation: Plan = {"kind": work.verb}
     match work.verb:
         case "create":
@@ -111,6 +113,8 @@ def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
         "order": phase.order or "sequential",
         **({"shift": phase.shift} if phase.shift else {}),
         "paths": phase.paths or "full",
+        **({"verify": True} if phase.verify else {}),
+        **({"sync_at_end": True} if when == "at-end" else {}),
     }
 
 

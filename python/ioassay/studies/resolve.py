@@ -223,4 +223,5 @@ def _entry(source: StudySource, scale: str | None, settings: _Settings, study: S
         summary=[SummaryRow(**row.model_dump()) for row in study.summary],
         surveys=[SurveyEntry(**survey.model_dump()) for survey in study.surveys],
         acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
+        scores=study.scores,
     )

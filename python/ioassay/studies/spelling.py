@@ -178,6 +178,11 @@ PAYLOAD = Choice(
     },
 )
 
+ITEM_PAYLOAD = Choice(
+    "payload of items", {word: form for word, form in PAYLOAD.forms.items() if word.startswith("ior-")}
+)
+"""What the items of a tree can hold: what mdtest writes."""
+
 
 def _signature(text: str) -> int:
     if not -(2**31) <= int(text) < 2**31:

@@ -85,7 +85,8 @@ GOES_WITH: Mapping[str, For] = {
     "fsync": For(("write", "mixed"), ("write", "create")),
     "files": _FILES,
     "read_from": For(files=("read",)),
-    "verify": _FILES,
+    "barriers": _FILES,
+    "verify": For(ON_FILES, ("write", "read", "create")),
     "size": _FILE_WRITES,
     "lock": _FILES,
     "advice": _FILES,
@@ -145,8 +146,9 @@ class Phase(Part):
     fsync: Fsync | None = Field(
         default=None,
         description="When data is forced to stable storage; the time counts in the phase. "
-        f"{spelling.FSYNC.described()} Default: `at-close` for writes of file sets, `never` for items of trees, which "
-        "have only these two.",
+        f"{spelling.FSYNC.described()} Default: `at-close` for writes of file sets, `never` for items of trees. Items "
+        "have no `every 8 writes`, and with `at-end` each rank forces all that its node has not written yet to stable "
+        "storage after its last item, mdtest's `-Y`.",
     )
     limit: Limit | None = Field(default=None, description="How much of it. Default: all of it, once.")
     rate: Rate | None = Field(
@@ -162,8 +164,14 @@ class Phase(Part):
     )
     verify: Verify | None = Field(
         default=None,
-        description="`reads`: compare each transfer that was read with what was written (IOR's `-R`). `writes`: read "
-        "each transfer back at once and compare (elbencho's `--verifydirect`). Default: neither.",
+        description="`reads`: compare each transfer that was read with what was written (IOR's `-R`), or each item "
+        "(mdtest's `-X`), of which the tree must say the `payload`. `writes`: read each transfer or item back at once "
+        "and compare (elbencho's `--verifydirect`). Default: neither.",
+    )
+    barriers: YesNo = Field(
+        default=False,
+        description="All ranks wait for one another between open, transfers and close as well (IOR's `-g`). For one "
+        "file per rank.",
     )
     size: SizeAtOpen | None = Field(
         default=None,

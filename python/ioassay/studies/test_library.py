@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.analysis.acceptance import MEASURES
+from ioassay.analysis.io500 import STANDARD, STONEWALL_NS
 from ioassay.errors import UsageError
 from ioassay.studies import builtin_studies, find_study, resolve
 from ioassay.studies.model import LIMITS
@@ -62,6 +63,24 @@ def test_quick_writes_less_than_a_gibibyte_in_all() -> None:
     (need,) = overview(find_study("quick")).needs
     assert need.written_bytes < GIB
     assert resolve(find_study("quick"), None, []).entry.acceptance
+
+
+def test_io500_is_the_standard_list_by_the_rules() -> None:
+    study = resolve(find_study("io500"), None, []).study
+    (workload,) = study.workloads.values()
+    phases = {step.name: step for step in workload.steps if step.name}
+    assert [name for name in phases if not name.endswith("directories")] == [rule.phase for rule in STANDARD]
+    walls = {name: step.phase.limit for name, step in phases.items() if step.phase and step.phase.limit}
+    assert [*walls] == [rule.phase for rule in STANDARD if rule.walled]
+    assert {(wall.stonewall, wall.wear_out) for wall in walls.values() if wall} == {(STONEWALL_NS, True)}
+    assert study.scores == "io500"
+
+
+def test_what_stonewalls_end_is_said_to_be_the_most_that_is_written() -> None:
+    described = overview(find_study("io500"))
+    assert [need.walled for need in described.needs] == [True, True]
+    assert "or what stonewalls let be written before" in described.text()
+    assert "stonewalls" not in overview(find_study("quick")).text()
 
 
 def test_an_unknown_study_names_the_nearest_and_all() -> None:

@@ -92,6 +92,7 @@ def refusals(text: str) -> list[str]:
         ("verify: writes", "verify", "writes"),
         ("size: preallocated", "size", "preallocated"),
         ("lock: range", "lock", "range"),
+        ("barriers: yes", "barriers", True),
         ("advice: [random, will-need]", "advice", ["random", "will-need"]),
     ],
 )
@@ -220,6 +221,24 @@ def test_a_tree_goes_through_its_life() -> None:
     assert " -T -I 10 -z 2 -b 3 -L -N 2 -R " in commands["stat"]
 
 
+def test_items_are_synced_at_the_end_verified_and_in_trees_of_others() -> None:
+    tree = "tree: {items: 10, displaced: 1, payload: ior-timestamp 7}"
+    text = "[create-tree, {create: {bytes: 100, fsync: at-end, verify: writes}}, {read: {bytes: 9, verify: reads}}, "
+    text += "{stat: {shift: 1}}, {remove: {shift: 2}}]"
+    case, plan = only(f"{HEAD}workloads:\n  w:\n    title: W\n    {tree}\n    steps: {text}\n")
+    assert plan["trees"]["tree"]["displaced"] == 1
+    assert plan["trees"]["tree"]["payload"] == {"kind": "ior-timestamp", "signature": 7}
+    _, create, read, _, _ = (step["jobs"][0]["work"] for step in plan["steps"])
+    assert (create["sync_at_end"], create["verify"], create["operation"]["fsync"]) == (True, True, False)
+    assert (read["verify"], "sync_at_end" in read) == (True, False)
+    commands = {phase.name: phase.jobs[0].command for phase in case.phases}
+    assert " -u -N 1 -w 100 -Y --dataPacketType=timestamp -G 7 -d " in commands["create"]
+    assert " -u -e 9 -X " in commands["read"]
+    assert " -u -N 1 " in commands["stat"]
+    assert " -N 1 " in commands["remove"]
+    assert commands["remove"].endswith("# here each rank took the items of the rank 2 further on")
+
+
 def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
     head = HEAD + "storage: {api: uring, depth: 32, direct: yes, uring: {sqpoll: yes, batch: 8}}\n"
     _, plan = only(head + FILES + "    steps: [write]\n")
@@ -287,6 +306,11 @@ def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
             "[write: {limit: {minimum: 2s, stonewall: 1s}}]",
             "my.yaml:13: workloads.w.steps[0].write.limit: has a minimum beyond its stonewall",
         ),
+        (
+            "[write]",
+            "[write: {barriers: yes}]\n    files_per_rank: 2",
+            "my.yaml:13: workloads.w.steps[0].write.barriers: ranks wait for one another only where all of them have",
+        ),
         ("[write]", "[create]", "my.yaml:13: workloads.w.steps[0]: `w` has no tree for `create`"),
         (
             "[write]",
@@ -336,7 +360,13 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ("[create-tree, {create: {rate: 1MB/s}}]", "steps[1].create.rate: items are not counted in bytes"),
         ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: items have no order `backward`"),
         ("[create-tree, create, write]", "steps[2]: writes nothing into the items; give `bytes:`"),
-        ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: does not go with `create` of a tree"),
+        ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: `create` writes; take the other"),
+        ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: moves no bytes that could be compared"),
+        (
+            "[create-tree, {create: {verify: writes, bytes: 9}}]",
+            "steps[1].create.verify: nobody knows what the items hold; give the tree a `payload`",
+        ),
+        ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: items have no fsync `every 2"),
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
         ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 B would be read of items that hold 0 B"),
         ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
@@ -353,6 +383,18 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
 def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
     found = refusals(f"{HEAD}{TREE}    steps: {steps}\n")
     assert any(line.startswith(f"my.yaml:10: workloads.w.{message}") for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("displaced: 1", "is displaced, but all ranks have one tree; take `sharing: unique`"),
+        ("payload: unique", 'payload: "unique" is unknown; it can be `ior-offset`, `ior-timestamp`'),
+    ],
+)
+def test_a_tree_that_cannot_be_is_refused(key: str, message: str) -> None:
+    text = HEAD + TREE.replace("sharing: shared", f"sharing: shared, {key}") + "    steps: [create-tree]\n"
+    assert any(message in line for line in refusals(text)), refusals(text)
 
 
 def test_a_workload_of_walks_alone_needs_nothing_to_work_on() -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ioassay import units
-from ioassay.results.document import Operation
+from ioassay.results.document import Benchmark, Operation
 from ioassay.studies import spelling
 from ioassay.studies.source import quoted
 from ioassay.units import RateUnit
@@ -180,6 +180,7 @@ SampleInterval = Annotated[
 Order = Annotated[str, _spelled(spelling.ORDER), _forms(spelling.ORDER)]
 Fsync = Annotated[str, _spelled(spelling.FSYNC), _forms(spelling.FSYNC)]
 Payload = Annotated[str, _spelled(spelling.PAYLOAD), _forms(spelling.PAYLOAD)]
+ItemPayload = Annotated[str, _spelled(spelling.ITEM_PAYLOAD), _forms(spelling.ITEM_PAYLOAD)]
 Source = Annotated[str, _spelled(spelling.SOURCE), _forms(spelling.SOURCE)]
 Rate = Annotated[str, _checked(spelling.rate_plan), Kind("`200MB/s` or `5kIOPS`")]
 Think = Annotated[str, _checked(spelling.think_plan), Kind("`10ms every 100 operations`")]
@@ -198,5 +199,6 @@ CreateWith = Annotated[Literal["open", "mknod"], BeforeValidator(text_of)]
 Paths = Annotated[Literal["full", "at"], BeforeValidator(text_of)]
 CacheMethod = Annotated[Literal["drop-caches", "fadvise", "read-other-rank"], BeforeValidator(text_of)]
 AnyOperation = Annotated[Operation, BeforeValidator(text_of)]
+Scores = Annotated[Benchmark, BeforeValidator(text_of)]
 OperationOrAll = Annotated[Operation | Literal["all"], BeforeValidator(text_of)]
 Unit = Annotated[RateUnit, BeforeValidator(text_of)]

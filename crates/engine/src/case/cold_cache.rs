@@ -21,7 +21,8 @@ impl<R: Ranks> Rank<'_, R> {
         let mut resident = self.resident(None)?;
         for &method in attempts {
             let enough = resident.bytes.is_some_and(|bytes| bytes * 100 <= self.case.plan.file_sets_bytes());
-            if enough && !tried.is_empty() {
+            // Of files that a stonewall left short too little may be resident for this to tell, so something must be done.
+            if enough && tried.iter().any(|attempt: &CacheAttempt| attempt.done) {
                 break;
             }
             let attempt = match method {

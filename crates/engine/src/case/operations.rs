@@ -191,11 +191,19 @@ impl<'a, R: Ranks> Operations<'a, R> {
         self.ranks.agree_on_most(self.job, self.members, self.done)
     }
 
-    /// The record, at the end of the job. A rank that never met the stonewall still tells the others how much it did.
-    pub fn finish(mut self, failed: bool) -> Ran {
-        if self.wear_out && !failed {
-            // Nothing is to be done with the answer: this rank has done all there was.
+    /// This rank has done all there was. If it never met the stonewall, it still tells the others how much that was, who
+    /// wait for it: before it waits for them anywhere else.
+    pub fn all_done(&mut self) {
+        if self.wear_out {
+            // Nothing is to be done with the answer.
             let _ = self.agree_on_most();
+        }
+    }
+
+    /// The record, at the end of the job.
+    pub fn finish(mut self, failed: bool) -> Ran {
+        if !failed {
+            self.all_done();
         }
         let end_ns = self.clock.now_ns();
         Ran { recorded: self.recorders.map(|recorder| recorder.finish(end_ns)), at_stonewall: self.at_stonewall }

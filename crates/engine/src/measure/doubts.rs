@@ -184,7 +184,7 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
         }
         Work::Metadata(work) => match work.operation {
             MetadataOperation::Create { write_bytes: 1.., fsync, .. } | MetadataOperation::Write { fsync, .. } => {
-                (fsync || work.sync_at_end, "fsync each file, counted in its time")
+                (fsync || work.sync_at_end, "fsync each file, or sync at the end, counted in its time")
             }
             _ => return None,
         },

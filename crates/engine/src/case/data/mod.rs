@@ -166,6 +166,9 @@ impl<'a> DataJob<'a> {
         let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
         counts.times.transfer += clock.now_ns() - begin_ns;
         let flow = flow?;
+        if self.has_one_file() {
+            operations.all_done();
+        }
         let name = transfer::name(if self.work.transfer.writes() { WRITE } else { READ });
         file.still_there().map_err(|error| failure::boxed_on_path(name, &path, &error))?;
         let later = self.work.fsync == Fsync::Never || self.synced_at_the_end();

@@ -28,9 +28,13 @@ impl Held {
         let payload = plan.trees[&work.tree].payload;
         let content = payload.map(|payload| Content::new(payload, plan.seed, 0));
         let bytes = buffer.as_ref().map_or(0, |buffer| buffer.len());
-        let held = Self { content, part, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
-        if let (Some(content), Some(buffer)) = (&held.content, buffer) {
-            content.fill(buffer, held.spot(0));
+        let mut held = Self { content, part, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
+        let spot = held.spot(0);
+        // A payload that is the same in all files is not made again, in neither of them.
+        for buffer in buffer.into_iter().chain(&mut held.scratch) {
+            if let Some(content) = &held.content {
+                content.fill(buffer, spot);
+            }
         }
         held
     }

@@ -1,0 +1,237 @@
+"""The score of the IO500, computed from the measurements of phases that are called as the official ones.
+
+The official program (IO500/io500 at 02091cf; `src/main.c`, `src/phase_*.c`) takes for `ior-*` all bytes in GiB over
+the time until the last rank has closed its file, and for the others all items, or visited files, in thousands over
+the time until the last rank is done: the last-finished rates, wear-out, fsync and sync included. A score is the
+geometric mean of its group's phases, and the total that of both groups.
+
+In one thing this is stricter. The official means leave out phases whose score is 0, so that one that failed can raise
+them. Here a phase that failed, that is missing or whose number is invalid counts as 0, and the total is 0 with it.
+
+What is looked at beyond that is what tables can tell: sizes, layouts, stonewalls, whether reads read everything. Not:
+whether a submission would be accepted; that only the IO500's committee decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from ioassay.analysis.doubts import Place
+from ioassay.results.document import Operation, RunDocument
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
+from ioassay.units import PER_SECOND, RateUnit, format_bytes
+
+STONEWALL_NS = 300 * 10**9
+"""When the stonewall of a write phase comes, and how long the phase takes at least."""
+
+Group = Literal["bandwidth", "metadata"]
+
+UNITS: Mapping[Group, RateUnit] = {"bandwidth": "GiB/s", "metadata": "kIOPS"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What the rules say of a phase. `None`: nothing."""
+
+    phase: str
+    group: Group
+    operation: Operation
+    layout: str | None = None
+    moves: int | None = None
+    """Bytes of one operation."""
+    walled: bool = False
+    """It ends at a stonewall, with wear-out."""
+    all_of: str | None = None
+    """The phase that made what it works on, all of it."""
+    counts: bool = True
+    """False for the phases of the extended list, which are shown beside the others."""
+
+    def amount(self) -> str:
+        """The column that says how much was done."""
+        return "bytes" if self.group == "bandwidth" else "operations"
+
+
+_EASY, _HARD = "mdtest-easy-write", "mdtest-hard-write"
+
+STANDARD = (
+    Rule("ior-easy-write", "bandwidth", "write", walled=True),
+    Rule(_EASY, "metadata", "create", "unique", walled=True),
+    Rule("ior-hard-write", "bandwidth", "write", "N-1", 47_008, walled=True),
+    Rule(_HARD, "metadata", "create", "shared", 3901, walled=True),
+    Rule("find", "metadata", "find"),
+    Rule("ior-easy-read", "bandwidth", "read", all_of="ior-easy-write"),
+    Rule("mdtest-easy-stat", "metadata", "stat", "unique", all_of=_EASY),
+    Rule("ior-hard-read", "bandwidth", "read", "N-1", 47_008, all_of="ior-hard-write"),
+    Rule("mdtest-hard-stat", "metadata", "stat", "shared", all_of=_HARD),
+    Rule("mdtest-easy-delete", "metadata", "remove", "unique", all_of=_EASY),
+    Rule("mdtest-hard-read", "metadata", "read", "shared", 3901, all_of=_HARD),
+    Rule("mdtest-hard-delete", "metadata", "remove", "shared", all_of=_HARD),
+)
+"""The phases that make the score, in the order in which they run."""
+
+EXTENDED = (
+    Rule("find-easy", "metadata", "find", counts=False),
+    Rule("find-hard", "metadata", "find", counts=False),
+    Rule("ior-rnd4K-easy-read", "bandwidth", "read", counts=False),
+)
+
+
+@dataclass(frozen=True)
+class PhaseScore:
+    """A phase with its score, in the unit of its group."""
+
+    rule: Rule
+    score: float
+    """0 where there is no number that may be used."""
+    duration_ns: int | None
+    reasons: tuple[str, ...]
+    """Why it is not valid; none where it is."""
+    place: Place | None
+    """The measurement that it rests on."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """The score of a case."""
+
+    case: str
+    phases: tuple[PhaseScore, ...]
+    bandwidth: float
+    """GiB/s"""
+    metadata: float
+    """kIOPS"""
+    reasons: tuple[str, ...]
+    """Why the whole is not valid, whatever its phases are."""
+
+    @property
+    def total(self) -> float:
+        """The geometric mean of both, without a unit."""
+        return math.sqrt(self.bandwidth * self.metadata)
+
+    @property
+    def is_valid(self) -> bool:
+        """True if the rules were kept, as far as tables tell."""
+        return not self.reasons and not any(phase.reasons for phase in self.phases if phase.rule.counts)
+
+
+def scores(run: LoadedRun) -> list[Score]:
+    """The score of every case that has phases of the IO500, where the study or command line asks for it."""
+    if run.document.study.scores != "io500":
+        return []
+    names = {rule.phase for rule in STANDARD}
+    return [
+        _score(run.document, case.id, run.measurements.filter(case=case.id), run.doubts.filter(case=case.id))
+        for case in run.document.cases
+        if not names.isdisjoint(phase.name for phase in case.phases)
+    ]
+
+
+def _score(document: RunDocument, case: str, measured: pl.DataFrame, doubts: pl.DataFrame) -> Score:
+    rows = {row["phase"]: row for rule in (*STANDARD, *EXTENDED) for row in _rows(measured, rule)}
+    phases = tuple(
+        _phase(rule, rows, doubts.filter(phase=rule.phase))
+        for rule in (*STANDARD, *EXTENDED)
+        if rule.counts or rule.phase in rows
+    )
+    return Score(
+        case=case,
+        phases=phases,
+        bandwidth=_geometric_mean(phases, "bandwidth"),
+        metadata=_geometric_mean(phases, "metadata"),
+        reasons=tuple(_about_the_whole(document, rows)),
+    )
+
+
+def _rows(measured: pl.DataFrame, rule: Rule) -> Iterable[dict[str, Any]]:
+    return measured.filter(phase=rule.phase, job=rule.phase, operation=rule.operation).iter_rows(named=True)
+
+
+def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame) -> PhaseScore:
+    row = rows.get(rule.phase)
+    if row is None:
+        return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
+    rate = row["rate_bytes_per_s"] if rule.group == "bandwidth" else row["rate_operations_per_s"]
+    score = (rate or 0.0) / PER_SECOND[UNITS[rule.group]] if row["valid"] else 0.0
+    if rule.phase == "find" and score:
+        score *= min(row["operations"], _files(rows)) / row["operations"]
+    reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts) if score else ()))
+    return PhaseScore(rule, score, row["duration_ns"], reasons, tuple(row[name] for name in KEY))
+
+
+def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> Iterator[str]:
+    """Why there is nothing to count."""
+    if row["valid"]:
+        if score <= 0:
+            yield "it did nothing that could be counted"
+        return
+    said = doubts.filter("invalidates")["message"].to_list()
+    yield from said or ["not every rank did all that it had to do"]
+
+
+def _breaks(
+    rule: Rule, row: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame
+) -> Iterator[str]:
+    """Which rules it breaks."""
+    if rule.walled:
+        yield from _about_stonewall(row)
+    if rule.layout is not None and row["layout"] != rule.layout:
+        yield f"the layout is {row['layout']}, and the rules want {rule.layout}"
+    if rule.moves is not None and row["transfer_bytes"] != rule.moves:
+        moved = "nothing" if row["transfer_bytes"] is None else format_bytes(row["transfer_bytes"])
+        yield f"an operation moves {moved}, and the rules want {format_bytes(rule.moves)}"
+    if rule.group == "bandwidth" and not doubts.filter(kind="unsynced-write").is_empty():
+        yield "its files were not forced to stable storage, which the rules count in its time"
+    made = rows.get(rule.all_of or "")
+    if made is not None and row[rule.amount()] != made[rule.amount()]:
+        done, there = (_amount(rule, each[rule.amount()]) for each in (row, made))
+        yield f"it did {done} of what {rule.all_of} had made, {there}"
+    if rule.phase == "find" and row["operations"] < _files(rows):
+        yield f"it visited {row['operations']} entries, and there were {_files(rows)} files"
+    if rule.operation == "find" and not row["matched"]:
+        yield "it found nothing"
+
+
+def _files(rows: Mapping[str, dict[str, Any]]) -> int:
+    """How many files there are when `find` walks, which visits directories too but counts no more than these."""
+    made = {_EASY: "operations", _HARD: "operations", "ior-easy-write": "files", "ior-hard-write": "files"}
+    return sum(rows[phase][column] for phase, column in made.items() if phase in rows)
+
+
+def _about_stonewall(row: Mapping[str, Any]) -> Iterator[str]:
+    wall_ns, duration_ns = row["stonewall_ns"], row["duration_ns"]
+    if wall_ns is not None and wall_ns < STONEWALL_NS:
+        yield f"its stonewall came at {_time(wall_ns)}, and the rules want {_time(STONEWALL_NS)}"
+    elif duration_ns < STONEWALL_NS:
+        more = ", because there was no more to do" if wall_ns is None else ""
+        yield f"it took {_time(duration_ns)}{more}, and the rules want at least {_time(STONEWALL_NS)}"
+    if wall_ns is not None and row["operations"] < row["ranks"] * row["stonewall_most_operations"]:
+        yield "after the stonewall not every rank did as much as the fastest had done (wear-out)"
+
+
+def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    if document.front_end is not None and document.study.scale is not None:
+        yield f"its amounts were divided, scale {document.study.scale}"
+    began = [rows[rule.phase]["started_unix_ns"] for rule in STANDARD if rule.phase in rows]
+    if began != sorted(began):
+        yield "its phases did not run in the order of the rules"
+
+
+def _amount(rule: Rule, amount: int) -> str:
+    return format_bytes(amount) if rule.group == "bandwidth" else f"{amount} items"
+
+
+def _time(duration_ns: int) -> str:
+    """In seconds, as the rules are: `300 s`, `0.725 s`."""
+    return f"{duration_ns / 1e9:.3g} s"
+
+
+def _geometric_mean(phases: Iterable[PhaseScore], group: Group) -> float:
+    """0 where one of them is."""
+    own = [phase.score for phase in phases if phase.rule.counts and phase.rule.group == group]
+    return math.exp(sum(map(math.log, own)) / len(own)) if min(own) > 0 else 0.0

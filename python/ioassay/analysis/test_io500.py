@@ -1,0 +1,223 @@
+"""The score of the IO500."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.analysis.io500 import STANDARD, STONEWALL_NS, Score, scores
+from ioassay.results.loaded import LoadedRun
+from ioassay.studies import Target, expand, find_study, resolve
+from ioassay.testing.builder import RunBuilder
+
+GIB = 1 << 30
+CASE = "io500.c001.r1"
+
+# Submission 744 (2025), `result_summary.txt`: what the official program measured, and the scores that it made of it.
+PUBLISHED = {
+    "ior-easy-write": 21.914556,
+    "mdtest-easy-write": 40.097611,
+    "ior-hard-write": 1.090555,
+    "mdtest-hard-write": 33.634137,
+    "find": 1706.298589,
+    "ior-easy-read": 25.251545,
+    "mdtest-easy-stat": 120.005037,
+    "ior-hard-read": 2.933554,
+    "mdtest-hard-stat": 108.525259,
+    "mdtest-easy-delete": 30.974213,
+    "mdtest-hard-read": 55.454835,
+    "mdtest-hard-delete": 19.732872,
+}
+
+PHASES = [*PUBLISHED]
+
+
+def rows(rates: dict[str, float]) -> dict[str, dict[str, Any]]:
+    """A measurement of each phase with these scores, and nothing to complain of."""
+    found = {}
+    for at, rule in enumerate(STANDARD):
+        rate = rates[rule.phase]
+        amount = 47_008 * 40_000 if rule.group == "bandwidth" else 8_000
+        found[rule.phase] = {
+            "case": CASE,
+            "phase": rule.phase,
+            "job": rule.phase,
+            "operation": rule.operation,
+            "layout": rule.layout or "N-N",
+            "transfer_bytes": rule.moves,
+            "ranks": 4,
+            "started_unix_ns": 10**18 + at * 10**12,
+            "complete": True,
+            "valid": True,
+            "bytes": amount,
+            "operations": 2 * 8_000 + 4 + 1 if rule.phase == "find" else amount,
+            "files": {"ior-easy-write": 4, "ior-hard-write": 1}.get(rule.phase, 0),
+            "duration_ns": STONEWALL_NS + 10**9,
+            "stonewall_ns": STONEWALL_NS + 10**6 if rule.walled else None,
+            "stonewall_most_operations": 1000 if rule.walled else None,
+            "rate_bytes_per_s": rate * GIB,
+            "rate_operations_per_s": rate * 1000,
+            "matched": 12 if rule.phase == "find" else None,
+        }
+    return found
+
+
+@cache
+def unmeasured() -> LoadedRun:
+    """The built-in study before its first phase."""
+    resolved = resolve(find_study("io500"), None, [])
+    cases = [case for case, _ in expand(resolved, "r", Target("directory", "/t"), "local")]
+    empty = RunBuilder().build()
+    return replace(empty, document=empty.document.model_copy(update={"study": resolved.entry, "cases": cases}))
+
+
+def run(measured: dict[str, dict[str, Any]], *doubts: dict[str, Any], scale: str | None = None) -> LoadedRun:
+    """The built-in study with these measurements; with a scale, as if a front end had run it."""
+    empty = unmeasured()
+    study = empty.document.study.model_copy(update={"scale": scale})
+    document = empty.document.model_copy(update={"study": study, "front_end": scale and "io500"})
+    filled = [dict.fromkeys(empty.measurements.columns) | row for row in measured.values()]
+    return replace(
+        empty,
+        document=document,
+        measurements=pl.DataFrame(filled, schema=empty.measurements.schema),
+        doubts=pl.DataFrame(list(doubts), schema=empty.doubts.schema),
+    )
+
+
+def score(measured: dict[str, dict[str, Any]], *doubts: dict[str, Any], scale: str | None = None) -> Score:
+    (only,) = scores(run(measured, *doubts, scale=scale))
+    return only
+
+
+def reasons(found: Score) -> dict[str, tuple[str, ...]]:
+    """Of the phases that have some."""
+    return {phase.rule.phase: phase.reasons for phase in found.phases if phase.reasons}
+
+
+def doubt(phase: str, kind: str, *, invalidates: bool) -> dict[str, Any]:
+    operation = next(rule.operation for rule in STANDARD if rule.phase == phase)
+    row = {"case": CASE, "phase": phase, "job": phase, "operation": operation, "kind": kind}
+    return row | {"invalidates": invalidates, "message": f"{kind} it was", "remedy": "", "evidence": "{}"}
+
+
+def test_scores_are_those_of_the_official_program() -> None:
+    found = score(rows(PUBLISHED))
+    assert found.is_valid
+    assert found.bandwidth == pytest.approx(6.486577, abs=1e-6)
+    assert found.metadata == pytest.approx(75.136639, abs=1e-6)
+    assert found.total == pytest.approx(22.076675, abs=1e-6)
+
+
+RATES = st.fixed_dictionaries(dict.fromkeys(PHASES, st.floats(1e-6, 1e6)))
+
+
+@given(RATES, st.sampled_from(PHASES), st.floats(0, 1), st.sampled_from(["worse", "missing", "invalid", "no rate"]))
+def test_a_phase_that_is_worse_or_failed_never_raises_the_score(
+    rates: dict[str, float], phase: str, share: float, how: str
+) -> None:
+    well, ill = score(rows(rates)), rows(rates)
+    match how:
+        case "worse":
+            ill[phase] |= {name: ill[phase][name] * share for name in ("rate_bytes_per_s", "rate_operations_per_s")}
+        case "missing":
+            del ill[phase]
+        case "invalid":
+            ill[phase] |= {"valid": False}
+        case _:
+            ill[phase] |= {"rate_bytes_per_s": None, "rate_operations_per_s": None}
+    found = score(ill)
+    assert well.is_valid
+    # The mean of the same numbers in another place may differ in its last digit.
+    assert found.bandwidth <= well.bandwidth * (1 + 1e-12)
+    assert found.metadata <= well.metadata * (1 + 1e-12)
+    assert found.total <= well.total * (1 + 1e-12)
+    if how != "worse":
+        assert (found.total, found.is_valid) == (0, False)
+
+
+def changed(phase: str, **values: Any) -> dict[str, dict[str, Any]]:
+    measured = rows(PUBLISHED)
+    measured[phase] |= values
+    return measured
+
+
+@pytest.mark.parametrize(
+    ("phase", "values", "said"),
+    [
+        ("ior-easy-write", {"stonewall_ns": 10**9}, "its stonewall came at 1 s, and the rules want 300 s"),
+        (
+            "ior-hard-write",
+            {"stonewall_ns": None, "duration_ns": 120 * 10**9},
+            "it took 120 s, because there was no more to do, and the rules want at least 300 s",
+        ),
+        (
+            "mdtest-easy-write",
+            {"stonewall_most_operations": 2001},
+            "after the stonewall not every rank did as much as the fastest had done (wear-out)",
+        ),
+        ("ior-hard-write", {"layout": "N-N"}, "the layout is N-N, and the rules want N-1"),
+        ("mdtest-hard-read", {"transfer_bytes": 4096}, "an operation moves 4 KiB, and the rules want 3901 B"),
+        ("find", {"matched": 0}, "it found nothing"),
+        ("find", {"operations": 16_004}, "it visited 16004 entries, and there were 16005 files"),
+        (
+            "mdtest-easy-stat",
+            {"operations": 10},
+            "it did 10 items of what mdtest-easy-write had made, 8000 items",
+        ),
+        ("find", {"rate_operations_per_s": 0.0}, "it did nothing that could be counted"),
+    ],
+)
+def test_a_phase_that_breaks_a_rule_says_which(phase: str, values: dict[str, Any], said: str) -> None:
+    found = score(changed(phase, **values))
+    assert reasons(found) == {phase: (said,)}
+    assert not found.is_valid
+
+
+def test_find_counts_files_and_not_the_directories_that_it_visits_too() -> None:
+    visited = score(changed("find", operations=2 * 16_005))
+    (find,) = (phase for phase in visited.phases if phase.rule.phase == "find")
+    assert find.score == pytest.approx(PUBLISHED["find"] / 2)
+    assert find.reasons == ()
+
+
+def test_a_write_that_was_forced_to_storage_long_after_an_early_end_is_long_enough() -> None:
+    assert score(changed("ior-easy-write", stonewall_ns=None, stonewall_most_operations=None)).is_valid
+
+
+def test_a_failed_phase_says_why_and_one_that_did_not_come_says_so() -> None:
+    measured = changed("ior-easy-read", valid=False)
+    del measured["mdtest-hard-delete"]
+    found = score(measured, doubt("ior-easy-read", "failed", invalidates=True))
+    assert reasons(found) == {"ior-easy-read": ("failed it was",), "mdtest-hard-delete": ("it was not measured",)}
+    assert (found.bandwidth, found.metadata, found.total) == (0, 0, 0)
+
+
+def test_writes_without_fsync_are_invalid_and_other_doubts_are_not() -> None:
+    written = doubt("ior-easy-write", "unsynced-write", invalidates=False)
+    assert [*reasons(score(rows(PUBLISHED), written))] == ["ior-easy-write"]
+    assert score(rows(PUBLISHED), doubt("ior-easy-write", "short-phase", invalidates=False)).is_valid
+
+
+def test_divided_amounts_and_another_order_of_phases_make_the_whole_invalid() -> None:
+    assert score(rows(PUBLISHED), scale="1/10").reasons == ("its amounts were divided, scale 1/10",)
+    late = changed("find", started_unix_ns=10**19 - 10**18)
+    assert score(late).reasons == ("its phases did not run in the order of the rules",)
+
+
+def test_phases_of_the_extended_list_are_shown_and_do_not_count() -> None:
+    measured = rows(PUBLISHED)
+    measured["find-hard"] = measured["find"] | {"phase": "find-hard", "job": "find-hard", "rate_operations_per_s": 9e9}
+    found = score(measured)
+    assert found.phases[-1].rule.phase == "find-hard"
+    assert found.total == pytest.approx(22.076675, abs=1e-6)
+
+
+def test_runs_that_ask_for_no_score_have_none() -> None:
+    assert scores(RunBuilder().workload("w").build()) == []

@@ -1,0 +1,94 @@
+"""The score of the IO500 in a report: its phases, its means, and in a sentence how far it is valid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ioassay.analysis import io500
+from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.io500 import PhaseScore, Score
+from ioassay.reports import format
+from ioassay.reports.names import Names
+from ioassay.units import PER_SECOND, format_rate
+
+NOTE = (
+    "The score is ioassay's own, by the rules of the IO500, and no official submission. Bandwidth and metadata are the "
+    "geometric means of their phases, the total that of both; wear-out, fsync and sync count in the time. A phase "
+    "without a number that may be used counts as 0."
+)
+
+INVALID = "INVALID"
+
+
+@dataclass(frozen=True)
+class ScoreLine:
+    """A row of the table."""
+
+    what: str
+    score: str
+    time: str
+    verdict: str
+    """`valid`, `INVALID` or nothing."""
+    because: str
+    """What else is to be said of it: why it is invalid."""
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """The score of a case."""
+
+    title: str
+    sentence: str
+    """The total and whether it is valid."""
+    lines: list[ScoreLine]
+    """The phases, both groups and the total."""
+
+
+def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTable]:
+    """A table for each score."""
+    tables = []
+    for score in scores:
+        case = names.entry(score.case)
+        where = (
+            f"{format.count(case.clients * case.ranks_per_client, 'rank')} on {format.count(case.clients, 'client')}"
+        )
+        where += f", repetition {case.repetition}" if names.repeated else ""
+        tables.append(_table(score, found, where))
+    return tables
+
+
+def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
+    bandwidth = format_rate(score.bandwidth * PER_SECOND["GiB/s"], "GiB/s")
+    metadata = format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")
+    total = format.significant(score.total)
+    ill = sum(bool(phase.reasons) for phase in score.phases if phase.rule.counts)
+    because = [f"{ill} of {len(io500.STANDARD)} phases are"] * bool(ill) + list(score.reasons)
+    validity = "valid by the rules that ioassay checks" if score.is_valid else f"{INVALID} because {'; '.join(because)}"
+    return ScoreTable(
+        title=f"IO500 score with {where}",
+        sentence=f"IO500 score with {where}: {total} ({bandwidth}, {metadata}), {validity}. "
+        "Computed by ioassay, no official submission.",
+        lines=[
+            *(_line(phase, found) for phase in score.phases),
+            ScoreLine("Bandwidth", bandwidth, "", "", "", ()),
+            ScoreLine("Metadata", metadata, "", "", "", ()),
+            ScoreLine("Total", total, "", _verdict(score.is_valid), "; ".join(score.reasons), ()),
+        ],
+    )
+
+
+def _line(phase: PhaseScore, found: Doubts) -> ScoreLine:
+    unit = io500.UNITS[phase.rule.group]
+    return ScoreLine(
+        what=phase.rule.phase,
+        score=format_rate(phase.score * PER_SECOND[unit], unit) if phase.score else format.ABSENT,
+        time=format.duration(phase.duration_ns),
+        verdict=_verdict(not phase.reasons),
+        because="; ".join([*phase.reasons, *([] if phase.rule.counts else ["not in the score"])]),
+        marks=found.marks([phase.place]) if phase.place else (),
+    )
+
+
+def _verdict(is_valid: bool) -> str:
+    return "valid" if is_valid else INVALID

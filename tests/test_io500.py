@@ -1,0 +1,39 @@
+"""The IO500 as a study, from beginning to end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ioassay.analysis.io500 import STANDARD
+from ioassay.results.run_directory import load
+
+from .support import ioassay
+
+SMALL = ("stonewall=50ms", "easy_size=16MiB", "hard_size=4700800B", "easy_items=2000", "hard_items=1000")
+
+
+def test_a_trial_of_the_io500_runs_every_phase_and_is_marked_as_invalid(target: Path, tmp_path: Path) -> None:
+    settings = [word for setting in SMALL for word in ("--set", setting)]
+    code, out, err = ioassay(
+        "run", "io500", "--scale", "quick", *settings, "--target", target, "--out", tmp_path / "run", "--json"
+    )
+    assert code == 1, err  # the score is invalid
+    document = json.loads(out)
+    (score,) = document["io500"]
+    assert [phase["phase"] for phase in score["phases"]] == [rule.phase for rule in STANDARD]
+    assert [phase["phase"] for phase in score["phases"] if not phase["valid"]] == [
+        rule.phase for rule in STANDARD if rule.walled
+    ], score["phases"]
+    assert all(phase["score"] > 0 for phase in score["phases"])
+    assert score["total"] > 0
+    assert (score["valid"], score["official"], score["reasons"]) == (False, False, [])
+
+    run = load(tmp_path / "run")
+    assert run.document.state == "complete"
+    assert run.measurements["valid"].all()
+    assert "no official submission" in (tmp_path / "run" / "report.html").read_text()
+    _, markdown, _ = ioassay("report", tmp_path / "run", "--format", "md")
+    assert "## IO500 score with 2 ranks on 1 client" in markdown
+    assert "| Total | " in markdown
+    assert list(target.iterdir()) == []
