@@ -161,12 +161,18 @@ pub const OPTIONS: &[Known] = &[
     Known::refused("--mpiio.useStridedDatatype", None, "strided access as a datatype", MPI),
     Known::refused("--mpiio.useFileView", None, "MPI_File_set_view", MPI),
     Known::refused("--mpiio.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
+    Known::refused("--hdf5.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
+    Known::refused("--hdf5.showHints", None, "print the hints of MPI-IO", MPI),
     Known::refused("--hdf5.collectiveMetadata", None, "collective metadata", MPI),
-    Known::refused("--hdf5.chunkSize", Some("SIZE"), "chunks of the dataset", MPI),
+    Known::refused("--hdf5.chunkSize", None, "chunks of the dataset", MPI),
     Known::refused("--hdf5.setAlignment", Some("SIZE"), "alignment of objects", MPI),
     Known::refused("--hdf5.individualDataSets", None, "a dataset for each rank", MPI),
     Known::refused("--hdf5.noFill", None, "no fill values", MPI),
-    Known::refused("--ncmpi.strided", None, "strided access", MPI),
+    Known::refused("--ncmpi.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
+    Known::refused("--ncmpi.showHints", None, "print the hints of MPI-IO", MPI),
+    Known::refused("--ncmpi.preallocate", None, "allocate the file before it is written", MPI),
+    Known::refused("--ncmpi.useStridedDatatype", None, "strided access as a datatype", MPI),
+    Known::refused("--ncmpi.useFileView", None, "MPI_File_set_view", MPI),
 ];
 
 /// The directives of `-O` and of scripts. They are told apart without regard to capitals.
