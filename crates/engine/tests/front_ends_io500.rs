@@ -302,7 +302,7 @@ fn directories_that_were_made_for_the_run_go_with_it_and_a_second_run_replaces_t
     fs::write(lab.results().join("result.txt"), "[run]\nprocs = 1\n").unwrap();
     let (code, _, err) = lab.run(&[]);
     assert_eq!(code, 2);
-    assert!(err.contains("ioassay did not write it"), "{err}");
+    assert!(err.contains("result.txt exists") && err.contains("--overwrite"), "{err}");
     assert_eq!(lab.result("result.txt"), "[run]\nprocs = 1\n");
 }
 

@@ -237,6 +237,26 @@ fn json_and_csv_have_iors_names() {
 }
 
 #[test]
+fn files_of_results_replace_only_what_is_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let thesis = directory.path().join("thesis");
+    fs::write(&thesis, "years of work").unwrap();
+    for directive in ["summaryFile=thesis", "saveRankPerformanceDetailsCSV=thesis"] {
+        let output = ior(directory.path(), &format!("-w -t 64k -b 64k -o d -O {directive}"));
+        assert_eq!(output.status.code(), Some(2), "{directive}");
+        assert!(stderr(&output).contains("--overwrite"), "{directive}: {}", stderr(&output));
+    }
+    let status = "-w -k -t 64k -b 64k -o d -D 1 -O stoneWallingWearOut=1,stoneWallingStatusFile=thesis";
+    assert_eq!(ior(directory.path(), status).status.code(), Some(2));
+    assert_eq!(fs::read_to_string(&thesis).unwrap(), "years of work");
+    for format in ["default", "JSON", "CSV"] {
+        let line = format!("-w -t 64k -b 64k -o d -O summaryFormat={format},summaryFile=results");
+        succeeds(directory.path(), &line);
+        succeeds(directory.path(), &line);
+    }
+}
+
+#[test]
 fn every_api_that_is_taken_writes_and_reads() {
     let directory = tempfile::tempdir().unwrap();
     for api in ["POSIX", "AIO --aio.max-pending 4", "MMAP --mmap.madv_pattern", "DUMMY"] {

@@ -13,6 +13,7 @@ pub mod mdtest;
 mod moment;
 pub mod obdfilter_survey;
 pub mod options;
+mod result_file;
 pub mod session;
 mod text;
 

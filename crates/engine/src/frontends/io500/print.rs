@@ -2,7 +2,7 @@
 //! `src/main.c`), so that what parses those parses these; marked as ours at the top, and without hashes.
 
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
@@ -11,8 +11,8 @@ use super::phases::{Group, TIMESTAMP};
 use super::rules::{Outcome, Scores};
 use super::settings::Settings;
 use crate::failure;
-use crate::frontends::moment;
 use crate::frontends::session::Console;
+use crate::frontends::{moment, result_file};
 
 /// How every file of ours begins.
 const OURS: &str = "; Produced by ioassay-engine";
@@ -37,12 +37,7 @@ impl Report {
     pub fn create(directory: &Path, settings: &Settings, overwrite: bool) -> Result<Self, Failure> {
         let create = |name: &str| {
             let path = directory.join(name);
-            if !overwrite && !is_ours(&path) {
-                let message = format!("{} is there, and ioassay did not write it", path.display());
-                let remedy = "take another resultdir, timestamp-resultdir = TRUE, or --overwrite";
-                return Err(failure::about_path("write", &path, message, remedy));
-            }
-            File::create(&path).map_err(|error| failure::on_path("write", &path, &error))
+            result_file::create(&path, overwrite, |begin| begin.starts_with(OURS))
         };
         fs::create_dir_all(directory).map_err(|error| failure::on_path("create directory", directory, &error))?;
         let (result, summary) = (create("result.txt")?, create("result_summary.txt")?);
@@ -178,13 +173,6 @@ fn line(outcome: &Outcome) -> String {
     let score = format!("{:.6}", outcome.score);
     let Outcome { phase, seconds, .. } = outcome;
     format!("{label} {:>20} {score:>15} {} : time {seconds:.3} seconds{invalid}", phase.name, phase.unit())
-}
-
-/// True if a file may be replaced: it is not there, or ours.
-fn is_ours(path: &Path) -> bool {
-    let Ok(file) = File::open(path) else { return fs::symlink_metadata(path).is_err() };
-    let mut first = String::new();
-    BufReader::new(file).read_line(&mut first).is_ok() && first.starts_with(OURS)
 }
 
 fn readable(unix_ns: u64) -> String {

@@ -28,6 +28,7 @@ use self::translate::{Ground, READ, WRITE};
 use super::common::{Common, usage};
 use super::moment;
 use super::options::{help, wants_help};
+use super::result_file;
 use super::session::{Console, Session};
 use super::text::{FileSystem, scientific};
 use crate::command::Ended;
@@ -41,7 +42,7 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         return Ended::default();
     }
     let prepared = Parameters::parse(arguments).and_then(|parameters| {
-        let sink = Sink::open(&parameters)?;
+        let sink = Sink::open(&parameters, common.overwrite)?;
         Ok((parameters, sink, Session::begin(Tool::Ior, common, arguments)?))
     });
     let (parameters, mut sink, mut session) = match prepared {
@@ -59,8 +60,20 @@ struct Sink {
 }
 
 impl Sink {
-    fn open(parameters: &Parameters) -> Result<Self, Failure> {
-        let open = |path: &Path| File::create(path).map_err(|error| failure::on_path("write", path, &error));
+    /// Opens it, and looks at the other files of results before anything is measured.
+    fn open(parameters: &Parameters, overwrite: bool) -> Result<Self, Failure> {
+        for test in &parameters.tests {
+            if let Some(path) = test.status_file.as_deref().filter(|_| test.write) {
+                result_file::may_replace(path, overwrite, result_file::is_number)?;
+            }
+            if let Some(path) = &test.rank_details {
+                result_file::may_replace(path, overwrite, |begin| begin.starts_with("access,rank,"))?;
+            }
+        }
+        let is_summary = |begin: &str| {
+            begin.starts_with("IOR-") || begin.starts_with("access,bw(MiB/s)") || begin.contains("\"Command line\"")
+        };
+        let open = |path: &Path| result_file::create(path, overwrite, is_summary);
         Ok(Self { file: parameters.summary_file.as_deref().map(open).transpose()?, format: parameters.format })
     }
 

@@ -18,6 +18,7 @@ use self::results::Iteration;
 use self::rows::Row;
 use self::translate::{Amounts, Phases, Place, Turn};
 use super::common::Common;
+use super::result_file;
 use super::session::{Console, Session};
 use crate::command::Ended;
 use crate::failure;
@@ -35,7 +36,7 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         Err(failure) => return Ended::refused(failure),
     };
     let amounts = translate::check(&asked, common.ranks).and_then(|()| Amounts::of(&asked, common));
-    let amounts = match amounts {
+    let amounts = match amounts.and_then(|amounts| results_may_be_replaced(&asked, common).map(|()| amounts)) {
         Ok(amounts) => amounts,
         Err(failure) => return Ended::refused(failure),
     };
@@ -55,6 +56,15 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
     };
     let ended = invocation.run(common.ranks, arguments);
     invocation.session.finish(ended)
+}
+
+/// An error if a file of results would take the place of something else.
+fn results_may_be_replaced(asked: &Parameters, common: &Common) -> Result<(), Failure> {
+    if let Some(path) = asked.status_file.as_ref().filter(|_| Phases::of(asked).create) {
+        result_file::may_replace(path, common.overwrite, result_file::is_number)?;
+    }
+    let details = |begin: &str| begin.starts_with("rank,");
+    asked.rank_details.as_ref().map_or(Ok(()), |path| result_file::may_replace(path, common.overwrite, details))
 }
 
 /// One command line on its way.

@@ -3,15 +3,15 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Write;
+use std::path::PathBuf;
 
 use ioassay_contract::events::{Event, Failure, PhaseRecord};
 use ioassay_contract::plan::{Plan, Step};
 
 use super::options::Given;
 use super::translate::{Asked, Row};
-use crate::failure;
+use crate::frontends::result_file;
 use crate::frontends::session::Console;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -46,14 +46,8 @@ impl Results {
             format!("{place}/obdfilter_survey_{date}_{host}")
         });
         let create = |ending: &str, own: &str| {
-            let path = PathBuf::from(format!("{prefix}.{ending}"));
-            let known = overwrite || is_own(&path, own).map_err(|error| failure::on_path("read", &path, &error))?;
-            if !known {
-                let message = format!("{} exists and is no survey's: it is not overwritten", path.display());
-                let remedy = "name another place with rslt, or say --overwrite if it may be lost";
-                return Err(failure::about_path("replace", &path, message, remedy));
-            }
-            File::create(&path).map_err(|error| failure::on_path("create", &path, &error))
+            let is_survey = |begin: &str| begin.lines().next().is_some_and(|line| line.contains(own));
+            result_file::create(&PathBuf::from(format!("{prefix}.{ending}")), overwrite, is_survey)
         };
         Ok(Self { summary: create("summary", SURVEY)?, detail: create("detail", ROW)? })
     }
@@ -68,18 +62,6 @@ impl Results {
     fn detail(&mut self, text: &str) {
         let _ = self.detail.write_all(text.as_bytes());
     }
-}
-
-/// True if nothing is at `path`, or what is there begins as a survey's file with `own` in its first line.
-fn is_own(path: &Path, own: &str) -> std::io::Result<bool> {
-    let file = match File::open(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(true),
-        file => file?,
-    };
-    let mut begin = Vec::new();
-    file.take(4096).read_to_end(&mut begin)?;
-    let begin = String::from_utf8_lossy(&begin);
-    Ok(begin.is_empty() || begin.lines().next().is_some_and(|line| line.contains(own)))
 }
 
 /// Prints the rows.
