@@ -105,11 +105,12 @@ fn needed(plan: &Plan, place: &InPlace, bytes: u64) -> BTreeMap<u64, (PathBuf, u
         let number = fs::metadata(directory).map_or(0, |about| about.dev());
         needed.entry(number).or_insert_with(|| (directory.to_owned(), 0)).1 += bytes;
     };
-    let mut of_trees = bytes;
+    let (mut of_trees, mut seen) = (bytes, BTreeSet::new());
     let sets = geometries(&plan.files, plan.rank_count());
     for (name, geometry) in sets.filter(|(name, _)| is_written(plan, name) && !is_walled(plan, name)) {
         of_trees = of_trees.saturating_sub(geometry.bytes());
-        for path in place.files.get(name).into_iter().flatten() {
+        // Two sets may be in the same file: one that fills it, and one that is then written into it.
+        for path in place.files.get(name).into_iter().flatten().filter(|path| seen.insert(*path)) {
             let there = fs::symlink_metadata(path).map_or(0, |about| about.blocks() * BLOCK_BYTES);
             let above = path.ancestors().skip(1).find(|above| above.is_dir()).unwrap_or(&place.directory);
             add(above, geometry.file_bytes.saturating_sub(there));
