@@ -92,6 +92,15 @@ impl Lab {
         self.root.path().join("results")
     }
 
+    /// A run with two ranks that would take many minutes.
+    fn endless(&self) -> Child {
+        let text = fs::read_to_string(self.ini()).unwrap();
+        fs::write(self.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
+        let mut command = self.command(&["--ranks", "2"]);
+        command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+        command.spawn().unwrap()
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
         engine.arg("io500").arg(self.ini()).args(arguments).current_dir(self.root.path());
@@ -326,11 +335,7 @@ fn a_phase_that_fails_leaves_a_score_of_0_and_says_why() {
 #[test]
 fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
     let lab = Lab::new("");
-    let text = fs::read_to_string(lab.ini()).unwrap();
-    fs::write(lab.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
-    let mut command = lab.command(&["--ranks", "2"]);
-    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut engine = command.spawn().unwrap();
+    let mut engine = lab.endless();
     wait_for_line(&mut engine, "ior-easy-write");
     kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(3));
@@ -415,11 +420,7 @@ fn what_the_official_program_needs_is_asked_for() {
 #[test]
 fn a_rank_that_is_killed_leaves_a_score_of_0() {
     let lab = Lab::new("");
-    let text = fs::read_to_string(lab.ini()).unwrap();
-    fs::write(lab.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
-    let mut command = lab.command(&["--ranks", "2"]);
-    command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut engine = command.spawn().unwrap();
+    let mut engine = lab.endless();
     let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.starts_with("[RESULT]")));
     let ranks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", engine.id())).unwrap();

@@ -13,6 +13,8 @@ pub mod mdtest;
 mod moment;
 pub mod obdfilter_survey;
 pub mod options;
+mod packet;
+mod phases;
 mod result_file;
 pub mod session;
 mod text;

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::Payload;
 
 use super::config::Config;
 use super::phases::{PHASES, Phase, TIMESTAMP};
 use super::translate::RANDOM_BYTES;
 use crate::frontends::common::{Common, usage};
+use crate::frontends::packet::Packet;
 
 /// What is to be run.
 #[derive(Debug, Clone)]
@@ -53,41 +53,6 @@ pub struct Settings {
     runs: Vec<(&'static str, bool)>,
     /// Ranks that walk, by phase.
     walkers: Vec<(&'static str, u32)>,
-}
-
-/// `[global] dataPacketType`
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
-    /// One pattern.
-    Timestamp,
-    /// Offsets and a pattern.
-    Offset,
-    /// IOR's incompressible.
-    Incompressible,
-    /// Random bytes.
-    Random,
-}
-
-impl Packet {
-    /// Its name on IOR's command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Timestamp => "timestamp",
-            Self::Offset => "offset",
-            Self::Incompressible => "incompressible",
-            Self::Random => "random",
-        }
-    }
-
-    /// As the plan has it.
-    pub fn payload(self, signature: i32) -> Payload {
-        match self {
-            Self::Timestamp => Payload::IorTimestamp { signature },
-            Self::Offset => Payload::IorOffset { signature },
-            Self::Incompressible => Payload::IorIncompressible { signature },
-            Self::Random => Payload::IorRandom { signature },
-        }
-    }
 }
 
 impl Settings {
@@ -212,10 +177,9 @@ fn walkers(config: &Config, ranks: u32) -> Result<Vec<(&'static str, u32)>, Fail
 
 fn packet(config: &Config) -> Result<Packet, Failure> {
     let text = config.text("global", "dataPacketType").unwrap_or_default();
-    let all = [Packet::Timestamp, Packet::Offset, Packet::Incompressible, Packet::Random];
     // IOR takes the first letter of each too.
     let known = |packet: &Packet| packet.name() == text || packet.name()[..1] == *text;
-    all.into_iter().find(known).ok_or_else(|| {
+    Packet::ALL.into_iter().find(known).ok_or_else(|| {
         let remedy = "take timestamp, offset, incompressible or random";
         config.refuse("global", "dataPacketType", &format!("= {text} is unknown"), remedy)
     })

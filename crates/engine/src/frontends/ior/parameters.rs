@@ -11,6 +11,7 @@ use super::options::{DIRECTIVES, OPTIONS};
 use crate::environment;
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, find};
+use crate::frontends::packet::Packet;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,19 +22,6 @@ pub enum Format {
     Json,
     /// A line for each phase.
     Csv,
-}
-
-/// IOR's packet types.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
-    /// `-l timestamp`, the default.
-    Timestamp,
-    /// `-l offset`.
-    Offset,
-    /// `-l incompressible`.
-    Incompressible,
-    /// `-l random`.
-    Random,
 }
 
 /// IOR's APIs, as far as there are storage APIs for them.
@@ -455,13 +443,7 @@ fn memory(name: &str, text: &str) -> Result<u64, Failure> {
 }
 
 fn packet(name: &str, text: &str) -> Result<Packet, Failure> {
-    Ok(match text.chars().next() {
-        Some('t') => Packet::Timestamp,
-        Some('o') => Packet::Offset,
-        Some('i') => Packet::Incompressible,
-        Some('r') => Packet::Random,
-        _ => return Err(usage(format!("{name} {text:?} is no type of data"), "take t, o, i or r")),
-    })
+    Packet::of_letter(text).ok_or_else(|| usage(format!("{name} {text:?} is no type of data"), "take t, o, i or r"))
 }
 
 fn format(text: &str) -> Result<Format, Failure> {

@@ -172,7 +172,6 @@ pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
     let text = |text: &str| Setting::Text(text.to_owned());
     let number = |number: u64| Setting::Number(number as i64);
     let flag = |flag: bool| Setting::Number(flag.into());
-    let packet = test.packet as i64;
     vec![
         ("testID", number(tested.id as u64)),
         ("refnum", Setting::Number(test.reference)),
@@ -206,12 +205,12 @@ pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
         ("randomOffset", flag(test.random)),
         ("checkWrite", flag(test.check_write)),
         ("checkRead", flag(test.check_read)),
-        ("dataPacketType", Setting::Number(packet)),
+        ("dataPacketType", Setting::Number(test.packet as i64)),
         ("keepFile", flag(test.keep)),
         ("keepFileWithError", flag(test.keep_with_error)),
         ("warningAsErrors", flag(test.warnings_are_errors)),
         ("verbose", number(test.verbose.into())),
-        ("data packet type", text(["t", "o", "i", "r"][test.packet as usize])),
+        ("data packet type", text(&test.packet.name()[..1])),
         ("setTimeStampSignature/incompressibleSeed", Setting::Number(test.signature.into())),
         ("collective", flag(false)),
         ("segmentCount", number(test.segments)),

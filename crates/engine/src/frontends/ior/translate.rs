@@ -12,7 +12,7 @@ use ioassay_contract::plan::pace::{Limit, Think};
 use ioassay_contract::plan::storage::{InPlace, Storage, Target, Uring};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
-use super::parameters::{Api, Packet, Test};
+use super::parameters::{Api, Test};
 use crate::workload::c_library::CLibrary;
 
 /// Names of the phases in plans and records.
@@ -91,12 +91,7 @@ pub fn plan(
         block_bytes: test.block_bytes,
         segments: test.segments,
         offset_bytes: 0,
-        payload: match test.packet {
-            Packet::Timestamp => Payload::IorTimestamp { signature },
-            Packet::Offset => Payload::IorOffset { signature },
-            Packet::Incompressible => Payload::IorIncompressible { signature },
-            Packet::Random => Payload::IorRandom { signature },
-        },
+        payload: test.packet.payload(signature),
     };
     let place = place(test, ground, repetition, tasks);
     let mut files = vec![(DATA.to_owned(), set.clone())];

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use ioassay_contract::events::{Event, PhaseRecord, RankRecord};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_contract::plan::Plan;
 
 use super::options::Given;
 use super::translate::{Asked, Test};
+use crate::frontends::phases::Phases;
 use crate::frontends::session::Console;
 
 /// Shorter than this nothing is, for IOzone's clock.
@@ -112,7 +113,7 @@ pub struct Printer {
     per_child: bool,
     processor: bool,
     /// Records of the running phase.
-    waiting: Vec<PhaseRecord>,
+    phases: Phases,
     /// By test the rates of all children together, case by case: the table for Excel.
     rates: Vec<(&'static str, BTreeMap<usize, f64>)>,
     case: usize,
@@ -126,7 +127,7 @@ impl Printer {
             distributed: given.has("-+m"),
             per_child: given.has("-C"),
             processor: given.has("-+u"),
-            waiting: Vec::new(),
+            phases: Phases::default(),
             rates: Vec::new(),
             case: 0,
         }
@@ -142,14 +143,8 @@ impl Printer {
 
     /// Prints what `event` of `plan` has to say, if it has.
     pub fn tell(&mut self, plan: &Plan, event: &Event, console: &mut Console) {
-        let Event::Phase(record) = event else { return };
-        let Some(Step::Phase(phase)) = plan.steps.get(record.step as usize) else { return };
-        self.waiting.push((**record).clone());
-        if self.waiting.len() < phase.jobs.len() {
-            return;
-        }
-        let records = std::mem::take(&mut self.waiting);
-        if let Some(test) = Test::of_phase(&phase.name)
+        let Some((phase, records)) = self.phases.add(plan, event) else { return };
+        if let Some(test) = Test::of_phase(phase)
             && records.iter().all(|record| record.complete)
         {
             console.print(&self.test(test, &records));

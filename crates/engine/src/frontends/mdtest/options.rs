@@ -10,6 +10,7 @@ use ioassay_units::Bytes;
 
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, Known};
+use crate::frontends::packet::Packet;
 
 /// What `-h` begins with.
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
@@ -168,19 +169,6 @@ pub const KNOWN: &[Known] = &[
     Known::refused("--GPUid", Some("N"), "which GPU", NO_GPU),
     Known::refused("--gpuDirect", None, "GPUDirect", NO_GPU),
 ];
-
-/// What files hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packet {
-    /// The signature and what follows it, the same in every file of a rank.
-    Timestamp,
-    /// The same with the item's number.
-    Offset,
-    /// One number of chance, and the item's.
-    Incompressible,
-    /// Numbers of chance.
-    Random,
-}
 
 /// What a command line asks for, as it stands there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -421,18 +409,11 @@ impl Parameters {
     }
 }
 
-/// The original takes any letters after those that it knows a type by.
 fn packet(text: &str) -> Result<Packet, Failure> {
-    match text.chars().next() {
-        Some('t') => Ok(Packet::Timestamp),
-        Some('o') => Ok(Packet::Offset),
-        Some('i') => Ok(Packet::Incompressible),
-        Some('r') => Ok(Packet::Random),
-        _ => {
-            let remedy = "take timestamp, offset, incompressible or random";
-            Err(usage(format!("--dataPacketType {text:?} is no type"), remedy))
-        }
-    }
+    Packet::of_letter(text).ok_or_else(|| {
+        let remedy = "take timestamp, offset, incompressible or random";
+        usage(format!("--dataPacketType {text:?} is no type"), remedy)
+    })
 }
 
 fn is_dummy(api: &str) -> Result<bool, Failure> {

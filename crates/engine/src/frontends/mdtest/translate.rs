@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
 use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::Payload;
 use ioassay_contract::plan::metadata::{
     CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
@@ -14,7 +13,7 @@ use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{InPlace, Storage, Target, There, TreePlace};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
-use super::options::{Packet, Parameters};
+use super::options::Parameters;
 use super::rows::Row;
 use crate::failure;
 use crate::frontends::common::{Common, usage};
@@ -316,12 +315,7 @@ impl Writer<'_> {
     fn tree(&self, items: Items) -> Tree {
         let asked = self.asked;
         let signature = self.turn.signature;
-        let payload = match asked.packet {
-            Packet::Timestamp => Payload::IorTimestamp { signature },
-            Packet::Offset => Payload::IorOffset { signature },
-            Packet::Incompressible => Payload::IorIncompressible { signature },
-            Packet::Random => Payload::IorRandom { signature },
-        };
+        let payload = asked.packet.payload(signature);
         Tree {
             ranks: None,
             sharing: match (asked.unique, asked.shared_items) {

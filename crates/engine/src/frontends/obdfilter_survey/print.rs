@@ -7,10 +7,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use ioassay_contract::events::{Event, Failure, PhaseRecord};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_contract::plan::Plan;
 
 use super::options::Given;
 use super::translate::{Asked, Row};
+use crate::frontends::phases::Phases;
 use crate::frontends::result_file;
 use crate::frontends::session::Console;
 
@@ -71,7 +72,7 @@ pub struct Printer<'a> {
     results: Results,
     host: &'a str,
     /// Records of the running test.
-    waiting: Vec<PhaseRecord>,
+    phases: Phases,
     /// Tests of the row that have their cells.
     told: usize,
     /// One of them says that something failed.
@@ -81,7 +82,7 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// A printer into `results`.
     pub fn new(asked: &'a Asked, results: Results, host: &'a str) -> Self {
-        Self { asked, results, host, waiting: Vec::new(), told: 0, told_failure: false }
+        Self { asked, results, host, phases: Phases::default(), told: 0, told_failure: false }
     }
 
     /// The first line, written at `date`.
@@ -94,7 +95,7 @@ impl<'a> Printer<'a> {
         let text = beginning(row);
         self.results.detail(&format!("{ROW}{text}\n"));
         self.results.print(&text, console);
-        self.waiting.clear();
+        self.phases.forget();
         (self.told, self.told_failure) = (0, false);
     }
 
@@ -112,14 +113,8 @@ impl<'a> Printer<'a> {
 
     /// Prints what `event` of `plan`, the plan of `row`, has to say, if it has.
     pub fn tell(&mut self, plan: &Plan, event: &Event, console: &mut Console) {
-        let Event::Phase(record) = event else { return };
-        let Some(Step::Phase(phase)) = plan.steps.get(record.step as usize) else { return };
-        self.waiting.push((**record).clone());
-        if self.waiting.len() < phase.jobs.len() {
-            return;
-        }
-        let records = std::mem::take(&mut self.waiting);
-        let test = self.asked.test_of_phase(&phase.name).unwrap_or(&phase.name);
+        let Some((phase, records)) = self.phases.add(plan, event) else { return };
+        let test = self.asked.test_of_phase(phase).unwrap_or(phase);
         self.detail(test, &records);
         self.told += 1;
         self.told_failure |= records.iter().any(|record| !record.complete);
