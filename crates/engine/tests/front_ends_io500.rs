@@ -205,17 +205,74 @@ fn find_counts_the_files_that_there_are_and_finds_those_that_match() {
 
 #[test]
 fn the_extended_list_has_its_own_score() {
-    let lab = Lab::new("[mdworkbench]\nrun = FALSE\n");
+    let lab = Lab::new("");
     let (code, out, err) = lab.run(&["--mode=extended", "--ranks=2"]);
     assert_eq!(code, 1, "{err}");
-    for phase in ["find-easy", "find-hard"] {
-        assert!(results(&out).iter().any(|(name, score, _)| name == phase && *score > 0.0), "{out}");
+    let results = results(&out);
+    let score_of = |name: &str| results.iter().find(|(phase, ..)| phase == name).unwrap().1;
+    let own = ["find-easy", "find-hard", "mdworkbench-bench"];
+    assert_eq!(results.len(), SCORED.len() + own.len(), "{out}");
+    let ([bandwidth, standard, _], _) = score(&out, "[SCORE ]");
+    let ([same_bandwidth, extended, total], invalid) = score(&out, "[SCOREX]");
+    assert_eq!((bandwidth, invalid), (same_bandwidth, true));
+    let of_standard = SCORED.iter().filter(|name| !name.starts_with("ior")).map(|name| score_of(name));
+    let of_extended = of_standard.clone().chain(own.map(score_of));
+    for (printed, expected) in [
+        (standard, geometric_mean(of_standard)),
+        (extended, geometric_mean(of_extended)),
+        (total, (bandwidth * extended).sqrt()),
+    ] {
+        assert!((printed - expected).abs() <= 1e-3 * expected, "{printed} is not {expected}:\n{out}");
     }
-    assert!(score(&out, "[SCORE ]").0[2] > 0.0, "{out}");
-    assert_eq!(score(&out, "[SCOREX]"), ([score(&out, "[SCORE ]").0[0], 0.0, 0.0], true), "{out}");
-    let (code, _, err) = Lab::new("").run(&["--mode=extended"]);
+    assert!(lab.is_clean());
+}
+
+#[test]
+fn md_workbench_has_as_many_files_as_mdtest_would_have_created_in_a_minute_and_find_counts_them() {
+    let lab = Lab::new("");
+    let (_, out, err) = lab.run(&["--mode=extended", "--ranks=2"]);
+    let result = lab.result("result.txt");
+    let section = |name: &str| result.split_once(&format!("[{name}]\n")).unwrap().1.split("\n[").next().unwrap();
+    let value = |name: &str, key: &str| {
+        let line = section(name).lines().find(|line| line.split(' ').next() == Some(key)).unwrap();
+        line.split_once("= ").unwrap().1.to_owned()
+    };
+    let number = |name: &str, key: &str| value(name, key).parse::<f64>().unwrap();
+    // The stonewall of 2 s, a quarter of it, is less than a quarter of a minute.
+    let files = (number("mdtest-easy-write", "score") * 1000.0 * 0.5 / 2.0 / 10.0) as i64;
+    let created = number("mdworkbench-create", "precreatePerSet") as i64;
+    assert!((created - files).abs() <= 1, "{created} files in each set, not {files}: {result}");
+    for (phase, does) in [("create", "-1"), ("bench", "-2 -R=2 -X"), ("delete", "-3")] {
+        let command = value(&format!("mdworkbench-{phase}"), "exe");
+        assert!(command.ends_with(&format!("-P={created} -I={created} {does}")), "{command}");
+    }
+    assert!(number("mdworkbench-bench", "scoreIteration0") > 0.0, "{result}");
+    assert!(number("find", "total-files") as i64 > 20 * created, "{result}");
+    let invalid = out.lines().filter(|line| line.ends_with("[INVALID]"));
+    assert!(!invalid.into_iter().any(|line| line.contains("find") || line.contains("mdworkbench")), "{out}{err}");
+}
+
+#[test]
+fn md_workbench_has_as_many_files_as_the_ini_file_says_or_is_left_out() {
+    let some = "[ior-hard]\nrun = FALSE\n[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n";
+    let set = "[find-easy]\nrun = FALSE\n[mdworkbench]\nprecreatePerSet = 12\nfilesPerProc = 12\n";
+    let ini = |more: &str| {
+        let lab = Lab::new("");
+        let text = fs::read_to_string(lab.ini()).unwrap();
+        let (global, _) = text.split_once("[ior-easy]").unwrap();
+        fs::write(lab.ini(), format!("{global}[debug]\nstonewall-time = 1\n[mdtest-hard]\nn = 20\n{some}{more}"))
+            .unwrap();
+        lab
+    };
+    let lab = ini(set);
+    let (_, out, err) = lab.run(&["--mode=extended", "--ranks=3"]);
+    assert!(lab.result("result.txt").contains("precreatePerSet = 3\n"), "a quarter of 12: {out}{err}");
+    let lab = ini("[find-easy]\nrun = FALSE\n[mdworkbench]\nrun = FALSE\n");
+    let (_, out, err) = lab.run(&["--mode=extended", "--ranks=3"]);
+    assert!(out.contains("mdworkbench-bench        0.000000 kIOPS"), "{out}{err}");
+    let (code, _, err) = ini("[mdworkbench]\nprecreatePerSet = 12\n").run(&["--mode=extended"]);
     assert_eq!(code, 2);
-    assert!(err.contains("[mdworkbench] run") && err.contains("md-workbench is not done"), "{err}");
+    assert!(err.contains("[mdworkbench] filesPerProc") && err.contains("give both the same number"), "{err}");
 }
 
 #[test]

@@ -251,6 +251,79 @@ proptest! {
         prop_assert_eq!(ran.paths(), BTreeSet::new());
     }
 
+    /// As md-workbench does it: the set of files stays as large as it is, and each file is another one in the end.
+    #[test]
+    fn every_file_is_replaced_once_and_verified_and_the_work_set_stays_as_large(
+        shared: bool, depth in 0..3_u32, branch in 1..4_u32, items in 1..6_u64, rounds in 1..7_u64, leaves_only: bool,
+        ranks in 1..5_u32, shift in 0..6_u32, bytes in 0..4000_u64, per_file: bool, named: bool,
+    ) {
+        let mut described = tree(if shared { "shared" } else { "unique" }, depth, branch, items);
+        described["leaves_only"] = json!(leaves_only);
+        let kind_of_payload = if per_file { "ior-offset" } else { "ior-timestamp" };
+        if named {
+            described["payload"] = json!({"kind": kind_of_payload, "signature": 7});
+        }
+        let in_turn = json!({"order": "interleaved"});
+        let replace = |name: &str| {
+            let keys = json!({"order": "interleaved", "shift": shift, "verify": named && bytes > 0});
+            with(phase(name, json!({"kind": "replace", "bytes": bytes})), &keys, &json!({}))
+        };
+        let mut steps = vec![
+            phase("grow", kind("create-tree")),
+            with(phase("create", create(bytes)), &in_turn, &json!({})),
+            replace("first"),
+            replace("second"),
+            with(phase("stat", kind("stat")), &json!({"shift": shift}), &json!({})),
+        ];
+        let target = tempfile::tempdir().unwrap();
+        let text = |steps: &[Value]| plan_text(target.path(), ranks, &described, steps);
+        let directories = Shape::of(&parsed(&text(&steps)).unwrap().trees["t"], ranks).directories_with_items();
+        // As many rounds as there are make a limit that leaves nothing out.
+        let rounds = rounds.min(items);
+        if rounds < items {
+            steps[1]["jobs"][0]["limit"] = json!({"operations_per_rank": rounds * directories});
+        }
+        let plan = parsed(&text(&steps)).unwrap();
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        let all = u64::from(ranks) * rounds * directories;
+        for name in ["first", "second"] {
+            let records: Vec<_> = ran.phases().into_iter().filter(|record| record.name == name).collect();
+            let what: Vec<_> = records.iter().map(|record| (record.operation, record.operations, record.bytes)).collect();
+            prop_assert_eq!(what, [
+                (Operation::Stat, all, 0), (Operation::Read, all, all * bytes),
+                (Operation::Remove, all, 0), (Operation::Create, all, all * bytes),
+            ]);
+        }
+        prop_assert_eq!(ran.phase("stat").operations, all);
+        let (tree_entries, item_entries) = enumerated(&plan);
+        let there = ran.paths();
+        prop_assert_eq!(there.len() as u64, tree_entries.len() as u64 + all);
+        // Twice replaced each file has its first name again, and as many lie in each directory.
+        prop_assert!(there.is_subset(&tree_entries.union(&item_entries).cloned().collect()));
+        for directory in there.iter().map(|path| path.rsplit_once('/').map_or("", |(above, _)| above)) {
+            let beside = there.iter().filter(|path| path.rsplit_once('/').is_some_and(|(above, name)| {
+                above == directory && name.starts_with("file")
+            }));
+            let sharing_it = if shared { u64::from(ranks) } else { 1 };
+            prop_assert!([0, rounds * sharing_it].contains(&(beside.count() as u64)), "{}", directory);
+        }
+        prop_assert_eq!(ran.workspace.remove(), Removed { files: all, left: vec![] });
+
+        // Replaced once, what is left has another name, and is known and removed by it.
+        steps.truncate(3);
+        let ran = run(&parsed(&text(&steps)).unwrap(), target.path());
+        no_failure(&ran);
+        let files = ran.paths().into_iter().filter(|path| path.contains("file")).collect::<Vec<_>>();
+        prop_assert!(files.iter().all(|path| path.ends_with(".renamed")));
+        prop_assert_eq!(ran.workspace.remove(), Removed { files: all, left: vec![] });
+        steps.extend([phase("remove", kind("remove")), phase("fell", kind("remove-tree"))]);
+        let ran = run(&parsed(&text(&steps)).unwrap(), target.path());
+        no_failure(&ran);
+        prop_assert_eq!(ran.phase("remove").operations, all);
+        prop_assert_eq!(ran.paths(), BTreeSet::new());
+    }
+
     #[test]
     fn a_walk_visits_every_entry_once_whoever_shares_it(
         depth in 0..4_u32, branch in 1..4_u32, items in 0..20_u64, ranks in 1..5_u32,
@@ -304,6 +377,33 @@ fn a_stonewall_ends_a_create_and_wear_out_lets_all_ranks_do_as_much_as_the_first
 }
 
 #[test]
+fn the_rate_of_an_earlier_job_says_how_much_of_a_tree_is_created_and_all_directories_get_as_much() {
+    let of = |step: u32, duration_ns: u64| json!({"limit": {"at_rate_of": {"step": step, "duration_ns": duration_ns}}});
+    let in_turn = json!({"order": "interleaved"});
+    let replace = with(phase("replace", json!({"kind": "replace", "bytes": 0})), &in_turn, &json!({}));
+    let target = tempfile::tempdir().unwrap();
+    let mut ranks_did = Vec::new();
+    // No rate fills a round in a nanosecond, and each fills the tree in a day.
+    for duration_ns in [1, 86_400_000_000_000] {
+        let steps = [
+            phase("grow", kind("create-tree")),
+            with(phase("create", create(0)), &in_turn, &of(0, duration_ns)),
+            replace.clone(),
+            phase("remove", kind("remove")),
+            phase("fell", kind("remove-tree")),
+        ];
+        let plan = parsed(&plan_text(target.path(), 2, &tree("unique", 1, 3, 50), &steps)).unwrap();
+        assert_eq!(plan.sure_entries(), 0);
+        let ran = run(&plan, target.path());
+        no_failure(&ran);
+        ranks_did.push(ran.phase("create").ranks.iter().map(|rank| rank.operations).collect::<Vec<_>>());
+        assert_eq!(ran.paths(), BTreeSet::new());
+        assert_eq!(ran.workspace.remove(), Removed::default());
+    }
+    assert_eq!(ranks_did, [[4, 4], [200, 200]]);
+}
+
+#[test]
 fn one_rank_of_a_shared_tree_creates_its_directories_and_has_the_record_alone() {
     let target = tempfile::tempdir().unwrap();
     let steps = [phase("grow", kind("create-tree")), phase("create", create(0))];
@@ -335,28 +435,60 @@ fn more_directories_than_a_rank_keeps_open_are_named_in_all_the_same() {
     assert_eq!(ran.paths(), BTreeSet::new());
 }
 
-#[test]
-fn an_entry_that_is_missing_ends_the_phase_and_is_named() {
+/// Runs `last` after all entries were created, and `disturb` was done to the entry `path` below the container.
+fn disturbed(ranks: u32, tree: &Value, last: &Value, path: &str, disturb: impl Fn(&Path) + Sync) -> (Ran, PathBuf) {
     let target = tempfile::tempdir().unwrap();
     let pause = json!({"step": "pause", "duration_ns": 300_000_000});
-    let steps = [phase("grow", kind("create-tree")), phase("create", create(0)), pause, phase("stat", kind("stat"))];
-    let plan = parsed(&plan_text(target.path(), 2, &tree("unique", 0, 0, 50), &steps)).unwrap();
-    let missing = target.path().join("ioassay-r1/c1.t/mdtest_tree.1.0/file.mdtest.1.33");
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(0)), pause, last.clone()];
+    let plan = parsed(&plan_text(target.path(), ranks, tree, &steps)).unwrap();
+    let path = target.path().join("ioassay-r1/c1.t").join(path);
     let ran = std::thread::scope(|scope| {
         scope.spawn(|| {
-            while !missing.exists() {
+            while !path.exists() {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             std::thread::sleep(std::time::Duration::from_millis(50));
-            std::fs::remove_file(&missing).unwrap();
+            disturb(&path);
         });
         run(&plan, target.path())
     });
+    (ran, path)
+}
+
+#[test]
+fn an_entry_that_is_missing_ends_the_phase_and_is_named() {
+    let remove = |path: &Path| std::fs::remove_file(path).unwrap();
+    let (stat, path) = (phase("stat", kind("stat")), "mdtest_tree.1.0/file.mdtest.1.33");
+    let (ran, missing) = disturbed(2, &tree("unique", 0, 0, 50), &stat, path, remove);
     let failure = ran.place.failure().unwrap();
     assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "stat"));
     assert_eq!(failure.errno_name.as_deref(), Some("ENOENT"));
     assert_eq!(failure.path.map(PathBuf::from), Some(missing));
     assert!(!ran.phase("stat").complete && ran.phase("stat").doubts[0].invalidates);
+}
+
+/// `md-workbench -O 1` of hpc/ior 5fcf0ba: in set d, from 1 on, a rank takes what lies d ranks before it, and creates
+/// what lies d ranks after it.
+#[test]
+fn whose_files_a_rank_replaces_depends_on_the_directory() {
+    let mut leaves = tree("unique", 1, 3, 10);
+    leaves["leaves_only"] = json!(true);
+    let in_turn = json!({"order": "interleaved", "shift": 1});
+    let replace = with(phase("replace", json!({"kind": "replace", "bytes": 0})), &in_turn, &json!({}));
+    // The directories are 1, 2 and 3, and their files begin with 10, 20 and 30.
+    for (directory, taker, creator) in [(1, 1, 3), (2, 2, 2), (3, 3, 1)] {
+        let file = format!("mdtest_tree.0.0/mdtest_tree.0.{directory}/file.mdtest.0.{directory}7");
+        let (ran, missing) = disturbed(4, &leaves, &replace, &file, |path| std::fs::remove_file(path).unwrap());
+        let failure = ran.place.failure().unwrap();
+        assert_eq!((failure.rank, failure.operation.as_str()), (Some(taker), "stat"));
+        assert_eq!(failure.path.map(PathBuf::from), Some(missing));
+
+        let in_the_way = |path: &Path| std::fs::write(path.with_added_extension("renamed"), "mine").unwrap();
+        let (ran, path) = disturbed(4, &leaves, &replace, &file, in_the_way);
+        let failure = ran.place.failure().unwrap();
+        assert_eq!((failure.rank, failure.errno_name.as_deref()), (Some(creator), Some("EEXIST")));
+        assert_eq!(failure.path.map(PathBuf::from), Some(path.with_added_extension("renamed")));
+    }
 }
 
 #[test]
@@ -479,6 +611,9 @@ fn work_on_entries_that_will_not_be_there_is_refused_before_any_of_them_is_creat
     let limited = |phase: &Value| with(phase.clone(), &json!({}), &json!({"limit": {"operations_per_rank": 3}}));
     let by_two = |phase: &Value| with(phase.clone(), &json!({}), &json!({"ranks": {"first": 0, "count": 2}}));
     let write = phase("write", json!({"kind": "write", "bytes": 200, "fsync": false}));
+    let in_turn = |phase: &Value| with(phase.clone(), &json!({"order": "interleaved"}), &json!({}));
+    let walled = |phase: &Value| with(phase.clone(), &json!({}), &json!({"limit": {"stonewall_ns": 1000}}));
+    let replace = |bytes| in_turn(&phase("replace", json!({"kind": "replace", "bytes": bytes})));
     let cases: &[(&[&Value], &str)] = &[
         (&[&grow, &plant, &stat, &read(100), &rename, &again(stat.clone()), &remove, &fell], "accepted"),
         (&[&grow, &plant, &remove, &again(plant.clone())], "accepted"),
@@ -502,6 +637,14 @@ fn work_on_entries_that_will_not_be_there_is_refused_before_any_of_them_is_creat
         (&[&grow, &plant, &limited(&remove), &stat], "nobody knows which"),
         (&[&grow, &plant, &limited(&rename), &remove], "nobody knows which"),
         (&[&grow, &plant, &limited(&remove), &fell], "still have items"),
+        (&[&grow, &plant, &replace(100), &again(replace(60)), &stat, &read(60), &remove, &fell], "accepted"),
+        (&[&grow, &in_turn(&limited(&plant)), &replace(100), &remove, &fell], "accepted"),
+        (&[&grow, &limited(&plant), &replace(100)], "more items in some directories than in others"),
+        (&[&grow, &in_turn(&walled(&plant)), &replace(100)], "more items in some directories than in others"),
+        (&[&grow, &plant, &replace(101)], "101 bytes would be read of files that hold 100"),
+        (&[&grow, &plant, &replace(60), &read(61)], "61 bytes would be read of files that hold 60"),
+        (&[&grow, &plant, &limited(&replace(100)), &stat], "nobody knows which"),
+        (&[&grow, &replace(0)], "are not there"),
     ];
     for (steps, expected) in cases {
         let steps: Vec<Value> = steps.iter().map(|&step| step.clone()).collect();
@@ -579,6 +722,43 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     assert!(refused(&shifted, &shared_items).contains("all ranks have the same entries"));
     let direct = |text: &mut Value| text["storage"]["direct"] = json!(true);
     assert!(refused(&[grow.clone(), phase("x", create(513))], direct).contains("take a multiple of 512"));
+
+    let replace_by = |keys: Value, of_job: Value| {
+        let replace =
+            with(phase("x", json!({"kind": "replace", "bytes": 0})), &json!({"order": "interleaved"}), &of_job);
+        vec![grow.clone(), plant.clone(), with(replace, &keys, &json!({}))]
+    };
+    let replace = |keys: Value| replace_by(keys, json!({}));
+    assert_eq!(refused(&replace(json!({"shift": 3})), as_it_is), "accepted");
+    assert!(refused(&replace(json!({"order": "random"})), as_it_is).contains("take interleaved"));
+    assert!(refused(&replace(json!({"paths": "at"})), as_it_is).contains("take full"));
+    let half = replace_by(json!({}), json!({"ranks": {"first": 0, "count": 2}}));
+    assert!(refused(&half, as_it_is).contains("give the job 4 ranks"));
+    assert!(refused(&replace(json!({})), &directories).contains("hold no bytes"));
+    assert!(refused(&replace(json!({})), &shared_items).contains("can be replaced by one only"));
+    let many = set("/trees/t/branch", json!(300));
+    assert!(refused(&replace(json!({})), many).contains("301 directories have files"));
+
+    let rate_of = |step: u64, duration_ns: u64| {
+        set("/steps/1/jobs/0/limit", json!({"at_rate_of": {"step": step, "duration_ns": duration_ns}}))
+    };
+    assert_eq!(refused(&job(kind("stat")), rate_of(0, 5)), "accepted");
+    assert!(refused(&job(kind("stat")), rate_of(0, 0)).contains("limit.at_rate_of.duration_ns: 0 does nothing"));
+    for step in [1, 2, 9] {
+        assert!(refused(&job(kind("stat")), rate_of(step, 5)).contains("is no phase before this one"), "{step}");
+    }
+    let of_a_mix = [
+        &replace(json!({}))[..],
+        &[with(
+            phase("y", kind("stat")),
+            &json!({}),
+            &json!({
+                "limit": {"at_rate_of": {"step": 2, "duration_ns": 5}},
+            }),
+        )],
+    ]
+    .concat();
+    assert!(refused(&of_a_mix, as_it_is).contains("several kinds of operations"));
 
     // Two jobs side by side: one may look at a tree while another does, but not while it is changed.
     let side_by_side = |operations: [Value; 2]| {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::RankRange;
 use super::data::Payload;
+use super::{Operation, RankRange};
 
 /// A tree as mdtest builds it: a root, `branch` directories in each directory down to `depth`, and in each (or only
 /// in the leaves) `items_per_directory` items of each rank.
@@ -71,6 +71,7 @@ pub struct MetadataWork {
     /// In which order the entries are taken.
     pub order: EntryOrder,
     /// Each rank works on the items of the rank this many further on (mdtest's `-N`). Not when items are created.
+    /// What it does to a replacement stands there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shift: u32,
     /// How entries are named in system calls.
@@ -115,10 +116,35 @@ pub enum MetadataOperation {
     },
     /// Give one item another name in the same directory.
     Rename,
+    /// Replace one file by another one, as md-workbench does: look at it, read it, remove it, and create another one.
+    /// Each of the four is an operation. With a `shift` of s a rank takes from directory d, counted from 1 among those
+    /// that have items, the files of the rank s × d before it, and creates the new ones for the rank s × d after it.
+    /// Each file is replaced once; the new ones have the names that a rename would have given the old ones.
+    Replace {
+        /// Bytes read from the old file, and written into the new one.
+        bytes: u64,
+    },
     /// Remove one item.
     Remove,
     /// Remove the directories of the tree.
     RemoveTree,
+}
+
+impl MetadataOperation {
+    /// What is done to each item, one after the other, as records name it.
+    pub fn operations(self) -> &'static [Operation] {
+        match self {
+            Self::CreateTree => &[Operation::CreateTree],
+            Self::Create { .. } => &[Operation::Create],
+            Self::Stat => &[Operation::Stat],
+            Self::Read { .. } => &[Operation::Read],
+            Self::Write { .. } => &[Operation::Write],
+            Self::Rename => &[Operation::Rename],
+            Self::Replace { .. } => &[Operation::Stat, Operation::Read, Operation::Remove, Operation::Create],
+            Self::Remove => &[Operation::Remove],
+            Self::RemoveTree => &[Operation::RemoveTree],
+        }
+    }
 }
 
 /// With which call a file is created.
@@ -135,8 +161,11 @@ pub enum CreateWith {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryOrder {
-    /// As they were created.
+    /// Directory after directory; where a limit let only some be created, as they were created.
     Sequential,
+    /// One of each directory, then the next of each (md-workbench's); where a limit let only some be created, as they
+    /// were created.
+    Interleaved,
     /// A random permutation: each exactly once (mdtest's `-R`).
     Random,
 }

@@ -13,6 +13,10 @@ pub struct Limit {
     /// Operations that each rank does at most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operations_per_rank: Option<u64>,
+    /// As many operations as an earlier job would have done in a given time, shared evenly by the ranks. Entries that
+    /// are taken in the order `interleaved` are then as many in each directory, and at least one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at_rate_of: Option<AtRateOf>,
     /// Stonewall: no rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stonewall_ns: Option<u64>,
@@ -29,6 +33,16 @@ impl Limit {
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// What an earlier job would have done in a given time, at the rate that it had until its last rank was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AtRateOf {
+    /// The step of the plan that it was in, a phase with one job that does one kind of operation.
+    pub step: u32,
+    /// How long, in nanoseconds.
+    pub duration_ns: u64,
 }
 
 /// The rate of a job, shared evenly by its ranks. Operations have intended starts, evenly spaced; latency counts

@@ -16,7 +16,7 @@ pub(super) struct Grown(BTreeMap<String, Vec<Part>>);
 pub(super) struct Part {
     /// How many.
     pub items: u64,
-    /// True if they have the name that a rename gave them.
+    /// True if they have the name that a rename or a replacement gave them.
     pub renamed: bool,
     /// In which order they were created.
     pub order: EntryOrder,
@@ -48,7 +48,7 @@ impl Grown {
     /// `workers` have done `work` in step `step`; `done` is what each of them did where a limit may have ended it.
     pub fn note(&mut self, shape: &Shape, work: &MetadataWork, step: u32, workers: RankRange, done: Option<&[u64]>) {
         use MetadataOperation as Kind;
-        if !matches!(work.operation, Kind::Create { .. } | Kind::Rename | Kind::Remove) {
+        if !matches!(work.operation, Kind::Create { .. } | Kind::Rename | Kind::Replace { .. } | Kind::Remove) {
             return;
         }
         let parts = self.0.entry(work.tree.clone()).or_insert_with(|| vec![Part::BARE; shape.parts as usize]);
@@ -60,7 +60,7 @@ impl Grown {
                     let items = done.unwrap_or(u64::MAX).min(shape.items_per_part());
                     *part = Part { items, renamed: false, order: work.order, step };
                 }
-                Kind::Rename => part.renamed = !part.renamed,
+                Kind::Rename | Kind::Replace { .. } => part.renamed = !part.renamed,
                 _ => *part = Part::BARE,
             }
         }

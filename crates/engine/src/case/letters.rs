@@ -26,6 +26,18 @@ pub(super) struct Letter {
     pub written: Option<u64>,
 }
 
+impl Letter {
+    /// Operations of all kinds.
+    pub fn operations(&self) -> u64 {
+        self.results.iter().map(|(_, _, result)| result.record.operations).sum()
+    }
+
+    /// When the rank was done, since the barrier opened.
+    pub fn end_ns(&self) -> u64 {
+        self.results.iter().map(|(_, _, result)| result.record.end_ns).max().unwrap_or(0)
+    }
+}
+
 impl<R: Ranks> Rank<'_, R> {
     /// What this rank did in job number `job`, for rank 0.
     pub(super) fn letter(&self, job: usize, did: Did, start: Start, end_ns: u64, usage: Usage) -> Letter {

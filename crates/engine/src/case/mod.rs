@@ -13,8 +13,10 @@ mod operations;
 mod pacing;
 mod phase;
 mod remove;
+mod settled;
 mod written;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ioassay_contract::environment::Environment;
@@ -25,6 +27,7 @@ use serde::de::DeserializeOwned;
 
 use self::grown::Grown;
 use self::operations::LOOK_AGAIN;
+use self::settled::Pace;
 use self::written::Written;
 use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
@@ -57,6 +60,7 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
         reads_shifted_by: 0,
         written: Written::default(),
         grown: found(case),
+        pace: BTreeMap::new(),
         stamps: Vec::new(),
     };
     let _hogged = hog(case.plan.memory_bytes);
@@ -99,6 +103,8 @@ struct Rank<'a, R> {
     written: Written,
     /// What there is of each tree.
     grown: Grown,
+    /// What the jobs did by whose rates later ones are limited.
+    pace: BTreeMap<u32, Pace>,
     /// With which time files were stamped just before each timed step began.
     stamps: Vec<(u32, u64)>,
 }

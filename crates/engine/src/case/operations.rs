@@ -83,7 +83,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
         start: Start,
         sample_interval_ns: u64,
     ) -> Self {
-        let Limit { bytes_per_rank, operations_per_rank, stonewall_ns, wear_out, minimum_ns } = job.limit;
+        let Limit { bytes_per_rank, operations_per_rank, stonewall_ns, wear_out, minimum_ns, .. } = job.limit;
         let members = job.range(ranks.size());
         let by_bytes = bytes_per_rank.map_or(u64::MAX, |bytes| bytes / bytes_each.max(1));
         let recorder = |lane| Recorder::new(ranks.shown(), lane, start.opened_ns, sample_interval_ns);
@@ -92,7 +92,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
             clock,
             job: index,
             members,
-            recorders: [recorder(0), recorder(1)],
+            recorders: std::array::from_fn(recorder),
             most: by_bytes.min(operations_per_rank.unwrap_or(u64::MAX)),
             stonewall_ns: stonewall_ns.map_or(u64::MAX, |after| start.opened_ns.saturating_add(after)),
             minimum_end_ns: minimum_ns.map_or(0, |after| start.opened_ns.saturating_add(after)),
@@ -169,7 +169,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
     /// What happens at the stonewall: the end, or wear-out.
     #[cold]
     pub fn meet_stonewall(&mut self) -> Flow {
-        self.at_stonewall.get_or_insert([0, 1].map(|lane| self.recorders[lane].done()));
+        self.at_stonewall.get_or_insert(std::array::from_fn(|lane| self.recorders[lane].done()));
         self.stonewall_ns = u64::MAX;
         if !self.wear_out {
             return Flow::Enough;

@@ -75,6 +75,8 @@ impl<R: Ranks> Rank<'_, R> {
     /// Runs `phase`, which is step `step` of the plan.
     pub(super) fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
         let Case { clock, .. } = *self.case;
+        let settled = self.settled(phase);
+        let phase = settled.as_ref().unwrap_or(phase);
         let resident_bytes = self.resident_before(phase)?;
         let own = self.own_job(phase);
         let prepared = own.map(|(_, job, member)| self.prepare(step, job, member)).transpose();
@@ -116,6 +118,7 @@ impl<R: Ranks> Rank<'_, R> {
             }
         }
         self.note_writes(step, phase, &letters)?;
+        self.note_pace(step, &letters)?;
         self.go_on()
     }
 

@@ -186,6 +186,9 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
             MetadataOperation::Create { write_bytes: 1.., fsync, .. } | MetadataOperation::Write { fsync, .. } => {
                 (fsync || work.sync_at_end, "fsync each file, or sync at the end, counted in its time")
             }
+            MetadataOperation::Replace { bytes: 1.. } if facts.record.operation == Operation::Create => {
+                (work.sync_at_end, "sync at the end, counted in its time")
+            }
             _ => return None,
         },
         Work::Data(_) | Work::Find(_) => return None,

@@ -9,8 +9,9 @@ use ioassay_contract::events::Done;
 
 use super::histogram::Latencies;
 
-/// A job records up to two kinds of operations, reads and writes, each in a lane of its own.
-pub const LANES: usize = 2;
+/// A job records up to four kinds of operations, each in a lane of its own: a mix has reads and writes, a replacement
+/// stat, read, remove and create.
+pub const LANES: usize = 4;
 
 /// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ impl Shown {
     /// What it had done, by lane, when the first rank of its job finished, where one did in this phase.
     pub fn at_first_finish(&self) -> [Done; LANES] {
         let [bytes, operations] = &self.at_first_finish;
-        [0, 1].map(|lane| Done {
+        std::array::from_fn(|lane| Done {
             bytes: bytes[lane].load(Ordering::SeqCst),
             operations: operations[lane].load(Ordering::SeqCst),
         })

@@ -136,10 +136,7 @@ impl Sizes for Plan {
         let work = match &job.work {
             Work::Data(work) => work,
             Work::Metadata(work) => {
-                let items = Shape::of(&self.trees[&work.tree], self.rank_count()).items_per_part();
-                let items = items.min(job.limit.operations_per_rank.unwrap_or(u64::MAX));
-                let of_each = items.saturating_mul(moved_each(work));
-                return of_each.saturating_mul(self.workers(job).count.into());
+                return items_worked_on(self, job, work).saturating_mul(read_each(work) + written_each(work));
             }
             Work::Find(_) => return 0,
         };
@@ -154,8 +151,8 @@ impl Sizes for Plan {
     fn written_bytes(&self) -> u64 {
         let written = |job: &Job| match &job.work {
             Work::Data(work) if work.transfer.writes() => self.moved_bytes(job),
-            Work::Metadata(work) if written_each(work) > 0 => self.moved_bytes(job),
-            Work::Data(_) | Work::Metadata(_) | Work::Find(_) => 0,
+            Work::Metadata(work) => items_worked_on(self, job, work).saturating_mul(written_each(work)),
+            Work::Data(_) | Work::Find(_) => 0,
         };
         self.jobs().map(written).fold(0, u64::saturating_add)
     }
@@ -187,26 +184,49 @@ fn is_there(plan: &Plan, name: &str) -> bool {
     place.trees.get(name).is_some_and(|tree| tree.there == There::Everything)
 }
 
-/// True if a stonewall decides how much is written or created of a file set or tree.
+/// True if a stonewall, or the rate of an earlier job, decides how much is written or created of a file set or tree.
 pub(crate) fn is_walled(plan: &Plan, name: &str) -> bool {
-    plan.jobs().filter(|job| job.limit.stonewall_ns.is_some()).any(|job| match &job.work {
+    let walled = |job: &&Job| job.limit.stonewall_ns.is_some() || job.limit.at_rate_of.is_some();
+    plan.jobs().filter(walled).any(|job| match &job.work {
         Work::Data(work) => work.transfer.writes() && work.files == *name,
         Work::Metadata(work) => matches!(work.operation, MetadataOperation::Create { .. }) && work.tree == *name,
         Work::Find(_) => false,
     })
 }
 
+/// Items that all ranks of a metadata job work on, when it does all its work or up to its limit.
+fn items_worked_on(plan: &Plan, job: &Job, work: &MetadataWork) -> u64 {
+    let items = Shape::of(&plan.trees[&work.tree], plan.rank_count()).items_per_part();
+    let most = job.limit.operations_per_rank.map_or(u64::MAX, |most| most.div_ceil(operations_each(work)));
+    items.min(most).saturating_mul(plan.workers(job).count.into())
+}
+
+/// Operations of a metadata job on each item.
+pub(crate) fn operations_each(work: &MetadataWork) -> u64 {
+    work.operation.operations().len() as u64
+}
+
 /// Bytes that a metadata job writes into each file.
 fn written_each(work: &MetadataWork) -> u64 {
     match work.operation {
-        MetadataOperation::Create { write_bytes: bytes, .. } | MetadataOperation::Write { bytes, .. } => bytes,
+        MetadataOperation::Create { write_bytes: bytes, .. }
+        | MetadataOperation::Write { bytes, .. }
+        | MetadataOperation::Replace { bytes } => bytes,
         _ => 0,
     }
 }
 
-/// Bytes that a metadata job writes into, or reads from, each file.
-pub(crate) fn moved_each(work: &MetadataWork) -> u64 {
-    if let MetadataOperation::Read { bytes } = work.operation { bytes } else { written_each(work) }
+/// Bytes that a metadata job reads from each file, besides what it may read back.
+fn read_each(work: &MetadataWork) -> u64 {
+    match work.operation {
+        MetadataOperation::Read { bytes } | MetadataOperation::Replace { bytes } => bytes,
+        _ => 0,
+    }
+}
+
+/// Bytes that one call of a metadata job moves.
+pub(crate) fn moved_at_once(work: &MetadataWork) -> u64 {
+    read_each(work).max(written_each(work))
 }
 
 /// The jobs of all phases.

@@ -81,9 +81,14 @@ impl Shape {
         })
     }
 
+    /// Directories of one tree that have items.
+    pub fn directories_with_items(&self) -> u64 {
+        self.directories - self.first
+    }
+
     /// Items of one part.
     pub fn items_per_part(&self) -> u64 {
-        (self.directories - self.first) * self.items_per_directory
+        self.directories_with_items() * self.items_per_directory
     }
 
     /// Items of all parts.

@@ -41,8 +41,11 @@ impl Contents {
     /// What `plan` creates.
     pub fn of(plan: &Plan) -> Self {
         let renamed = plan.jobs().filter_map(|job| match &job.work {
-            Work::Metadata(work) if work.operation == MetadataOperation::Rename => Some(work.tree.clone()),
-            _ => None,
+            Work::Metadata(work) => {
+                let renames = matches!(work.operation, MetadataOperation::Rename | MetadataOperation::Replace { .. });
+                renames.then(|| work.tree.clone())
+            }
+            Work::Data(_) | Work::Find(_) => None,
         });
         let renamed = renamed.collect();
         let Plan { case, files, trees, .. } = plan.clone();

@@ -14,7 +14,7 @@ use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::permutation::Permutation;
 use crate::workload::random::SplitMix64;
-use crate::workload::tree::{Entries, EntryPath};
+use crate::workload::tree::{Entries, EntryPath, Shape};
 
 /// Metadata operations are all of one kind, so they have one lane.
 pub(super) const LANE: usize = 0;
@@ -24,35 +24,66 @@ pub(super) const LANE: usize = 0;
 pub(super) struct Order {
     /// How many there are.
     pub count: u64,
-    shuffled: Option<Permutation>,
+    way: Way,
     /// Those that are there are the first ones of another order.
-    first_of: Option<Permutation>,
+    first_of: Way,
+}
+
+/// From the place in an order to the place of an entry in its part.
+#[derive(Debug, Clone)]
+enum Way {
+    AsNumbered,
+    Shuffled(Permutation),
+    /// One of each directory in turn.
+    Interleaved {
+        directories: u64,
+        in_each: u64,
+    },
+}
+
+impl Way {
+    #[inline(always)]
+    fn place(&self, index: u64) -> u64 {
+        match self {
+            Self::AsNumbered => index,
+            Self::Shuffled(permutation) => permutation.map(index),
+            Self::Interleaved { directories, in_each } => index % directories * in_each + index / directories,
+        }
+    }
 }
 
 impl Order {
     /// `count` entries, as they are numbered.
     pub fn all(count: u64) -> Self {
-        Self { count, shuffled: None, first_of: None }
+        Self { count, way: Way::AsNumbered, first_of: Way::AsNumbered }
     }
 
-    /// `count` entries in `order`.
-    pub fn new(order: EntryOrder, count: u64, random: SplitMix64) -> Self {
+    /// All items of a part of `shape` in `order`.
+    pub fn of_part(order: EntryOrder, shape: &Shape, random: SplitMix64) -> Self {
+        let (directories, in_each) = (shape.directories_with_items(), shape.items_per_directory);
+        match order {
+            EntryOrder::Interleaved => {
+                Self { way: Way::Interleaved { directories, in_each }, ..Self::all(shape.items_per_part()) }
+            }
+            EntryOrder::Sequential | EntryOrder::Random => Self::new(order, shape.items_per_part(), random),
+        }
+    }
+
+    /// The first `count` entries of `created`, in `order`.
+    pub fn of_first(order: EntryOrder, count: u64, random: SplitMix64, created: Self) -> Self {
+        Self { first_of: created.way, ..Self::new(order, count, random) }
+    }
+
+    fn new(order: EntryOrder, count: u64, random: SplitMix64) -> Self {
         let random = (order == EntryOrder::Random && count > 0).then_some(random);
-        Self { shuffled: random.map(|random| Permutation::new(count, random)), ..Self::all(count) }
-    }
-
-    /// The same order of the first entries of `created`.
-    pub fn of(self, created: Self) -> Self {
-        Self { first_of: created.shuffled, ..self }
+        let shuffled = random.map(|random| Way::Shuffled(Permutation::new(count, random)));
+        Self { way: shuffled.unwrap_or(Way::AsNumbered), ..Self::all(count) }
     }
 
     /// The entry at place `index`.
     #[inline(always)]
-    fn place(&self, mut index: u64) -> u64 {
-        if let Some(shuffled) = &self.shuffled {
-            index = shuffled.map(index);
-        }
-        self.first_of.as_ref().map_or(index, |created| created.map(index))
+    fn place(&self, index: u64) -> u64 {
+        self.first_of.place(self.way.place(index))
     }
 }
 
@@ -62,6 +93,8 @@ pub(super) struct Works<'a> {
     kind: Kind,
     target: &'a Tree,
     entries: Entries,
+    /// Whose items they are, where they are items.
+    part: u32,
     order: Order,
     path: EntryPath,
     /// What a rename makes of it.
@@ -108,6 +141,7 @@ impl Kind {
             MetadataOperation::Rename => Self::Rename,
             MetadataOperation::Remove if directories => Self::RemoveDirectory,
             MetadataOperation::Remove => Self::Remove,
+            MetadataOperation::Replace { .. } => unreachable!("has a loop of its own"),
         }
     }
 
@@ -143,16 +177,17 @@ impl<'a> Works<'a> {
     ) -> Self {
         let container = open.is_none().then_some(target.container.as_bytes());
         let path = |entries| EntryPath::new(target.shape, container, entries);
-        let renamed = match (operation, entries) {
-            (MetadataOperation::Rename, Entries::Items { part, renamed }) => {
-                Some(path(Entries::Items { part, renamed: !renamed }))
+        let (part, renamed) = match entries {
+            Entries::Directories { .. } => (0, None),
+            Entries::Items { part, renamed } => {
+                let other = path(Entries::Items { part, renamed: !renamed });
+                (part, (operation == MetadataOperation::Rename).then_some(other))
             }
-            _ => None,
         };
         let kind = Kind::of(operation, target.shape.items, sharing);
         let path = path(entries);
         let (directory, in_directory) = (0, 0..0);
-        Self { names, kind, target, entries, order, path, renamed, open, directory, in_directory, buffer, held }
+        Self { names, kind, target, entries, part, order, path, renamed, open, directory, in_directory, buffer, held }
     }
 
     /// The entry at place `index`: the directory that it is in, `None` being the container, and its number.
@@ -190,18 +225,22 @@ impl<'a> Works<'a> {
             Kind::CreateTree | Kind::CreateDirectory => names.create_directory(entry),
             Kind::RemoveTree | Kind::RemoveDirectory => names.remove_directory(entry),
             Kind::CreateFile { presence, sync } => {
-                names.create(entry, presence, Content { bytes: self.held.fill(self.buffer, number), sync })?;
-                self.held.read_back(self.buffer, number, |content| names.read(entry, content))
+                names.create(
+                    entry,
+                    presence,
+                    Content { bytes: self.held.fill(self.buffer, self.part, number), sync },
+                )?;
+                self.held.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
             }
             Kind::MakeNode => names.make_node(entry),
             Kind::Stat => names.stat(entry),
             Kind::Read => {
                 names.read(entry, self.buffer)?;
-                self.held.compare(self.buffer, number)
+                self.held.compare(self.buffer, self.part, number)
             }
             Kind::Write { sync } => {
-                names.write(entry, Content { bytes: self.held.fill(self.buffer, number), sync })?;
-                self.held.read_back(self.buffer, number, |content| names.read(entry, content))
+                names.write(entry, Content { bytes: self.held.fill(self.buffer, self.part, number), sync })?;
+                self.held.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
             }
             Kind::Rename => {
                 let renamed = self.renamed.as_mut().expect("made for this kind");

@@ -12,24 +12,23 @@ use crate::workload::payload::{Content, Mismatch, Spot};
 const REMEDY: &str = "if it is not because of another payload or signature, the storage lost or changed data: keep the \
                       target as it is, verify what is written to see when, and tell its maker";
 
-/// What the files of one part hold.
+/// What the files of a tree hold.
 #[derive(Debug)]
 pub(super) struct Held {
     /// `None`: whatever is in the buffer, behind the item's number.
     content: Option<Content>,
-    part: u32,
     /// Room for a second copy, where something is to be compared.
     scratch: Option<Buffer>,
 }
 
 impl Held {
-    /// What `work` finds in files of `part`, or writes into them from `buffer`.
+    /// What `work` finds in files, or writes into those of `part` from `buffer`.
     pub fn new(plan: &Plan, work: &MetadataWork, part: u32, buffer: Option<&mut Buffer>) -> Self {
         let payload = plan.trees[&work.tree].payload;
         let content = payload.map(|payload| Content::new(payload, plan.seed, 0));
         let bytes = buffer.as_ref().map_or(0, |buffer| buffer.len());
-        let mut held = Self { content, part, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
-        let spot = held.spot(0);
+        let mut held = Self { content, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
+        let spot = spot(part, 0);
         // A payload that is the same in all files is not made again, in neither of them.
         for buffer in buffer.into_iter().chain(&mut held.scratch) {
             if let Some(content) = &held.content {
@@ -39,31 +38,33 @@ impl Held {
         held
     }
 
-    /// mdtest has the item's number where IOR has the offset of a transfer.
-    fn spot(&self, number: u64) -> Spot {
-        Spot { file: 0, part: self.part, offset: number }
+    /// What is written into item `number` of the part that this was made for: with its number in it no two files are
+    /// alike, so that nothing is stored once for all of them. A payload that is the same in all files is in the buffer
+    /// already.
+    #[inline(always)]
+    pub fn fill<'b>(&self, buffer: &'b mut [u8], part: u32, number: u64) -> &'b [u8] {
+        match &self.content {
+            Some(content) if !content.per_transfer() => buffer,
+            _ => self.fill_anew(buffer, part, number),
+        }
     }
 
-    /// What is written into item `number`: with its number in it no two files are alike, so that nothing is stored once
-    /// for all of them. A payload that is the same in all files is in the buffer already.
+    /// The same of any part, whatever is in the buffer.
     #[inline(always)]
-    pub fn fill<'b>(&self, buffer: &'b mut [u8], number: u64) -> &'b [u8] {
-        match &self.content {
-            Some(content) if content.per_transfer() => content.fill(buffer, self.spot(number)),
-            Some(_) => {}
-            None => {
-                if let Some(stamp) = buffer.first_chunk_mut() {
-                    *stamp = number.to_le_bytes();
-                }
-            }
+    pub fn fill_anew<'b>(&self, buffer: &'b mut [u8], part: u32, number: u64) -> &'b [u8] {
+        if let Some(content) = &self.content {
+            content.fill(buffer, spot(part, number));
+        } else if let Some(stamp) = buffer.first_chunk_mut() {
+            *stamp = number.to_le_bytes();
         }
         buffer
     }
 
-    /// An error if `found`, the bytes of item `number`, are not what belongs there. Nothing where nothing is compared.
+    /// An error if `found`, the bytes of item `number` of `part`, are not what belongs there. Nothing where nothing is
+    /// compared.
     #[inline(always)]
-    pub fn compare(&mut self, found: &[u8], number: u64) -> io::Result<()> {
-        let spot = self.spot(number);
+    pub fn compare(&mut self, found: &[u8], part: u32, number: u64) -> io::Result<()> {
+        let spot = spot(part, number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
         if !content.per_transfer() {
             // What was read back may lie there.
@@ -77,14 +78,20 @@ impl Held {
     pub fn read_back(
         &mut self,
         written: &mut [u8],
+        part: u32,
         number: u64,
         read: impl FnOnce(&mut [u8]) -> io::Result<()>,
     ) -> io::Result<()> {
-        let spot = self.spot(number);
+        let spot = spot(part, number);
         let (Some(scratch), Some(content)) = (&mut self.scratch, &self.content) else { return Ok(()) };
         read(scratch)?;
         content.compare(scratch, written, spot).map_err(|mismatch| wrong(&mismatch, number))
     }
+}
+
+/// mdtest has the item's number where IOR has the offset of a transfer.
+fn spot(part: u32, number: u64) -> Spot {
+    Spot { file: 0, part, offset: number }
 }
 
 #[cold]
@@ -102,8 +109,8 @@ mod tests {
 
     fn held(payload: Payload, buffer: &mut Buffer) -> Held {
         let content = Some(Content::new(payload, 1, 0));
-        let held = Held { content, part: 3, scratch: Some(Buffer::new(buffer.len())) };
-        held.content.as_ref().unwrap().fill(buffer, held.spot(0));
+        let held = Held { content, scratch: Some(Buffer::new(buffer.len())) };
+        held.content.as_ref().unwrap().fill(buffer, spot(3, 0));
         held
     }
 
@@ -112,10 +119,10 @@ mod tests {
         for payload in [Payload::IorTimestamp { signature: 7 }, Payload::IorOffset { signature: 7 }] {
             let mut buffer = Buffer::new(3901);
             let mut held = held(payload, &mut buffer);
-            let mut on_disk = held.fill(&mut buffer, 5).to_vec();
-            held.compare(&on_disk, 5).unwrap();
+            let mut on_disk = held.fill(&mut buffer, 3, 5).to_vec();
+            held.compare(&on_disk, 3, 5).unwrap();
             let mut read_back = |on_disk: &[u8]| {
-                held.read_back(&mut buffer, 5, |content| {
+                held.read_back(&mut buffer, 3, 5, |content| {
                     content.copy_from_slice(on_disk);
                     Ok(())
                 })
@@ -123,15 +130,15 @@ mod tests {
             read_back(&on_disk).unwrap();
             on_disk[3000] ^= 1;
             assert!(read_back(&on_disk).unwrap_err().to_string().contains("at offset 3000"));
-            assert!(held.compare(&on_disk, 5).unwrap_err().to_string().contains("at offset 3000"));
+            assert!(held.compare(&on_disk, 3, 5).unwrap_err().to_string().contains("at offset 3000"));
         }
     }
 
     #[test]
     fn without_a_payload_a_file_begins_with_its_number_and_nothing_is_compared() {
-        let mut held = Held { content: None, part: 0, scratch: None };
-        assert_eq!(held.fill(&mut [9; 10], 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
-        assert_eq!(held.fill(&mut [9; 3], 258), [9; 3]);
-        held.compare(&[1], 0).unwrap();
+        let mut held = Held { content: None, scratch: None };
+        assert_eq!(held.fill(&mut [9; 10], 0, 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
+        assert_eq!(held.fill(&mut [9; 3], 0, 258), [9; 3]);
+        held.compare(&[1], 0, 0).unwrap();
     }
 }

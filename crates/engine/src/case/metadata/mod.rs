@@ -1,30 +1,32 @@
 //! A metadata job as one rank lives it: the entries of a tree one after the other.
 //!
-//! [`entries`] is what is done to one of them, [`directories`] the open ones in which they are named on request, [`held`]
-//! what files hold.
+//! [`entries`] is what is done to one of them, [`replace`] the same of files that are replaced by others, [`directories`]
+//! the open ones in which they are named on request, [`held`] what files hold.
 //! Not here: what entries are called and where they lie ([`crate::workload::tree`]).
 
 mod directories;
 mod entries;
 mod held;
+mod replace;
 
 use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
 use ioassay_contract::events::Failure;
+use ioassay_contract::plan::Job;
 use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork, Paths};
-use ioassay_contract::plan::{Job, Operation};
 
 use self::directories::OpenDirectories;
 use self::entries::{Order, Works};
 use self::held::Held;
+use self::replace::{Replacements, Set};
 use super::Case;
 use super::grown::{self, Grown, Part};
 use super::operations::Operations;
 use super::phase::{Did, Times};
 use crate::failure;
-use crate::plan::{Sizes, moved_each};
+use crate::plan::{Sizes, moved_at_once, operations_each};
 use crate::ranks::{Ranks, Start};
 use crate::storage::names::{Entry, Names};
 use crate::storage::{Connection, Setup};
@@ -39,13 +41,20 @@ pub(super) struct MetadataJob<'a> {
     /// The job as those do it who have something to do in it.
     job: Job,
     target: Tree,
-    entries: Entries,
-    order: Order,
-    open: Option<OpenDirectories>,
+    task: Task,
     /// Dropped after the connection, which may have told the kernel about it.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
     held: Held,
+}
+
+/// What there is to be done.
+#[expect(clippy::large_enum_variant, reason = "a job has one, and lies in a box")]
+enum Task {
+    /// Something with each of these entries.
+    Entries { entries: Entries, order: Order, open: Option<OpenDirectories> },
+    /// Files of the first of each of these sets are replaced by files of the second, so many of each.
+    Replacements { sets: Vec<(Set, Set)>, of_each: u64 },
 }
 
 /// A tree on the target.
@@ -74,12 +83,9 @@ impl<'a> MetadataJob<'a> {
     ) -> Result<Self, Box<Failure>> {
         let shape = Shape::of(&case.plan.trees[&work.tree], case.plan.rank_count());
         let part = grown::part(&shape, work, member);
-        let container = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
-        let no_path =
-            |_| failure::about_path("build paths", &container, "it holds a zero byte".to_owned(), "rename it");
-        let target = Tree { shape, container: CString::new(container.as_os_str().as_bytes()).map_err(no_path)? };
+        let target = Tree { shape, container: container(case, work, &shape, part)? };
         let there = grown.part(&work.tree, part);
-        let mut buffers = match moved_each(work) {
+        let mut buffers = match moved_at_once(work) {
             0 => Vec::new(),
             bytes => vec![Buffer::random(bytes as usize, SplitMix64::keyed(&[case.plan.seed, u64::from(part)]))],
         };
@@ -91,39 +97,49 @@ impl<'a> MetadataJob<'a> {
         if work.operation == MetadataOperation::CreateTree {
             create_container(names, &target)?;
         }
-        let entries = match work.operation {
-            MetadataOperation::CreateTree | MetadataOperation::RemoveTree => {
-                Entries::Directories { tree: shape.tree_of(part) }
-            }
-            _ => Entries::Items { part, renamed: there.renamed },
-        };
-        let order = order(case.plan.seed, &shape, step, work, (part, member), there);
-        let open = match work.paths {
-            Paths::Full => None,
-            Paths::At => Some(OpenDirectories::of(&target, shape.tree_of(part), entries, names)?),
+        let task = if let MetadataOperation::Replace { .. } = work.operation {
+            let of = |part| grown.part(&work.tree, part);
+            replacements(case, work, &shape, member, of)?
+        } else {
+            let entries = match work.operation {
+                MetadataOperation::CreateTree | MetadataOperation::RemoveTree => {
+                    Entries::Directories { tree: shape.tree_of(part) }
+                }
+                _ => Entries::Items { part, renamed: there.renamed },
+            };
+            let order = order(case.plan.seed, &shape, step, work, (part, member), there);
+            let open = match work.paths {
+                Paths::Full => None,
+                Paths::At => Some(OpenDirectories::of(&target, shape.tree_of(part), entries, names)?),
+            };
+            Task::Entries { entries, order, open }
         };
         let job = Job { ranks: Some(case.plan.workers(job)), ..job.clone() };
-        Ok(Self { case, work, job, target, entries, order, open, connection, buffers, held })
+        Ok(Self { case, work, job, target, task, connection, buffers, held })
     }
 
     /// Does the operations. What was done until a failure or a stop is returned too.
     pub fn run<R: Ranks>(mut self, ranks: &R, index: usize, start: Start) -> Did {
         let Case { plan, clock, .. } = *self.case;
-        let bytes = moved_each(self.work);
+        let bytes = moved_at_once(self.work);
         let mut operations = Operations::new(ranks, clock, (index, &self.job), bytes, start, plan.sample_interval_ns);
-        let count = self.order.count;
-        let mut works = Works::new(
-            names_of(&mut *self.connection),
-            self.work.operation,
-            plan.trees[&self.work.tree].sharing,
-            &self.target,
-            self.entries,
-            self.order,
-            self.open,
-            self.buffers.first_mut().map_or(&mut [], |buffer| &mut buffer[..]),
-            self.held,
-        );
-        let failure = operations.run(0..count, &mut works).err();
+        let names = names_of(&mut *self.connection);
+        let buffer = self.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]);
+        let ran = match self.task {
+            Task::Entries { entries, order, open } => {
+                let count = order.count;
+                let sharing = plan.trees[&self.work.tree].sharing;
+                let operation = self.work.operation;
+                let target = &self.target;
+                let mut works = Works::new(names, operation, sharing, target, entries, order, open, buffer, self.held);
+                operations.run(0..count, &mut works)
+            }
+            Task::Replacements { sets, of_each } => {
+                let count = operations_each(self.work) * sets.len() as u64 * of_each;
+                operations.run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.held))
+            }
+        };
+        let failure = ran.err();
         let reached = operations.done();
         let ran = operations.finish(failure.is_some());
         let worked_ns = clock.now_ns();
@@ -133,7 +149,7 @@ impl<'a> MetadataJob<'a> {
         let times =
             Times { transfer: worked_ns - start.left_ns, fsync: clock.now_ns() - worked_ns, ..Times::default() };
         Did {
-            lanes: vec![(entries::LANE, operation(self.work.operation))],
+            lanes: self.work.operation.operations().iter().copied().enumerate().collect(),
             ran,
             times,
             short_transfers: 0,
@@ -165,27 +181,43 @@ fn order(seed: u64, shape: &Shape, step: u32, work: &MetadataWork, (part, member
     match work.operation {
         MetadataOperation::CreateTree | MetadataOperation::RemoveTree => Order::all(shape.directories),
         // Keyed by the part, so that what a limit let be created can be found again by whoever works on it.
-        MetadataOperation::Create { .. } => Order::new(work.order, shape.items_per_part(), keys(step, part)),
+        MetadataOperation::Create { .. } => Order::of_part(work.order, shape, keys(step, part)),
+        _ if there.items == shape.items_per_part() => Order::of_part(work.order, shape, keys(step, member)),
         _ => {
-            let order = Order::new(work.order, there.items, keys(step, member));
-            let all = there.items == shape.items_per_part();
-            if all { order } else { order.of(Order::new(there.order, shape.items_per_part(), keys(there.step, part))) }
+            let created = Order::of_part(there.order, shape, keys(there.step, part));
+            Order::of_first(work.order, there.items, keys(step, member), created)
         }
     }
 }
 
-/// What an operation is called in records.
-fn operation(kind: MetadataOperation) -> Operation {
-    match kind {
-        MetadataOperation::CreateTree => Operation::CreateTree,
-        MetadataOperation::Create { .. } => Operation::Create,
-        MetadataOperation::Stat => Operation::Stat,
-        MetadataOperation::Read { .. } => Operation::Read,
-        MetadataOperation::Write { .. } => Operation::Write,
-        MetadataOperation::Rename => Operation::Rename,
-        MetadataOperation::Remove => Operation::Remove,
-        MetadataOperation::RemoveTree => Operation::RemoveTree,
+/// What a rank replaces, and by what: in each directory that has items those of another part.
+fn replacements(
+    case: &Case<'_>,
+    work: &MetadataWork,
+    shape: &Shape,
+    member: u32,
+    there: impl Fn(u32) -> Part,
+) -> Result<Task, Box<Failure>> {
+    let parts = i64::from(shape.parts);
+    let set = |directory: u64, further: i64, second: bool| -> Result<Set, Box<Failure>> {
+        let part = (i64::from(member) + further).rem_euclid(parts) as u32;
+        let container = container(case, work, shape, part)?;
+        Ok(Set::new(*shape, &container, part, directory, there(part).renamed != second))
+    };
+    let mut sets = Vec::new();
+    for (nth, directory) in (1..).zip(shape.first_with_items()..shape.directories) {
+        let further = i64::from(work.shift) * nth;
+        sets.push((set(directory, -further, false)?, set(directory, further, true)?));
     }
+    // All parts have as many: validated.
+    Ok(Task::Replacements { of_each: there(member).items / shape.directories_with_items(), sets })
+}
+
+/// The directory in the workspace that holds the tree of `part`.
+fn container(case: &Case<'_>, work: &MetadataWork, shape: &Shape, part: u32) -> Result<CString, Box<Failure>> {
+    let path = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
+    CString::new(path.as_os_str().as_bytes())
+        .map_err(|_| failure::about_path("build paths", &path, "it holds a zero byte".to_owned(), "rename it").into())
 }
 
 /// A failure of `operation` on `path`.

@@ -4,7 +4,9 @@
 use std::path::Path;
 
 use super::settings::Settings;
-use super::translate::{HARD_ITEM_BYTES, HARD_TRANSFER_BYTES, PATTERN, RANDOM_BYTES, RANDOM_READS, signature};
+use super::translate::{
+    HARD_ITEM_BYTES, HARD_TRANSFER_BYTES, MDWORKBENCH_MARK, PATTERN, RANDOM_BYTES, RANDOM_READS, SETS, signature,
+};
 
 /// Where a run would be and what it would be called.
 #[derive(Debug, Clone, Copy)]
@@ -17,13 +19,14 @@ pub struct Places<'a> {
     pub timestamp: &'a str,
 }
 
-/// The command of `phase`; nothing for a phase that is none.
-pub fn command(settings: &Settings, places: &Places<'_>, phase: &str) -> Option<String> {
+/// The command of `phase`; nothing for a phase that is none. md-workbench has `set_files` files in each set.
+pub fn command(settings: &Settings, places: &Places<'_>, phase: &str, set_files: u64) -> Option<String> {
     let (kind, access) = phase.rsplit_once('-').unwrap_or((phase, ""));
     Some(match kind {
         "ior-easy" | "ior-hard" => ior(settings, places, kind, access),
         "ior-rnd4K-easy" => random(settings, places),
         "mdtest-easy" | "mdtest-hard" => mdtest(settings, places, kind, access),
+        "mdworkbench" => md_workbench(settings, places, access, set_files),
         _ if phase.starts_with("find") => find(places, phase),
         _ => return None,
     })
@@ -91,6 +94,22 @@ fn mdtest(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) ->
     )
 }
 
+fn md_workbench(settings: &Settings, places: &Places<'_>, access: &str, set_files: u64) -> String {
+    let does = match access {
+        "create" => "-1",
+        "bench" => "-2 -R=2 -X",
+        _ => "-3",
+    };
+    format!(
+        "./md-workbench --dataPacketType={} --process-reports -a POSIX -o={}/mdworkbench -t=0.000000 -O=1 \
+         --run-info-file={}/mdworkbench.status -D={SETS} -G={} -P={set_files} -I={set_files} {does}",
+        settings.packet.name(),
+        places.data.display(),
+        places.results.display(),
+        signature(MDWORKBENCH_MARK, places.timestamp),
+    )
+}
+
 fn find(places: &Places<'_>, phase: &str) -> String {
     let below = phase.strip_prefix("find-").map(|kind| format!("/mdtest-{kind}/")).unwrap_or_default();
     let conditions = match phase {
@@ -152,8 +171,8 @@ mod tests {
                  stoneWallingWearOut=1 -C -Q 2",
             ),
         ] {
-            assert_eq!(command(&settings, &places, phase).as_deref(), Some(expected));
+            assert_eq!(command(&settings, &places, phase, 0).as_deref(), Some(expected));
         }
-        assert_eq!(command(&settings, &places, "timestamp"), None);
+        assert_eq!(command(&settings, &places, "timestamp", 0), None);
     }
 }

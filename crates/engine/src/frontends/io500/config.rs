@@ -210,6 +210,7 @@ fn check(key: &Key, value: &str) -> Result<(), &'static str> {
 fn is_default(key: &Key, value: &str) -> bool {
     match key.kind {
         Kind::Flag => truth(value) == key.default.and_then(truth).or(Some(false)),
+        Kind::Decimal => value.parse::<f64>().ok() == key.default.and_then(|default| default.parse().ok()),
         // A storage API that is not named is the one of [global].
         _ if key.name.eq_ignore_ascii_case("api") => value.eq_ignore_ascii_case("POSIX"),
         _ => Some(value) == key.default,
@@ -257,6 +258,7 @@ mod tests {
             ("ior-easy", "API", "posix", "POSIX --posix.odirect"),
             ("global", "io-buffers-on-gpu", "FALSE", "TRUE"),
             ("ior-hard", "collective", "0", "1"),
+            ("mdworkbench", "waitingTime", "0", "0.5"),
             ("find", "pfind-steal-next", "false", "true"),
             ("global", "drop-caches-cmd", "sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\"", "/bin/true"),
         ] {

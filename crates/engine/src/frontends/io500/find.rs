@@ -3,6 +3,7 @@
 use ioassay_contract::events::PhaseRecord;
 
 use super::settings::Settings;
+use super::translate::SETS;
 
 /// What a walk sees besides files of the benchmark: the list in the engine's directory.
 const OWN_FILES: u64 = 1;
@@ -12,6 +13,8 @@ const OWN_FILES: u64 = 1;
 pub struct Found {
     ior_easy_files: u64,
     ior_hard_files: u64,
+    /// Files in all sets of md-workbench; each that is replaced is there again.
+    set_files: Option<u64>,
     easy_items: Option<u64>,
     /// Items that each rank created in the shared directory.
     hard_items: Option<Vec<u64>>,
@@ -23,6 +26,7 @@ impl Found {
         match record.name.as_str() {
             "ior-easy-write" => self.ior_easy_files = 1,
             "ior-hard-write" => self.ior_hard_files = 1,
+            "mdworkbench-create" => self.set_files = Some(record.operations),
             "mdtest-easy-write" => self.easy_items = Some(record.operations),
             "mdtest-hard-write" => {
                 self.hard_items = Some(record.ranks.iter().map(|rank| rank.operations).collect());
@@ -39,7 +43,11 @@ impl Found {
         let others = match record.name.as_str() {
             "find-easy" => trees(easy, settings.ranks.into(), 0),
             "find-hard" => trees(hard, 1, 0),
-            _ => OWN_FILES + trees(easy, settings.ranks.into(), 1) + trees(hard, 1, 1),
+            _ => {
+                let ranks = u64::from(settings.ranks);
+                let sets = trees(self.set_files.is_some(), ranks * u64::from(1 + SETS), 1);
+                OWN_FILES + trees(easy, ranks, 1) + trees(hard, 1, 1) + sets
+            }
         };
         record.operations.saturating_sub(others)
     }
@@ -49,11 +57,11 @@ impl Found {
         let hard = || self.hard_items.as_deref().unwrap_or_default();
         let all_hard: u64 = hard().iter().sum();
         let ior_easy = if settings.easy_file_per_rank { u64::from(settings.ranks) } else { 1 } * self.ior_easy_files;
-        let easy = self.easy_items.unwrap_or(0);
+        let (easy, sets) = (self.easy_items.unwrap_or(0), self.set_files.unwrap_or(0));
         let (expected_files, expected_matches) = match record.name.as_str() {
             "find-easy" => (easy, None),
             "find-hard" => (all_hard, Some(matching(hard()))),
-            _ => (ior_easy + self.ior_hard_files + easy + all_hard, Some(matching(hard()))),
+            _ => (ior_easy + self.ior_hard_files + easy + sets + all_hard, Some(matching(hard()))),
         };
         let (files, matched) = (self.files(record, settings), record.matched.unwrap_or(0));
         let mut reasons = Vec::new();

@@ -20,7 +20,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::doubt::Reason;
+use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::events::{CacheAttempt, Event, Failure, PhaseRecord};
 use ioassay_contract::front_end::Tool;
 
@@ -31,7 +31,7 @@ use self::phases::{PHASES, Phase, TIMESTAMP};
 use self::print::Report;
 use self::rules::{Outcome, Scores};
 use self::settings::Settings;
-use self::translate::{CASE, Ground};
+use self::translate::{CASE, FIRST_ITERATION, Ground};
 use super::common::{Common, usage};
 use super::moment;
 use super::options::{Given, help, parse, wants_help};
@@ -162,9 +162,10 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
     let timestamp = asked.timestamp();
     let results = results_of(settings, &timestamp);
     let places = Places { data: &settings.data, results: &results, timestamp: &timestamp };
+    let set_files = settings.set_files.unwrap_or_else(|| translate::set_files_without_rate(settings));
     let mut text = String::new();
     for phase in settings.phases().filter(|phase| settings.runs(phase.name)) {
-        if let Some(command) = commands::command(settings, &places, phase.name) {
+        if let Some(command) = commands::command(settings, &places, phase.name, set_files) {
             text += &format!("[{}]\nexe             = {command}\n\n", phase.name);
         }
     }
@@ -198,6 +199,9 @@ fn measure(
         report,
         outcomes: Vec::new(),
         preparing_s: 0.0,
+        together: Vec::new(),
+        set_files: settings.set_files.unwrap_or_else(|| translate::set_files_without_rate(settings)),
+        first_iteration: 0.0,
         found: Found::default(),
         from_the_start: &from_the_start,
         failure: None,
@@ -208,6 +212,22 @@ fn measure(
     drop(created);
     let ended = running.conclude(ended, &mut session.console);
     Ok(session.finish(ended))
+}
+
+/// What the records of all kinds of operations of a phase say together.
+fn as_one(records: Vec<PhaseRecord>) -> PhaseRecord {
+    let mut records = records.into_iter();
+    let mut all = records.next().expect("a phase has a record");
+    for record in records {
+        all.operations += record.operations;
+        all.bytes += record.bytes;
+        all.complete &= record.complete;
+        all.ranks.extend(record.ranks);
+        let new = |doubt: &Doubt| all.doubts.iter().all(|known| known.message != doubt.message);
+        let doubts: Vec<Doubt> = record.doubts.into_iter().filter(new).collect();
+        all.doubts.extend(doubts);
+    }
+    all
 }
 
 /// Directories that were made for a run, which go with it.
@@ -241,8 +261,14 @@ struct Running<'a> {
     report: Report,
     /// Of the phases that have ended, in their order.
     outcomes: Vec<Outcome>,
-    /// Time that the directories of the next phase took.
+    /// Time that the directories of the next phase took, or the first iteration of its work.
     preparing_s: f64,
+    /// Records of the phase that is being told.
+    together: Vec<PhaseRecord>,
+    /// Files of each set of md-workbench.
+    set_files: u64,
+    /// The rate of md-workbench's first iteration, in thousands per second.
+    first_iteration: f64,
     found: Found,
     from_the_start: &'a [String],
     /// What ended the case.
@@ -252,7 +278,13 @@ struct Running<'a> {
 impl Running<'_> {
     fn event(&mut self, event: &Event, console: &mut Console) {
         match event {
-            Event::Phase(record) => self.record(record, console),
+            Event::Phase(record) => {
+                self.together.push((**record).clone());
+                if self.together.len() == translate::records(&record.name) {
+                    let records = std::mem::take(&mut self.together);
+                    self.record(&as_one(records), console);
+                }
+            }
             Event::Error(failure) => self.failure = Some(self.said(failure)),
             Event::ColdCache(cold) => {
                 for CacheAttempt { detail, .. } in cold.attempts.iter().filter(|attempt| !attempt.done) {
@@ -280,11 +312,17 @@ impl Running<'_> {
         let Some(phase) = PHASES.iter().find(|phase| phase.name == record.name) else {
             // Directories that the next phase fills. If they failed the case has ended, and says why.
             self.preparing_s = seconds;
+            if record.name == FIRST_ITERATION {
+                self.first_iteration = record.operations as f64 / seconds / 1000.0;
+            }
             return;
         };
+        if phase.name == "mdworkbench-create" {
+            self.set_files = record.operations / u64::from(self.settings.ranks) / u64::from(translate::SETS);
+        }
         self.skip_until(phase, console, record.started_unix_ns);
         let started_unix_ns = record.started_unix_ns - (self.preparing_s * 1e9) as u64;
-        let command = commands::command(self.settings, &self.places, phase.name);
+        let command = commands::command(self.settings, &self.places, phase.name, self.set_files);
         self.report.begin_phase(phase.name, started_unix_ns, command.as_deref());
         let mut outcome = Outcome {
             phase,
@@ -334,11 +372,29 @@ impl Running<'_> {
             return files as f64 / seconds / 1000.0;
         }
         self.report.detail("time", format!("{seconds:.6}"));
+        let rate = record.operations as f64 / seconds / 1000.0;
+        if record.name.starts_with("mdworkbench") {
+            self.say_of_md_workbench(record, rate);
+        }
         if let Some(wall) = at_wall {
             let rate = wall.operations as f64 / (wall.at_ns as f64 / 1e9) / 1000.0;
             self.report.pair("rate-stonewall", format!("{rate:.6}"));
         }
-        record.operations as f64 / seconds / 1000.0
+        rate
+    }
+
+    fn say_of_md_workbench(&mut self, record: &PhaseRecord, rate: f64) {
+        self.report.pair("filesPerProc", self.set_files);
+        self.report.pair("precreatePerSet", self.set_files);
+        let slowest_ns = record.ranks.iter().map(|rank| rank.slowest_ns).max().unwrap_or(0);
+        self.report.pair("maxOpTime", format!("{:.6}", slowest_ns as f64 / 1e9));
+        if record.name == "mdworkbench-bench" {
+            let first = self.first_iteration;
+            self.report.pair("scoreIteration0", format!("{first:.6}"));
+            if first < rate * 0.5 || first * 0.5 > rate {
+                self.report.note("; WARNING the rates of both iterations of md-workbench differ by more than 2x");
+            }
+        }
     }
 
     /// Says of the phases before `next` that they did not run, and when the timestamp was.

@@ -190,9 +190,16 @@ const FIND: &[Key] = &[
 
 const MDWORKBENCH: &[Key] = &[
     API,
-    key("waitingTime", Kind::Decimal, Some("0.0"), "waiting time relative to the run time"),
-    key("precreatePerSet", Kind::Number, None, "files to create in each set"),
-    key("filesPerProc", Kind::Number, None, "files of each iteration and set"),
+    key("waitingTime", Kind::Decimal, Some("0.0"), "waiting time relative to the run time")
+        .refused("nothing waits between operations; take 0.0"),
+    key(
+        "precreatePerSet",
+        Kind::Number,
+        None,
+        "files to create in each of a rank's 10 sets (those of a minute, at the rate of mdtest-easy-write)",
+    ),
+    key("filesPerProc", Kind::Number, None, "files of each iteration and set; as many as precreatePerSet")
+        .better("any other number is refused: each file is replaced once, so that none is missing"),
     RUN,
     VERBOSITY,
 ];

@@ -45,6 +45,8 @@ pub struct Settings {
     pub easy_items: u64,
     /// `[mdtest-hard] n`
     pub hard_items: u64,
+    /// `[mdworkbench] precreatePerSet` and `filesPerProc`; `None` where the rate of `mdtest-easy-write` tells.
+    pub set_files: Option<u64>,
     /// By how much amounts were divided.
     pub scale_down: u64,
     /// Local ranks.
@@ -103,6 +105,7 @@ impl Settings {
             hard_segments: common.scaled(count("ior-hard", "segmentCount")?, 1),
             easy_items: common.scaled(count("mdtest-easy", "n")?, 1),
             hard_items: common.scaled(count("mdtest-hard", "n")?, 1),
+            set_files: set_files(config)?.map(|files| common.scaled(files, 1)),
             scale_down: common.scale_down,
             ranks: common.ranks,
             runs: runs(config, extended),
@@ -129,10 +132,6 @@ impl Settings {
 
     fn refuse_what_cannot_run(&self, config: &Config) -> Result<(), Failure> {
         for phase in self.phases().filter(|phase| self.runs(phase.name)) {
-            if phase.name.starts_with("mdworkbench") {
-                let remedy = "write run = FALSE, which leaves the extended score invalid, or take --official PATH";
-                return Err(config.refuse("mdworkbench", "run", "= TRUE is refused: md-workbench is not done", remedy));
-            }
             if phase.name == "ior-rnd4K-easy-read" && !self.easy_transfer_bytes.is_multiple_of(RANDOM_BYTES) {
                 let problem = "= TRUE needs transfers of whole 4 KiB ([ior-easy] transferSize)";
                 return Err(config.refuse(
@@ -173,6 +172,19 @@ fn walkers(config: &Config, ranks: u32) -> Result<Vec<(&'static str, u32)>, Fail
         }
     }
     Ok(walkers)
+}
+
+/// Files of each set of md-workbench, where the .ini file says it: with both keys, as the official program wants it.
+fn set_files(config: &Config) -> Result<Option<u64>, Failure> {
+    let [created, replaced] = ["precreatePerSet", "filesPerProc"].map(|key| config.number("mdworkbench", key));
+    match (created?, replaced?) {
+        (None, None) => Ok(None),
+        (Some(created), Some(replaced)) if created == replaced && created > 0 => Ok(Some(created)),
+        _ => {
+            let problem = "is not precreatePerSet: each file is replaced once in each iteration";
+            Err(config.refuse("mdworkbench", "filesPerProc", problem, "give both the same number, or leave both empty"))
+        }
+    }
 }
 
 fn packet(config: &Config) -> Result<Packet, Failure> {
@@ -220,8 +232,10 @@ mod tests {
     #[test]
     fn what_cannot_run_is_refused_by_its_key() {
         assert!(problem("[ior-easy-write]\nrun = FALSE\n", false).contains("[ior-easy-read] run"));
-        assert!(problem("", true).contains("[mdworkbench] run"));
-        assert!(settings("[mdworkbench]\nrun = FALSE\n", true).is_ok());
+        assert!(problem("[mdworkbench]\nprecreatePerSet = 9\n", true).contains("[mdworkbench] filesPerProc"));
+        assert!(problem("[mdworkbench]\nprecreatePerSet = 9\nfilesPerProc = 8", true).contains("line 3"));
+        let both = settings("[mdworkbench]\nprecreatePerSet = 9\nfilesPerProc = 9", true).unwrap();
+        assert_eq!((both.set_files, settings("", true).unwrap().set_files), (Some(9), None));
         assert!(problem("[find]\nnproc = 3\n", false).contains("line 2: [find] nproc = 3"));
         assert!(problem("[ior-easy]\nblockSize = 3m\n", false).contains("line 2: [ior-easy] blockSize"));
         assert!(problem("[debug]\nstonewall-time = 0\n", false).contains("[debug] stonewall-time"));

@@ -2,6 +2,7 @@
 //!
 //! Not here: running it, and what is printed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
@@ -9,13 +10,13 @@ use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Sour
 use ioassay_contract::plan::metadata::{
     CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::pace::Limit;
+use ioassay_contract::plan::pace::{AtRateOf, Limit};
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 
 use super::phases::{PHASES, TIMESTAMP};
 use super::settings::Settings;
-use crate::workload::tree::container_name;
+use crate::workload::tree::{MOST_ENTRIES, container_name};
 use crate::workspace;
 
 /// Bytes of a transfer of `ior-hard`, and of its block.
@@ -41,6 +42,25 @@ pub const IOR_EASY: &str = "ior-easy";
 pub const IOR_HARD: &str = "ior-hard";
 pub const MDTEST_EASY: &str = "mdtest-easy";
 pub const MDTEST_HARD: &str = "mdtest-hard";
+pub const MDWORKBENCH: &str = "mdworkbench";
+
+/// Directories of each rank that md-workbench works in.
+pub const SETS: u32 = 10;
+
+/// The first of the two iterations of `mdworkbench-bench`; the second has the score.
+pub const FIRST_ITERATION: &str = "mdworkbench-bench-first";
+
+/// For so long md-workbench would create files, at the rate of `mdtest-easy-write`; no longer than a stonewall.
+const PRECREATE_S: u64 = 60;
+
+/// Files that md-workbench would create in a second if `mdtest-easy-write` did not run.
+const PRECREATE_PER_S: u64 = 10_000;
+
+/// More files than this the sets of a rank do not get.
+const MOST_SET_FILES: u64 = 10_000_000;
+
+/// What the signature of md-workbench's files is made of.
+pub const MDWORKBENCH_MARK: &str = "md-workbench";
 
 /// The only case of a run.
 pub const CASE: &str = "io500";
@@ -101,10 +121,18 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
     };
     // mdtest's -N 1: each rank creates its files in a directory that another one made.
     let displaced = u32::from(settings.ranks > 1);
-    let trees = [
+    let sets = Tree {
+        depth: 1,
+        branch: SETS,
+        ..tree(Sharing::Unique, 0, set_files(settings).unwrap_or_else(|| most_set_files(settings)), MDWORKBENCH_MARK)
+    };
+    let mut trees = BTreeMap::from([
         (MDTEST_EASY.to_owned(), tree(Sharing::Unique, displaced, settings.easy_items, MDTEST_EASY)),
         (MDTEST_HARD.to_owned(), tree(Sharing::Shared, 0, settings.hard_items, MDTEST_HARD)),
-    ];
+    ]);
+    if settings.runs("mdworkbench-create") {
+        trees.insert(MDWORKBENCH.to_owned(), sets);
+    }
     Plan {
         version: VERSION,
         run: ground.run.to_owned(),
@@ -113,7 +141,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         storage: Storage { api: "posix".to_owned(), direct: false, depth: 1, vectors: 1, uring: None },
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
-        trees: trees.into(),
+        trees,
         steps: steps(settings, ground),
         seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
         memory_bytes: 0,
@@ -124,25 +152,37 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
 fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut changed_since = None;
+    let mut easy_write = None;
     for phase in settings.phases().filter(|phase| phase.name != TIMESTAMP && settings.runs(phase.name)) {
         if settings.drop_caches {
             steps.push(Step::ColdCache { attempts: vec![CacheMethod::DropCaches] });
         }
-        if let Some(tree) = phase.name.strip_suffix("-write").filter(|kind| kind.starts_with("mdtest")) {
+        if is_after_timestamp(phase.name) && changed_since.is_none() {
+            changed_since = Some(steps.len() as u32);
+        }
+        let tree = match phase.name {
+            "mdtest-easy-write" => Some(MDTEST_EASY),
+            "mdtest-hard-write" => Some(MDTEST_HARD),
+            "mdworkbench-create" => Some(MDWORKBENCH),
+            _ => None,
+        };
+        if let Some(tree) = tree {
             let created = metadata(settings, tree, MetadataOperation::CreateTree, 0);
             steps.push(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None));
         }
-        if is_after_timestamp(phase.name) && changed_since.is_none() {
-            // Of the first phase after the moment that `find` asks for; its own directories come a step earlier.
-            let directories = u32::from(phase.name == "mdtest-hard-write");
-            changed_since = Some(steps.len() as u32 - directories);
+        if phase.name == "mdworkbench-bench" {
+            let first = work(settings, ground, phase.name, changed_since);
+            steps.push(step(FIRST_ITERATION, first, Limit::default(), None));
+        }
+        if phase.name == "mdtest-easy-write" {
+            easy_write = Some(steps.len() as u32);
         }
         let walkers = (settings.walkers(phase.name) < settings.ranks)
             .then(|| RankRange { first: 0, count: settings.walkers(phase.name) });
         steps.push(step(
             phase.name,
             work(settings, ground, phase.name, changed_since),
-            limit(settings, phase.name),
+            limit(settings, phase.name, easy_write),
             walkers,
         ));
     }
@@ -159,11 +199,43 @@ fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step 
     Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
 }
 
-fn limit(settings: &Settings, phase: &str) -> Limit {
+/// Files of each set of md-workbench, where that is known beforehand.
+fn set_files(settings: &Settings) -> Option<u64> {
+    settings.set_files.or_else(|| (!settings.runs("mdtest-easy-write")).then(|| set_files_without_rate(settings)))
+}
+
+/// Files of each set where nobody knows how fast `mdtest-easy-write` is.
+pub fn set_files_without_rate(settings: &Settings) -> u64 {
+    let files = PRECREATE_PER_S * precreate_ns(settings) / 1_000_000_000;
+    (files / u64::from(settings.ranks) / u64::from(SETS)).max(1)
+}
+
+/// In how many records a phase is told: one for each kind of operation.
+pub fn records(phase: &str) -> usize {
+    let replaces = phase == "mdworkbench-bench" || phase == FIRST_ITERATION;
+    if replaces { MetadataOperation::Replace { bytes: HARD_ITEM_BYTES }.operations().len() } else { 1 }
+}
+
+/// Files of each set at most: with those of all ranks they still can be counted.
+fn most_set_files(settings: &Settings) -> u64 {
+    MOST_SET_FILES.min(MOST_ENTRIES / 2 / (u64::from(SETS) * u64::from(settings.ranks)))
+}
+
+/// How long md-workbench would create files.
+fn precreate_ns(settings: &Settings) -> u64 {
+    settings.stonewall_ns.min(PRECREATE_S * 1_000_000_000 / settings.scale_down)
+}
+
+/// Of `phase`; `easy_write` is the step of `mdtest-easy-write`.
+fn limit(settings: &Settings, phase: &str, easy_write: Option<u32>) -> Limit {
     let walled = PHASES.iter().any(|known| known.name == phase && known.walled);
     let stonewall_ns = Some(settings.stonewall_ns);
     match phase {
         _ if walled => Limit { stonewall_ns, wear_out: true, ..Limit::default() },
+        "mdworkbench-create" if set_files(settings).is_none() => {
+            let duration_ns = precreate_ns(settings);
+            Limit { at_rate_of: easy_write.map(|step| AtRateOf { step, duration_ns }), ..Limit::default() }
+        }
         // As many random reads as there are, or as fit into the time.
         RANDOM => Limit {
             operations_per_rank: Some(RANDOM_READS),
@@ -189,6 +261,13 @@ fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Op
         "mdtest-hard-stat" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Stat, 1)),
         "mdtest-hard-read" => Work::Metadata(metadata(settings, MDTEST_HARD, read, 2)),
         "mdtest-hard-delete" => Work::Metadata(metadata(settings, MDTEST_HARD, Kind::Remove, 3)),
+        "mdworkbench-create" => Work::Metadata(in_turn(settings, create(HARD_ITEM_BYTES))),
+        "mdworkbench-bench" => Work::Metadata(MetadataWork {
+            shift: 1 % settings.ranks,
+            verify: true,
+            ..in_turn(settings, Kind::Replace { bytes: HARD_ITEM_BYTES })
+        }),
+        "mdworkbench-delete" => Work::Metadata(metadata(settings, MDWORKBENCH, Kind::Remove, 0)),
         "find-easy" => Work::Find(FindWork {
             root: Some(container(ground, MDTEST_EASY)),
             name: Some(PATTERN.to_owned()),
@@ -236,6 +315,11 @@ fn metadata(settings: &Settings, tree: &str, operation: MetadataOperation, shift
     }
 }
 
+/// What md-workbench does with the files of its sets, one of each set after the other.
+fn in_turn(settings: &Settings, operation: MetadataOperation) -> MetadataWork {
+    MetadataWork { order: EntryOrder::Interleaved, sync_at_end: false, ..metadata(settings, MDWORKBENCH, operation, 0) }
+}
+
 fn data(files: &str, transfer: Transfer) -> DataWork {
     DataWork {
         files: files.to_owned(),
@@ -274,11 +358,14 @@ mod tests {
         for (text, extended) in [
             ("", false),
             ("[mdworkbench]\nrun = FALSE", true),
+            ("", true),
+            ("[mdworkbench]\nprecreatePerSet = 7\nfilesPerProc = 7\n[ior-hard]\nrun = FALSE", true),
+            ("[mdtest-easy]\nrun = FALSE\n[find-easy]\nrun = FALSE", true),
             ("[global]\ndrop-caches = TRUE\ndataPacketType = random\n[ior-easy]\nfilePerProc = FALSE", false),
             ("[ior-hard]\nrun = FALSE\n[find]\nnproc = 1", false),
             ("[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[ior-hard]\nrun = FALSE", false),
         ] {
-            for ranks in [1, 2, 3, 410] {
+            for ranks in [1, 2, 3, 410, 200_000] {
                 let plan = plan(&settings(text, ranks, extended), &ground());
                 assert_eq!(validate(&plan), Ok(()), "{text} with {ranks} ranks");
             }

@@ -227,6 +227,7 @@ fn limit(test: &Test, iterations: Option<u64>) -> Limit {
     Limit {
         bytes_per_rank: None,
         operations_per_rank: iterations.filter(|&iterations| iterations > 0),
+        at_rate_of: None,
         stonewall_ns: (test.deadline_s > 0).then(|| test.deadline_s.saturating_mul(1_000_000_000)),
         wear_out: test.wear_out,
         minimum_ns: (test.least_s > 0).then(|| test.least_s.saturating_mul(1_000_000_000)),

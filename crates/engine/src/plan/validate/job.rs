@@ -1,21 +1,21 @@
 //! Limits, rates and think times.
 
-use ioassay_contract::plan::pace::Rate;
-use ioassay_contract::plan::{Job, Work};
+use ioassay_contract::plan::data::Transfer;
+use ioassay_contract::plan::pace::{AtRateOf, Rate};
+use ioassay_contract::plan::{Job, Plan, Step, Work};
 
 use super::{A_DAY_NS, positive};
 use crate::plan::Refusal;
 
-/// Refuses limits and rates that cannot be kept.
-pub(super) fn pace(key: &str, job: &Job) -> Result<(), Refusal> {
+/// Refuses limits and rates that cannot be kept by a job in step `step`.
+pub(super) fn pace(key: &str, plan: &Plan, job: &Job, step: usize) -> Result<(), Refusal> {
     let limit = &job.limit;
+    if let Some(earlier) = limit.at_rate_of {
+        at_rate_of(&format!("{key}.limit.at_rate_of"), plan, step, earlier)?;
+    }
     let durations = [("stonewall_ns", limit.stonewall_ns), ("minimum_ns", limit.minimum_ns)];
     for (name, duration_ns) in durations.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        let key = format!("{key}.limit.{name}");
-        positive(&key, duration_ns)?;
-        if duration_ns > A_DAY_NS {
-            return Err(Refusal::new(key, format!("{duration_ns} ns"), format!("take at most {A_DAY_NS} (a day)")));
-        }
+        duration(&format!("{key}.limit.{name}"), duration_ns)?;
     }
     let counts = [("bytes_per_rank", limit.bytes_per_rank), ("operations_per_rank", limit.operations_per_rank)];
     for (name, count) in counts.into_iter().filter_map(|(name, value)| Some((name, value?))) {
@@ -39,14 +39,43 @@ pub(super) fn pace(key: &str, job: &Job) -> Result<(), Refusal> {
     }
     if let Some(think) = job.think {
         positive(&format!("{key}.think.every_operations"), think.every_operations)?;
-        positive(&format!("{key}.think.duration_ns"), think.duration_ns)?;
-        if think.duration_ns > A_DAY_NS {
-            let problem = format!("{} ns", think.duration_ns);
-            let valid = format!("take at most {A_DAY_NS} (a day)");
-            return Err(Refusal::new(format!("{key}.think.duration_ns"), problem, valid));
-        }
+        duration(&format!("{key}.think.duration_ns"), think.duration_ns)?;
     }
     only_for_data(key, job)
+}
+
+/// A time that must not be 0, nor longer than anything waits.
+fn duration(key: &str, duration_ns: u64) -> Result<(), Refusal> {
+    positive(key, duration_ns)?;
+    if duration_ns > A_DAY_NS {
+        return Err(Refusal::new(key, format!("{duration_ns} ns"), format!("take at most {A_DAY_NS} (a day)")));
+    }
+    Ok(())
+}
+
+/// The rate of an earlier job must be one that a later job could have.
+fn at_rate_of(key: &str, plan: &Plan, step: usize, earlier: AtRateOf) -> Result<(), Refusal> {
+    duration(&format!("{key}.duration_ns"), earlier.duration_ns)?;
+    let refuse = |problem: String, valid: &str| Err(Refusal::new(format!("{key}.step"), problem, valid));
+    let there = plan.steps.get(..step).and_then(|before| before.get(earlier.step as usize));
+    let Some(Step::Phase(phase)) = there else {
+        return refuse(
+            format!("step {} is no phase before this one", earlier.step),
+            "give the index of an earlier phase",
+        );
+    };
+    let [job] = &phase.jobs[..] else {
+        return refuse(format!("{} has {} jobs", phase.name, phase.jobs.len()), "name a phase with one job");
+    };
+    let mixed = match &job.work {
+        Work::Data(work) => matches!(work.transfer, Transfer::Mixed(_)),
+        Work::Metadata(work) => work.operation.operations().len() > 1,
+        Work::Find(_) => false,
+    };
+    if mixed {
+        return refuse(format!("{} does several kinds of operations", phase.name), "name a phase that does one kind");
+    }
+    Ok(())
 }
 
 /// Entries have no bytes to count by, and a walk ends when there is nothing left to visit.

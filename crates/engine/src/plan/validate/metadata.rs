@@ -23,6 +23,9 @@ use crate::workspace;
 /// The longest path that a system call takes, without the zero byte at its end.
 const LONGEST_PATH_BYTES: usize = libc::PATH_MAX as usize - 1;
 
+/// More directories than this no rank replaces files in: it keeps a path for each.
+const MOST_SETS: u64 = 256;
+
 /// The longest name of one entry.
 const LONGEST_NAME_BYTES: usize = 255;
 
@@ -102,8 +105,9 @@ pub(super) struct Grown {
 enum Grove {
     /// None of them.
     Bare,
-    /// All of them, or as many as a limit let be created, each with this many bytes.
-    Planted { bytes: u64 },
+    /// All of them, or as many as a limit let be created, each with this many bytes; `even` if it is known that there are
+    /// as many in each directory, and of each part.
+    Planted { bytes: u64, even: bool },
     /// Nobody knows before the case has run.
     Unknown,
 }
@@ -111,7 +115,8 @@ enum Grove {
 impl Grown {
     /// A tree of which something is there before any job on it, with whatever bytes in its items.
     fn found(shape: &Shape, there: There) -> Self {
-        let items = if there == There::Everything { Grove::Planted { bytes: u64::MAX } } else { Grove::Bare };
+        let items =
+            if there == There::Everything { Grove::Planted { bytes: u64::MAX, even: true } } else { Grove::Bare };
         Self {
             directories: vec![there != There::Nothing; shape.trees as usize],
             items: vec![items; shape.parts as usize],
@@ -162,6 +167,7 @@ pub(super) fn work(
     asked.consistent()?;
     asked.moves(can)?;
     asked.verifies()?;
+    asked.replaces()?;
     asked.shift()?;
     let there = match &plan.target {
         Target::InPlace(place) => place.trees.get(&work.tree).map_or(There::Nothing, |tree| tree.there),
@@ -235,14 +241,14 @@ impl Asked<'_> {
                 let key = format!("{}.limit", self.key.trim_end_matches(".work"));
                 return Err(Refusal::new(key, "a tree is created and removed as a whole", "leave it out"));
             }
-            if self.work.order == EntryOrder::Random {
+            if self.work.order != EntryOrder::Sequential {
                 return self.refuse("order", "a directory comes after the one that it is in", "take sequential");
             }
         } else if self.shape.items_per_part() == 0 {
             return self.refuse("tree", "it has no items", "give it items_per_directory, or leave the job out");
         }
         match self.work.operation {
-            Kind::Read { .. } | Kind::Write { .. } if directories => {
+            Kind::Read { .. } | Kind::Write { .. } | Kind::Replace { .. } if directories => {
                 self.refuse("operation", "items that are directories hold no bytes", "take a tree with files")
             }
             Kind::Create { with: CreateWith::Mknod, .. } if directories => {
@@ -277,7 +283,7 @@ impl Asked<'_> {
                 positive(&format!("{}.operation.bytes", self.key), bytes)?;
                 ("operation.bytes", bytes)
             }
-            MetadataOperation::Read { bytes } => ("operation.bytes", bytes),
+            MetadataOperation::Read { bytes } | MetadataOperation::Replace { bytes } => ("operation.bytes", bytes),
             _ => return Ok(()),
         };
         if bytes > LARGEST_TRANSFER_BYTES {
@@ -302,7 +308,10 @@ impl Asked<'_> {
             return Ok(());
         }
         let bytes = match self.work.operation {
-            Kind::Create { write_bytes: bytes, .. } | Kind::Read { bytes } | Kind::Write { bytes, .. } => bytes,
+            Kind::Create { write_bytes: bytes, .. }
+            | Kind::Read { bytes }
+            | Kind::Write { bytes, .. }
+            | Kind::Replace { bytes } => bytes,
             _ => 0,
         };
         match self.tree.payload {
@@ -310,6 +319,47 @@ impl Asked<'_> {
             Some(_) => self.refuse("verify", "no bytes are read or written", "leave it out"),
             None => self.refuse("verify", "nobody knows what the files hold", "give the tree a payload"),
         }
+    }
+
+    /// Files are replaced all together, because each has two names and one of them at a time.
+    fn replaces(&self) -> Result<(), Refusal> {
+        let MetadataOperation::Replace { .. } = self.work.operation else { return Ok(()) };
+        let Shape { parts, .. } = self.shape;
+        if self.tree.sharing == Sharing::SharedItems {
+            return self.refuse(
+                "tree",
+                "a file that all ranks have can be replaced by one only",
+                "give ranks their own",
+            );
+        }
+        if self.members != parts {
+            let problem = format!("{} ranks would replace the files of {parts}", self.members);
+            return self.refuse("tree", problem, format!("give the job {parts} ranks"));
+        }
+        if self.work.order != EntryOrder::Interleaved {
+            return self.refuse(
+                "order",
+                "files are replaced one of each directory after the other",
+                "take interleaved",
+            );
+        }
+        if self.work.paths == Paths::At {
+            return self.refuse("paths", "the files lie in the directories of several ranks", "take full");
+        }
+        let sets = self.shape.directories_with_items();
+        if sets > MOST_SETS {
+            let problem = format!("{sets} directories have files");
+            return self.refuse("tree", problem, format!("take at most {MOST_SETS}"));
+        }
+        Ok(())
+    }
+
+    /// True if the job creates as many items in each directory, and of each part.
+    fn is_even(&self) -> bool {
+        let limit = &self.job.limit;
+        let directories = self.shape.directories_with_items();
+        let rounds = limit.operations_per_rank.is_none_or(|items| items.is_multiple_of(directories));
+        limit.is_none() || self.work.order == EntryOrder::Interleaved && limit.stonewall_ns.is_none() && rounds
     }
 
     fn shift(&self) -> Result<(), Refusal> {
@@ -372,12 +422,12 @@ impl Asked<'_> {
         use MetadataOperation as Kind;
         let limited = !self.job.limit.is_none();
         let items = &mut grown.items[part as usize];
-        let bytes_there = match (self.work.operation, *items) {
+        let (bytes_there, even) = match (self.work.operation, *items) {
             (Kind::Create { .. }, _) if !grown.directories[self.shape.tree_of(part) as usize] => {
                 return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
             }
             (Kind::Create { write_bytes, .. }, Grove::Bare) => {
-                *items = Grove::Planted { bytes: write_bytes };
+                *items = Grove::Planted { bytes: write_bytes, even: self.is_even() };
                 return Ok(());
             }
             (Kind::Create { .. }, Grove::Planted { .. }) => {
@@ -388,22 +438,28 @@ impl Asked<'_> {
                 );
             }
             (_, Grove::Unknown) => {
-                let problem = "a job with a limit has renamed or removed some of the items, and nobody knows which";
-                return self.refuse("operation", problem, "rename and remove without a limit");
+                let problem =
+                    "a job with a limit has renamed, replaced or removed some of the items, and nobody knows which";
+                return self.refuse("operation", problem, "rename, replace and remove without a limit");
             }
             (_, Grove::Bare) => {
                 let problem = format!("the items of rank {part} of the tree are not there");
                 return self.refuse("operation", problem, "put a job before it, of as many ranks, that creates them");
             }
-            (_, Grove::Planted { bytes }) => bytes,
+            (_, Grove::Planted { bytes, even }) => (bytes, even),
         };
         *items = match self.work.operation {
-            Kind::Read { bytes } if bytes > bytes_there => {
+            Kind::Read { bytes } | Kind::Replace { bytes } if bytes > bytes_there => {
                 let problem = format!("{bytes} bytes would be read of files that hold {bytes_there}");
                 return self.refuse("operation.bytes", problem, format!("read at most {bytes_there}, or write more"));
             }
-            Kind::Write { bytes, .. } if !limited => Grove::Planted { bytes: bytes.max(bytes_there) },
-            Kind::Rename | Kind::Remove if limited => Grove::Unknown,
+            Kind::Replace { .. } if !even => {
+                let problem = "a limit may have left more items in some directories than in others";
+                return self.refuse("operation", problem, "create them in the order interleaved, without a stonewall");
+            }
+            Kind::Write { bytes, .. } if !limited => Grove::Planted { bytes: bytes.max(bytes_there), even },
+            Kind::Rename | Kind::Replace { .. } | Kind::Remove if limited => Grove::Unknown,
+            Kind::Replace { bytes } => Grove::Planted { bytes, even },
             Kind::Remove => Grove::Bare,
             _ => *items,
         };

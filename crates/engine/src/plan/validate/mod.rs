@@ -244,7 +244,7 @@ fn jobs(
             return Err(Refusal::new(format!("{key}.ranks"), problem, "give each job of a phase ranks of its own"));
         }
         busy.push(own);
-        job::pace(&key, job)?;
+        job::pace(&key, plan, job, step)?;
         let key = format!("{key}.work");
         match &job.work {
             Work::Data(work) => data::work(&key, plan, job, work, can, &mut state.filled)?,

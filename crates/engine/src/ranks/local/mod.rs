@@ -79,7 +79,7 @@ impl MeetingPlace {
         Watched {
             step: header.step.load(Ordering::Relaxed),
             since_ns: header.step_since_ns.load(Ordering::Relaxed),
-            done: [0, 1].map(|lane| done_by(self.shared.ranks(), lane)),
+            done: std::array::from_fn(|lane| done_by(self.shared.ranks(), lane)),
         }
     }
 }
@@ -187,7 +187,7 @@ impl Ranks for LocalRank<'_> {
             return;
         }
         let ranks = self.members(members);
-        let done: Vec<[Done; LANES]> = ranks.iter().map(|rank| [0, 1].map(|lane| rank.done(lane))).collect();
+        let done: Vec<[Done; LANES]> = ranks.iter().map(|rank| std::array::from_fn(|lane| rank.done(lane))).collect();
         if job.first_finished_ns.compare_exchange(0, now_ns, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
             ranks.iter().zip(done).for_each(|(rank, done)| rank.note_first_finish(done));
         }

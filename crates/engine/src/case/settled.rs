@@ -1,0 +1,85 @@
+//! Limits that only an earlier phase can tell.
+
+use ioassay_contract::plan::metadata::{EntryOrder, MetadataWork};
+use ioassay_contract::plan::pace::{AtRateOf, Limit};
+use ioassay_contract::plan::{Job, Phase, Plan, Work};
+use serde::{Deserialize, Serialize};
+
+use super::Rank;
+use super::letters::Letter;
+use crate::plan::{Jobs, Sizes};
+use crate::ranks::{Ranks, Stopped};
+use crate::workload::tree::Shape;
+
+/// What all ranks of a job did, and how long the last of them took.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(super) struct Pace {
+    /// Operations.
+    pub operations: u64,
+    /// Until the last rank was done.
+    pub duration_ns: u64,
+}
+
+impl Pace {
+    /// Operations of each of `ranks` ranks in `duration_ns`, in whole rounds of `round`; at least one round.
+    fn operations_per_rank(self, duration_ns: u64, ranks: u32, round: u64) -> u64 {
+        let all = u128::from(self.operations) * u128::from(duration_ns) / u128::from(self.duration_ns.max(1));
+        let own = u64::try_from(all / u128::from(ranks.max(1))).unwrap_or(u64::MAX);
+        (own / round * round).max(round)
+    }
+}
+
+impl<R: Ranks> Rank<'_, R> {
+    /// `phase` with numbers in the place of rates of earlier jobs; `None` where it has them already.
+    pub(super) fn settled(&self, phase: &Phase) -> Option<Phase> {
+        let settle = |job: &Job| {
+            let Some(AtRateOf { step, duration_ns }) = job.limit.at_rate_of else { return job.clone() };
+            let pace = self.pace[&step];
+            let (ranks, round) = (self.case.plan.workers(job).count, round(self.case.plan, job));
+            let operations = pace.operations_per_rank(duration_ns, ranks, round);
+            let most = job.limit.operations_per_rank.unwrap_or(u64::MAX);
+            let limit = Limit { at_rate_of: None, operations_per_rank: Some(operations.min(most)), ..job.limit };
+            Job { limit, ..job.clone() }
+        };
+        let open = phase.jobs.iter().any(|job| job.limit.at_rate_of.is_some());
+        open.then(|| Phase { jobs: phase.jobs.iter().map(settle).collect(), ..phase.clone() })
+    }
+
+    /// Every rank learns what was done in step `step`, where a later job asks for its rate.
+    pub(super) fn note_pace(&mut self, step: u32, letters: &[Letter]) -> Result<(), Stopped> {
+        let asks = |job: &Job| job.limit.at_rate_of.is_some_and(|earlier| earlier.step == step);
+        if self.case.plan.jobs().any(asks) {
+            let operations = letters.iter().map(|letter| letter.operations()).sum();
+            let duration_ns = letters.iter().map(|letter| letter.end_ns()).max().unwrap_or(0);
+            let pace = self.broadcast(&Pace { operations, duration_ns })?;
+            self.pace.insert(step, pace);
+        }
+        Ok(())
+    }
+}
+
+/// Operations that belong together: one in each directory, where entries are taken so.
+fn round(plan: &Plan, job: &Job) -> u64 {
+    match &job.work {
+        Work::Metadata(MetadataWork { tree, order: EntryOrder::Interleaved, .. }) => {
+            Shape::of(&plan.trees[tree], plan.rank_count()).directories_with_items()
+        }
+        Work::Metadata(_) | Work::Data(_) | Work::Find(_) => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_and_a_time_make_whole_rounds_and_at_least_one() {
+        let pace = Pace { operations: 3000, duration_ns: 2_000_000_000 };
+        assert_eq!(pace.operations_per_rank(1_000_000_000, 2, 1), 750);
+        assert_eq!(pace.operations_per_rank(1_000_000_000, 2, 100), 700);
+        assert_eq!(pace.operations_per_rank(1_000, 2, 100), 100);
+        assert_eq!(Pace { operations: 0, duration_ns: 0 }.operations_per_rank(1, 1, 1), 1);
+        let endless = Pace { operations: u64::MAX, duration_ns: 1 };
+        assert_eq!(endless.operations_per_rank(u64::MAX, 1, 1), u64::MAX);
+    }
+}
