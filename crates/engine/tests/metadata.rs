@@ -439,7 +439,7 @@ fn more_directories_than_a_rank_keeps_open_are_named_in_all_the_same() {
 fn disturbed(ranks: u32, tree: &Value, last: &Value, path: &str, disturb: impl Fn(&Path) + Sync) -> (Ran, PathBuf) {
     let target = tempfile::tempdir().unwrap();
     let pause = json!({"step": "pause", "duration_ns": 300_000_000});
-    let steps = [phase("grow", kind("create-tree")), phase("create", create(0)), pause, last.clone()];
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(8)), pause, last.clone()];
     let plan = parsed(&plan_text(target.path(), ranks, tree, &steps)).unwrap();
     let path = target.path().join("ioassay-r1/c1.t").join(path);
     let ran = std::thread::scope(|scope| {
@@ -465,6 +465,19 @@ fn an_entry_that_is_missing_ends_the_phase_and_is_named() {
     assert_eq!(failure.errno_name.as_deref(), Some("ENOENT"));
     assert_eq!(failure.path.map(PathBuf::from), Some(missing));
     assert!(!ran.phase("stat").complete && ran.phase("stat").doubts[0].invalidates);
+}
+
+#[test]
+fn a_file_that_holds_something_else_is_not_replaced() {
+    let mut tree = tree("unique", 0, 0, 50);
+    tree["payload"] = json!({"kind": "ior-offset", "signature": 7});
+    let keys = json!({"order": "interleaved", "verify": true});
+    let replace = with(phase("replace", json!({"kind": "replace", "bytes": 8})), &keys, &json!({}));
+    let other = |path: &Path| std::fs::write(path, "8 others").unwrap();
+    let (ran, _) = disturbed(2, &tree, &replace, "mdtest_tree.1.0/file.mdtest.1.33", other);
+    let failure = ran.place.failure().unwrap();
+    assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "read"));
+    assert!(failure.message.contains("at offset 0 there is"), "{}", failure.message);
 }
 
 /// `md-workbench -O 1` of hpc/ior 5fcf0ba: in set d, from 1 on, a rank takes what lies d ranks before it, and creates

@@ -41,6 +41,12 @@ _SOURCES = {
     "listed": "each rank a part that the plan names",
 }
 
+_ITEM_ORDERS = {
+    "sequential": "",
+    "interleaved": "one of each directory in turn",
+    "random": "in random order",
+}
+
 _SHARINGS = {
     "unique": "every rank has a tree of its own",
     "shared": "all ranks share one tree, each with items of its own",
@@ -54,6 +60,7 @@ _ON_TREES = {
     "read": "read every item",
     "write": "write every item",
     "rename": "rename every item",
+    "replace": "look at every item, read it, remove it and create another one",
     "remove": "remove every item",
     "remove-tree": "remove the directories",
 }
@@ -188,13 +195,17 @@ def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
     work = job["work"]
     match work["kind"]:
         case "data":
-            return _data(plan, work, name) + _pace(job)
+            return _data(plan, work, name) + _pace(plan, job)
         case "metadata":
             verb = work["operation"]["kind"]
-            return f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(job)}"
+            return (
+                f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(plan, job)}"
+            )
         case _:
             where = work.get("root") or "what the run has created"
-            return f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(job)}"
+            return (
+                f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(plan, job)}"
+            )
 
 
 def _called(name: str | None, verb: str) -> str:
@@ -229,9 +240,9 @@ def _details(work: Plan) -> str:
     said += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
     each = operation.get("write_bytes") or operation.get("bytes")
     said += [f"{format_bytes(each)} each"] if each else []
-    said += ["in random order"] if work["kind"] == "metadata" and work["order"] == "random" else []
+    said += [_ITEM_ORDERS[work["order"]]] if work["kind"] == "metadata" else []
     said += [f"in pieces of {format_bytes(work['piece_bytes'])}"] if work.get("piece_bytes") else []
-    said += [f"those of the rank {work['shift']} further on"] if work.get("shift") else []
+    said += [_shifted(operation["kind"], work["shift"])] if work.get("shift") else []
     said += [f"with all {_compared(work)} compared"] if work.get("verify") else []
     said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
     said += [f"into files made {work['size']} at open"] if work.get("size") else []
@@ -240,25 +251,37 @@ def _details(work: Plan) -> str:
     return "".join(f", {one}" for one in said if one)
 
 
+def _shifted(kind: str, shift: int) -> str:
+    """Whose items a rank works on."""
+    if kind != "replace":
+        return f"those of the rank {shift} further on"
+    times = "n" if shift == 1 else f"{shift} × n"
+    return f"in the n-th directory those of the rank {times} before, by new ones of the rank {times} after"
+
+
 def _compared(work: Plan) -> str:
     """Of a tree the plan only says that something is."""
     if work["kind"] == "data":
         return str(work["verify"])
-    return "reads" if work["operation"]["kind"] == "read" else "writes"
+    return "reads" if work["operation"]["kind"] in ("read", "replace") else "writes"
 
 
-def _pace(job: Plan) -> str:
-    said = [*_limits(job.get("limit", {}))]
+def _pace(plan: Plan, job: Plan) -> str:
+    said = [*_limits(plan, job.get("limit", {}))]
     said += [f"at most {rate(job['rate'])}"] if job.get("rate") else []
     said += [f"with {think(job['think'])}"] if job.get("think") else []
     return "".join(f", {one}" for one in said)
 
 
-def _limits(limit: Plan) -> Iterator[str]:
+def _limits(plan: Plan, limit: Plan) -> Iterator[str]:
     if "bytes_per_rank" in limit:
         yield f"at most {format_bytes(limit['bytes_per_rank'])} per rank"
     if "operations_per_rank" in limit:
         yield f"at most {limit['operations_per_rank']} operations per rank"
+    if "at_rate_of" in limit:
+        earlier = limit["at_rate_of"]
+        phase = plan["steps"][earlier["step"]]["name"]
+        yield f"as many as {phase} would have done in {format_duration(earlier['duration_ns'])}"
     if "stonewall_ns" in limit:
         after = ", after which every rank does as much as the fastest" if limit.get("wear_out") else ""
         yield f"until a stonewall at {format_duration(limit['stonewall_ns'])}{after}"

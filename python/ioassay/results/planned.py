@@ -99,12 +99,13 @@ def file_set_bytes(plan: Plan) -> int:
 
 def written_bytes(plan: Plan) -> int:
     """What all phases of a case write together."""
-    return sum(_operations(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
+    return sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
 
 
 def is_walled(plan: Plan) -> bool:
-    """True if a stonewall may end something before all of it is written."""
-    return any("stonewall_ns" in job.get("limit", {}) and _writes(job["work"]) for job in _jobs(plan))
+    """True if a stonewall, or the rate of an earlier job, may end something before all of it is written."""
+    ends = {"stonewall_ns", "at_rate_of"}
+    return any(not ends.isdisjoint(job.get("limit", {})) and _writes(job["work"]) for job in _jobs(plan))
 
 
 def _ranks(plan: Plan) -> int:
@@ -124,14 +125,16 @@ def _jobs(plan: Plan) -> Iterator[Plan]:
 
 def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
     work, ranks = job["work"], _ranks(plan)
-    operations = _operations(plan, job)
+    operations, steps = _operations_of(work), _steps(plan, job)
+    # Of an item that is replaced the old one is read and the new one written.
+    moves = 2 if _replaces(work) else 1
     entry = {
         "name": job["name"],
-        "operations": _operations_of(work),
+        "operations": operations,
         "ranks": _count(job, ranks),
         "order": order_text(work.get("order", "sequential")),
-        "planned_operations": operations,
-        "planned_bytes": operations * _bytes_each_of(plan, job),
+        "planned_operations": steps * (len(operations) if _replaces(work) else 1),
+        "planned_bytes": steps * moves * _bytes_each_of(plan, job),
         "command": command,
     }
     if work["kind"] == "data":
@@ -161,12 +164,20 @@ def _operations_of(work: Plan) -> list[Operation]:
     """What a job's operations do: a measurement for each."""
     if work["kind"] == "data" and isinstance(work["transfer"], Mapping):
         return ["read", "write"]
+    if _replaces(work):
+        return ["stat", "read", "remove", "create"]
     said = {"data": work.get("transfer"), "metadata": work.get("operation", {}).get("kind"), "find": "find"}
     return [operation for operation in OPERATIONS if operation == said[work["kind"]]]
 
 
-def _operations(plan: Plan, job: Plan) -> int:
-    """What the ranks of a job do together; 0 for a walk, which finds what there is."""
+def _replaces(work: Plan) -> bool:
+    return bool(work["kind"] == "metadata" and work["operation"]["kind"] == "replace")
+
+
+def _steps(plan: Plan, job: Plan) -> int:
+    """Transfers that the ranks of a job move together, or items that they work on; 0 for a walk, which finds what
+    there is.
+    """
     work, limit, ranks = job["work"], job.get("limit", {}), _ranks(plan)
     if work["kind"] == "find":
         return 0
@@ -182,13 +193,15 @@ def _operations(plan: Plan, job: Plan) -> int:
         return shape.directories * shape.trees
     # Of shared items one rank renames and removes each; in everything else all ranks do all of them.
     workers = 1 if tree["sharing"] == "shared-items" and verb in ("rename", "remove") else _count(job, ranks)
+    if most is not None and _replaces(work):
+        most = -(-most // len(_operations_of(work)))
     return min(shape.items_per_part, most or shape.items_per_part) * workers
 
 
 def _writes(work: Plan) -> bool:
     if work["kind"] == "data":
         return bool(work["transfer"] != "read")
-    return work["kind"] == "metadata" and work["operation"]["kind"] in ("create", "write")
+    return work["kind"] == "metadata" and work["operation"]["kind"] in ("create", "write", "replace")
 
 
 def _bytes_each_of(plan: Plan, job: Plan) -> int:

@@ -99,6 +99,31 @@ def test_what_a_tree_and_its_work_say_beside_has_words() -> None:
         assert said in text
 
 
+def test_a_replacement_says_whose_files_and_how_many() -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    tree = {"sharing": "unique", "depth": 1, "branch": 2, "items_per_directory": 3, "leaves_only": True}
+    plan |= {"trees": {"tree": tree | {"items": "files"}}}
+    work = {"kind": "metadata", "tree": "tree", "order": "interleaved", "paths": "full"}
+    create = {"kind": "create", "write_bytes": 9, "fsync": False}
+    jobs: dict[str, dict[str, Any]] = {
+        "grow": {"work": work | {"operation": {"kind": "create-tree"}, "order": "sequential"}},
+        "create": {
+            "work": work | {"operation": create},
+            "limit": {"at_rate_of": {"step": 0, "duration_ns": 60 * 10**9}},
+        },
+        "replace": {"work": work | {"operation": {"kind": "replace", "bytes": 9}, "shift": 1, "verify": True}},
+    }
+    plan["steps"] = [{"step": "phase", "name": name, "jobs": [{"name": name, **job}]} for name, job in jobs.items()]
+    text = told(plan)
+    for said in (
+        "create the items of tree, 9 B each, one of each directory in turn, as many as grow would have done in 1 min",
+        "look at every item, read it, remove it and create another one of tree, 9 B each, one of each directory in "
+        "turn, in the n-th directory those of the rank n before, by new ones of the rank n after, with all reads "
+        "compared",
+    ):
+        assert said in text, text
+
+
 def test_every_step_has_words() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"] += [

@@ -107,6 +107,14 @@ def test_items_hold_what_is_written_into_them() -> None:
     assert case.written_bytes == case.job("it", "it").planned_bytes == 4 * 50 * 3901
 
 
+def test_of_an_item_that_is_replaced_four_operations_are_counted_and_both_contents() -> None:
+    plan = tree_plan("unique", {"kind": "replace", "bytes": 100})
+    entry = job(plan, "it")
+    assert entry.operations == ["stat", "read", "remove", "create"]
+    assert (entry.planned_operations, entry.planned_bytes) == (4 * 90 * 4, 4 * 90 * 200)
+    assert case_entry(plan, "w", 1, lambda phase, job: "").written_bytes == 4 * 90 * 100
+
+
 def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
     tree = {"sharing": "unique", "depth": 10**9, "branch": 1000, "items_per_directory": 1, "leaves_only": False}
     assert Shape.of(tree, 1).entries > 2**63

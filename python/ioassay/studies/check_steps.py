@@ -44,7 +44,11 @@ class _Steps:
     """Trees whose items are there, with the bytes in each."""
     partly: set[str] = field(default_factory=set)
     """Trees of whose items a phase with a limit has renamed or removed some."""
+    uneven: set[str] = field(default_factory=set)
+    """Trees that may have more items in some directories than in others."""
     phases: list[str] = field(default_factory=list)
+    single: set[str] = field(default_factory=set)
+    """Phases of one job that does one kind of operation."""
 
     def check(self) -> Iterator[Problem]:
         for index, step in enumerate(self.workload.steps):
@@ -59,6 +63,8 @@ class _Steps:
             for job, work in step.jobs():
                 yield from self._work(work, (*place, "together", "jobs", job) if step.together else place)
             self.phases.append(step.name)
+            if step.together is None and len(step.operations) == 1:
+                self.single.add(step.name)
         if not self.phases:
             wrong = f"`{self.name}` has no phase, so nothing is measured"
             yield self.at("workloads", self.name, "steps").problem(wrong, "add `- write`")
@@ -93,7 +99,7 @@ class _Steps:
         if on not in known:
             key, what = ("files", "file set") if phase.files else ("tree", "tree")
             yield self.at(*place, verb, key).problem(f"there is no {what} `{on}`", nearest(on, known))
-        elif problems := [*self._keys(work, phase, on, (*place, verb))]:
+        elif problems := [*self._keys(work, phase, on, (*place, verb)), *self._earlier(phase, (*place, verb))]:
             yield from problems
         elif on in self.workload.files:
             yield from self._on_files(work, phase, on, place)
@@ -126,8 +132,23 @@ class _Steps:
                 wrong = f"does not go with `{work.verb}` of {what}"
                 yield self.at(*place, key).problem(wrong, f"it is for {goes.described()}")
 
+    def _earlier(self, phase: Phase, place: Path) -> Iterator[Problem]:
+        """A rate must be known when it is asked for."""
+        earlier = phase.limit.at_rate_of if phase.limit else None
+        if earlier is None or earlier.phase in self.single:
+            return
+        origin = self.at(*place, "limit", "at_rate_of", "phase")
+        if earlier.phase in self.phases:
+            wrong = f"`{earlier.phase}` has several jobs, or does several kinds of operations"
+            yield origin.problem(wrong, "name a phase that does one")
+        else:
+            yield origin.problem(f"no phase before it is called `{earlier.phase}`", nearest(earlier.phase, self.phases))
+
     def _on_files(self, work: Work, phase: Phase, on: str, place: Path) -> Iterator[Problem]:
         files, inside = self.workload.files[on], (*place, str(work.verb))
+        if phase.order == "interleaved":
+            wrong = "the transfers of a file set lie in no directories"
+            yield self.at(*inside, "order").problem(wrong, f"take one of {', '.join(spelling.ORDER.forms)}")
         yield from self._limit(on, phase, inside)
         yield from self._verify(files, work, phase, inside)
         if phase.barriers and (files.ranks is not None or files.files_per_rank > 1):
@@ -181,10 +202,11 @@ class _Steps:
         tree, inside = self.workload.trees[on], (*place, str(work.verb))
         yield from self._pace_of_items(phase, inside)
         yield from self._bytes_of_items(tree, work, phase, inside)
-        if (phase.order or "sequential") not in ("sequential", "random"):
+        if phase.order is not None and phase.order not in spelling.ITEM_ORDER.forms:
             wrong = f"items have no order `{phase.order}`"
-            yield self.at(*inside, "order").problem(wrong, "take `sequential` or `random`")
-        yield from self._turn(str(work.verb), on, phase, self.at(*place))
+            yield self.at(*inside, "order").problem(wrong, "take `sequential`, `interleaved` or `random`")
+        yield from self._turn(str(work.verb), on, self.at(*place))
+        self._leave(str(work.verb), on, phase)
 
     def _bytes_of_items(self, tree: Tree, work: Work, phase: Phase, inside: Path) -> Iterator[Problem]:
         if (phase.fsync or "never") not in ("never", "at-close", "at-end"):
@@ -192,7 +214,7 @@ class _Steps:
             yield self.at(*inside, "fsync").problem(wrong, "take `at-close`, `at-end` or `never`")
         if phase.verify is not None:
             yield from self._verify_items(tree, work, phase, inside)
-        moves = work.verb in ("read", "write") or phase.bytes or phase.using or phase.fsync == "at-close"
+        moves = work.verb in ("read", "write", "replace") or phase.bytes or phase.using or phase.fsync == "at-close"
         if tree.of == "directories" and moves:
             yield self.at(*inside).problem("directories have no bytes", "take a tree of files")
         elif work.verb == "write" and not phase.bytes:
@@ -204,8 +226,11 @@ class _Steps:
                 yield self.at(*inside, "using").problem("mknod fails for all ranks but the first", "take `open`")
             if phase.shift:
                 yield self.at(*inside, "shift").problem("all ranks have the same items", "leave it out")
+            if work.verb == "replace":
+                wrong = "an item that all ranks have can be replaced by one only"
+                yield self.at(*inside).problem(wrong, "take `unique` or `shared`")
         held = self.items.get(sweep.works_on(self.workload, work) or "", 0)
-        if work.verb == "read" and (phase.bytes or 0) > held:
+        if work.verb in ("read", "replace") and (phase.bytes or 0) > held:
             wrong = f"{format_bytes(phase.bytes or 0)} would be read of items that hold {format_bytes(held)}"
             yield self.at(*inside, "bytes").problem(wrong, "read less, or write more")
         if (phase.bytes or 0) > LARGEST_TRANSFER_BYTES:
@@ -214,7 +239,7 @@ class _Steps:
 
     def _verify_items(self, tree: Tree, work: Work, phase: Phase, inside: Path) -> Iterator[Problem]:
         origin = self.at(*inside, "verify")
-        if (phase.verify == "reads") != (work.verb == "read"):
+        if (phase.verify == "reads") != (work.verb in ("read", "replace")):
             yield origin.problem(f"`{work.verb}` {'writes' if phase.verify == 'reads' else 'reads'}", "take the other")
         elif not phase.bytes:
             yield origin.problem("moves no bytes that could be compared", "give `bytes:`")
@@ -230,8 +255,8 @@ class _Steps:
         if phase.rate is not None and "bytes_per_s" in spelling.rate_plan(phase.rate):
             yield self.at(*inside, "rate").problem("items are not counted in bytes", "give the rate in IOPS")
 
-    def _turn(self, verb: str, on: str, phase: Phase, origin: Origin) -> Iterator[Problem]:
-        """What must be there, and must not be, when a step on a tree begins; then what it leaves."""
+    def _turn(self, verb: str, on: str, origin: Origin) -> Iterator[Problem]:
+        """What must be there, and must not be, when a step on a tree begins."""
         with_items = verb not in ("create-tree", "create", "remove-tree")
         of = f"`{verb}` of the tree `{on}`"
         if verb == "create-tree" and on in self.directories:
@@ -241,19 +266,31 @@ class _Steps:
         elif with_items and on not in self.items:
             yield origin.problem(f"{of}: its items are not there", "put `- create` before it")
         elif on in self.partly:
-            wrong = f"{of}: a phase with a limit has renamed or removed some of its items, and nobody knows which"
-            yield origin.problem(wrong, "rename and remove without a limit")
+            wrong = f"{of}: a phase with a limit has renamed, replaced or removed some of its items, nobody knows which"
+            yield origin.problem(wrong, "rename, replace and remove without a limit")
+        elif verb == "replace" and on in self.uneven:
+            wrong = f"{of}: a limit may have left more items in some directories than in others"
+            yield origin.problem(wrong, "create them with `order: interleaved`, without a stonewall")
         elif verb in ("create", "remove-tree") and on in self.items:
             yield origin.problem(f"{of}: its items are there", "put `- remove` before it")
+
+    def _leave(self, verb: str, on: str, phase: Phase) -> None:
+        """What is there after a step on a tree."""
         match verb:
             case "create-tree":
                 self.directories.add(on)
             case "create" | "write":
                 whole = verb == "create" or phase.limit is None
                 self.items[on] = max(self.items.get(on, 0), (phase.bytes or 0) if whole else 0)
-            case "rename" | "remove" if phase.limit is not None:
+                if verb == "create" and phase.limit is not None:
+                    walled = phase.limit.stonewall is not None
+                    self.uneven |= {on} if walled or phase.order != "interleaved" else set()
+            case "rename" | "replace" | "remove" if phase.limit is not None:
                 self.partly.add(on)
+            case "replace":
+                self.items[on] = phase.bytes or 0
             case "remove":
                 self.items.pop(on, None)
+                self.uneven.discard(on)
             case "remove-tree":
                 self.directories.discard(on)

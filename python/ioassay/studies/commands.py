@@ -167,6 +167,9 @@ def _limit(line: _Line, limit: Limit, stonewall: str, wear_out: list[str]) -> No
         line.notes.append(f"here each rank moved at most {format_bytes(limit.bytes)}")
     if limit.operations is not None:
         line.notes.append(f"here each rank did at most {limit.operations} operations")
+    if limit.at_rate_of is not None:
+        as_much = f"as much as {limit.at_rate_of.phase} would have done in {format_duration(limit.at_rate_of.time)}"
+        line.notes.append(f"here the ranks did {as_much}")
 
 
 def _pace(line: _Line, phase: Phase) -> None:
@@ -179,6 +182,12 @@ def _pace(line: _Line, phase: Phase) -> None:
 _MDTEST_PHASES = {"create-tree": "-C", "create": "-C", "stat": "-T", "read": "-E", "remove": "-r", "remove-tree": "-r"}
 
 
+_NOT_IN_MDTEST = {
+    "rename": "mdtest measures renames of directories only",
+    "replace": "no replace in mdtest; md-workbench does it",
+}
+
+
 def _mdtest(start: list[str], work: Work, tree: Tree, inside: str) -> _Line:
     phase, verb = work.phase, str(work.verb)
     assert phase is not None
@@ -186,7 +195,7 @@ def _mdtest(start: list[str], work: Work, tree: Tree, inside: str) -> _Line:
     if verb in _MDTEST_PHASES:
         line.tokens.append(_MDTEST_PHASES[verb])
     else:
-        line.notes.append("mdtest measures renames of directories only" if verb == "rename" else f"no {verb} in mdtest")
+        line.notes.append(_NOT_IN_MDTEST.get(verb, f"no {verb} in mdtest"))
     line.tokens += ["-I", str(tree.items), "-z", str(tree.depth), "-b", str(tree.branch)]
     line.tokens += ["-L"] * tree.leaves_only
     line.tokens += {"unique": ["-u"], "shared": [], "shared-items": ["-S"]}[tree.sharing]

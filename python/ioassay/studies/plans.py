@@ -67,7 +67,7 @@ def _job(workload: Workload, point: Point, work: Work) -> Plan:
     on_files = on in workload.files
     job = _ranks(sweep.rank_ranges(workload, point)[on], point)
     job["work"] = _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on)
-    if phase.limit is not None and (limit := _limit(phase.limit)):
+    if phase.limit is not None and (limit := _limit(workload, phase.limit)):
         job["limit"] = limit
     if phase.rate is not None:
         job["rate"] = spelling.rate_plan(phase.rate)
@@ -104,13 +104,13 @@ def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
             operation |= {"with": phase.using or "open", "write_bytes": phase.bytes or 0, "fsync": fsync}
         case "write":
             operation |= {"bytes": phase.bytes or 0, "fsync": fsync}
-        case "read":
+        case "read" | "replace":
             operation |= {"bytes": phase.bytes or 0}
     return {
         "kind": "metadata",
         "tree": on,
         "operation": operation,
-        "order": phase.order or "sequential",
+        "order": "interleaved" if work.verb == "replace" else phase.order or "sequential",
         **({"shift": phase.shift} if phase.shift else {}),
         "paths": phase.paths or "full",
         **({"verify": True} if phase.verify else {}),
@@ -120,23 +120,29 @@ def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
 
 def _find(workload: Workload, find: Phase | Find) -> Plan:
     assert isinstance(find, Find)
-    names = [step.name for step in workload.steps]
     said = {
         "root": find.root,
         "name": find.named,
         "size_bytes": find.exactly,
         "at_least_bytes": find.at_least,
         "at_most_bytes": find.at_most,
-        "newer_than_step": names.index(find.newer_than) if find.newer_than else None,
+        "newer_than_step": _index(workload, find.newer_than) if find.newer_than else None,
         "entries": find.entries,
     }
     return {"kind": "find", **{key: value for key, value in said.items() if value is not None}}
 
 
-def _limit(limit: Limit) -> Plan:
+def _index(workload: Workload, phase: str) -> int:
+    """The step that is called so."""
+    return [step.name for step in workload.steps].index(phase)
+
+
+def _limit(workload: Workload, limit: Limit) -> Plan:
+    earlier = limit.at_rate_of
     said = {
         "bytes_per_rank": limit.bytes,
         "operations_per_rank": limit.operations,
+        "at_rate_of": {"step": _index(workload, earlier.phase), "duration_ns": earlier.time} if earlier else None,
         "stonewall_ns": limit.stonewall,
         "wear_out": limit.wear_out or None,
         "minimum_ns": limit.minimum,

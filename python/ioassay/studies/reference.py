@@ -29,7 +29,7 @@ from ioassay.studies.model import (
     Uring,
     Workload,
 )
-from ioassay.studies.steps import GOES_WITH, Find, Limit, Mixed, Phase, Step, Together
+from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.validate import keys, part_of
 from ioassay.studies.values import Kind, Part
 from ioassay.units import format_duration
@@ -47,6 +47,7 @@ _HEADINGS: dict[type[Part], str] = {
     Find: "Walk",
     Together: "Jobs side by side",
     Limit: "Limit",
+    AtRateOf: "Rate of an earlier phase",
     Storage: "Storage API",
     Uring: "io_uring",
     Figure: "Figure",

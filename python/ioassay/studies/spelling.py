@@ -132,6 +132,19 @@ ORDER = Choice(
     },
 )
 
+ITEM_ORDER = Choice(
+    "order",
+    {
+        "sequential": _word("sequential", "directory after directory"),
+        "interleaved": _word("interleaved", "one of each directory, then the next of each"),
+        "random": _word("random", "each exactly once, shuffled (mdtest's `-R`)"),
+    },
+)
+"""Of the items of a tree."""
+
+ANY_ORDER = Choice("order", {**ITEM_ORDER.forms, **ORDER.forms})
+"""Of a phase on a file set or a tree."""
+
 COVERING = ("sequential", "backward", "strided", "random")
 """The orders that meet each transfer once, by their first word: only what they wrote can be read."""
 

@@ -15,6 +15,7 @@ from ioassay.results.document import OPERATIONS, Operation
 from ioassay.studies import spelling
 from ioassay.studies.values import (
     Advice,
+    AnyOrder,
     CacheMethod,
     Count,
     CreateWith,
@@ -22,7 +23,6 @@ from ioassay.studies.values import (
     Identifier,
     Items,
     Lock,
-    Order,
     Ordinal,
     Part,
     Path,
@@ -42,13 +42,25 @@ from ioassay.studies.values import (
     each_once,
 )
 
-Verb = Literal["write", "read", "mixed", "create-tree", "create", "stat", "rename", "remove", "remove-tree", "find"]
+Verb = Literal[
+    "write", "read", "mixed", "create-tree", "create", "stat", "rename", "replace", "remove", "remove-tree", "find"
+]
 """The keys of a step that is a timed phase."""
 
 VERBS: tuple[Verb, ...] = get_args(Verb)
 
 ON_FILES: tuple[Verb, ...] = ("write", "read", "mixed")
-ON_TREES: tuple[Verb, ...] = ("write", "read", "create-tree", "create", "stat", "rename", "remove", "remove-tree")
+ON_TREES: tuple[Verb, ...] = (
+    "write",
+    "read",
+    "create-tree",
+    "create",
+    "stat",
+    "rename",
+    "replace",
+    "remove",
+    "remove-tree",
+)
 
 
 @dataclass(frozen=True)
@@ -74,29 +86,37 @@ _ALL = For(ON_FILES, ON_TREES)
 _FILES = For(files=ON_FILES)
 _TREES = For(trees=ON_TREES)
 _FILE_WRITES = For(files=("write", "mixed"))
-_ITEMS: tuple[Verb, ...] = ("write", "read", "create", "stat", "rename", "remove")
+_IN_ANY_ORDER: tuple[Verb, ...] = ("write", "read", "create", "stat", "rename", "remove")
+_ITEMS: tuple[Verb, ...] = (*_IN_ANY_ORDER, "replace")
 
 GOES_WITH: Mapping[str, For] = {
     "name": _ALL,
     "limit": For(ON_FILES, _ITEMS),
     "rate": _ALL,
     "think": _ALL,
-    "order": For(ON_FILES, _ITEMS),
+    "order": For(ON_FILES, _IN_ANY_ORDER),
     "fsync": For(("write", "mixed"), ("write", "create")),
     "files": _FILES,
     "read_from": For(files=("read",)),
     "barriers": _FILES,
-    "verify": For(ON_FILES, ("write", "read", "create")),
+    "verify": For(ON_FILES, ("write", "read", "create", "replace")),
     "size": _FILE_WRITES,
     "lock": _FILES,
     "advice": _FILES,
     "tree": _TREES,
-    "shift": For(trees=("write", "read", "stat", "rename", "remove")),
-    "paths": For(trees=_ITEMS),
-    "bytes": For(trees=("write", "read", "create")),
+    "shift": For(trees=("write", "read", "stat", "rename", "replace", "remove")),
+    "paths": For(trees=_IN_ANY_ORDER),
+    "bytes": For(trees=("write", "read", "create", "replace")),
     "using": For(trees=("create",)),
 }
 """With which steps each key of a phase goes."""
+
+
+class AtRateOf(Part):
+    """What an earlier phase would have done in a given time, at its own rate."""
+
+    phase: Identifier = Field(description="The earlier phase: one job that does one kind of operation.")
+    time: Waiting = Field(description="How long.")
 
 
 class Limit(Part):
@@ -104,6 +124,11 @@ class Limit(Part):
 
     bytes: Size | None = Field(default=None, description="Bytes that each rank moves at most: whole transfers.")
     operations: Count | None = Field(default=None, description="Operations that each rank does at most.")
+    at_rate_of: AtRateOf | None = Field(
+        default=None,
+        description="As many operations as an earlier phase would have done in a given time, shared evenly by the "
+        "ranks: `{phase: create, time: 60s}`. With `order: interleaved` as many in each directory.",
+    )
     stonewall: Waiting | None = Field(
         default=None,
         description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`).",
@@ -138,10 +163,11 @@ class Phase(Part):
     tree: Identifier | None = Field(
         default=None, description="The tree that it works on, where the workload has several, or file sets as well."
     )
-    order: Order | None = Field(
+    order: AnyOrder | None = Field(
         default=None,
-        description="Order of this phase's transfers, default the file set's; of items `sequential` (as they were "
-        "created, the default) or `random` (mdtest's `-R`).",
+        description="Order of this phase's transfers, default the file set's. Of items `sequential` (directory after "
+        "directory, the default), `interleaved` (one of each directory, then the next of each) or `random` (mdtest's "
+        "`-R`); where a limit let only some be created the first two take them as they were created.",
     )
     fsync: Fsync | None = Field(
         default=None,
@@ -185,7 +211,10 @@ class Phase(Part):
         default=[], description="What the kernel is told about the access (`posix_fadvise`; `madvise` of mapped files)."
     )
     shift: Ordinal | None = Field(
-        default=None, description="Each rank works on the items of the rank this many further on (mdtest's `-N`)."
+        default=None,
+        description="Each rank works on the items of the rank this many further on (mdtest's `-N`). Of `replace`: in "
+        "the n-th directory with items it takes those of the rank n times this before it, and creates those of the "
+        "rank n times this after it (md-workbench's `-O`).",
     )
     paths: Paths | None = Field(
         default=None,
@@ -194,7 +223,7 @@ class Phase(Part):
     )
     bytes: SizeOrNone | None = Field(
         default=None,
-        description="Bytes written into or read from each item (mdtest's `-w` and `-e`). Default: 0, none.",
+        description="Bytes written into or read from each item (mdtest's `-w` and `-e`), or both. Default: 0, none.",
     )
     using: CreateWith | None = Field(
         default=None, description="The call that creates a file: `open` or `mknod` (mdtest's `-k`). Default: `open`."
@@ -256,6 +285,11 @@ class Work(Part):
     create: Phase | None = Field(default=None, description="Create every item of the tree.")
     stat: Phase | None = Field(default=None, description="Look at the attributes of every item.")
     rename: Phase | None = Field(default=None, description="Give every item another name in its directory.")
+    replace: Phase | None = Field(
+        default=None,
+        description="Replace every item as md-workbench does, one of each directory after the other: look at it, read "
+        "it, remove it, create another one. Each of the four is an operation with a measurement of its own.",
+    )
     remove: Phase | None = Field(default=None, description="Remove every item.")
     remove_tree: Phase | None = Field(
         default=None, alias="remove-tree", description="Remove the directories of the tree, which are empty."
@@ -293,6 +327,8 @@ class Work(Part):
         """What its operations do: a measurement for each."""
         if self.verb == "mixed":
             return ["read", "write"]
+        if self.verb == "replace":
+            return ["stat", "read", "remove", "create"]
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

@@ -130,6 +130,18 @@ def test_a_read_may_be_of_what_others_wrote_and_a_mix_may_be_written_short() -> 
     assert mix["work"]["fsync"] == "at-close"
 
 
+def test_items_are_replaced_one_of_each_directory_in_turn_and_as_many_as_an_earlier_phase_had_done() -> None:
+    limit = "limit: {at_rate_of: {phase: create-tree, time: 2s}}"
+    _, create, replace = steps(
+        f"[create-tree, {{create: {{order: interleaved, bytes: 3901, {limit}}}}}, replace: {{bytes: 3901, shift: 1}}]",
+        TREE,
+    )
+    assert create["limit"] == {"at_rate_of": {"step": 0, "duration_ns": 2 * 10**9}}
+    assert create["work"]["order"] == replace["work"]["order"] == "interleaved"
+    assert replace["work"]["operation"] == {"kind": "replace", "bytes": 3901}
+    assert replace["work"]["shift"] == 1
+
+
 def test_what_asks_for_nothing_is_not_in_the_plan() -> None:
     write, read = steps("[write, {read: {read_from: own}}]")
     assert set(write) == {"name", "work"}
@@ -367,13 +379,27 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
             "steps[1].create.verify: nobody knows what the items hold; give the tree a `payload`",
         ),
         ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: items have no fsync `every 2"),
+        ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 B would be read of items that"),
+        ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not go with `replace`"),
+        (
+            "[create-tree, {create: {limit: {operations: 3}}}, replace]",
+            "steps[2]: `replace` of the tree `tree`: a limit may have left more items in some directories",
+        ),
+        (
+            "[create-tree, {create: {limit: {at_rate_of: {phase: creat-tree, time: 1s}}}}]",
+            "steps[1].create.limit.at_rate_of.phase: no phase before it is called `creat-tree`; did you mean",
+        ),
+        (
+            "[create-tree, create, replace, {stat: {limit: {at_rate_of: {phase: replace, time: 1s}}}}]",
+            "steps[3].stat.limit.at_rate_of.phase: `replace` has several jobs, or does several kinds of operations",
+        ),
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
         ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 B would be read of items that hold 0 B"),
         ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
         ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
         (
             "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
-            "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed or removed some",
+            "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed, replaced or removed some",
         ),
         ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find: has an exact size and a range of sizes"),
         ("[{find: {named: a/b}}]", "steps[0].find.named: no entry has a name with a slash"),

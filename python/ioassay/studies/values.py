@@ -178,6 +178,7 @@ SampleInterval = Annotated[
     Kind("duration"),
 ]
 Order = Annotated[str, _spelled(spelling.ORDER), _forms(spelling.ORDER)]
+AnyOrder = Annotated[str, _spelled(spelling.ANY_ORDER), _forms(spelling.ANY_ORDER)]
 Fsync = Annotated[str, _spelled(spelling.FSYNC), _forms(spelling.FSYNC)]
 Payload = Annotated[str, _spelled(spelling.PAYLOAD), _forms(spelling.PAYLOAD)]
 ItemPayload = Annotated[str, _spelled(spelling.ITEM_PAYLOAD), _forms(spelling.ITEM_PAYLOAD)]

@@ -76,7 +76,8 @@ pub struct MetadataWork {
     pub shift: u32,
     /// How entries are named in system calls.
     pub paths: Paths,
-    /// Compare what files hold with the tree's payload: what was read, or what was written by reading it back at once.
+    /// Compare what files hold with the tree's payload: what was read, or what was written by reading it back at once; of
+    /// a replacement what was read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
     /// Each rank forces everything that its node has not written yet to stable storage after its last operation

@@ -87,7 +87,6 @@ impl<'a> Replacements<'a> {
                 // What was read before lies in the buffer, and is another part's.
                 let content = self.held.fill_anew(self.buffer, part, number);
                 names.create(new.entry(nth), Presence::New, Content { bytes: content, sync: false })?;
-                self.held.read_back(self.buffer, part, number, |found| names.read(new.entry(nth), found))?;
                 Ok(bytes)
             }
         }
