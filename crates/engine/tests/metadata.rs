@@ -336,6 +336,7 @@ proptest! {
         steps.push(find("files", json!({"entries": "files", "name": "file.mdtest.*"})));
         steps.push(find("tenth", json!({"name": "*.1"})));
         steps.push(find("directories", json!({"entries": "directories"})));
+        steps.push(find("below", json!({"tree": "t"})));
         let target = tempfile::tempdir().unwrap();
         let plan = parsed(&plan_text(target.path(), ranks, &tree("unique", depth, branch, items), &steps)).unwrap();
         let ran = run(&plan, target.path());
@@ -349,6 +350,7 @@ proptest! {
         prop_assert_eq!(ran.phase("all").matched, Some(all as u64 + 1));
         prop_assert_eq!(ran.phase("files").matched, Some(files.len() as u64));
         prop_assert_eq!(ran.phase("directories").matched, Some(directories.len() as u64 + 1));
+        prop_assert_eq!(ran.phase("below").matched, Some(all as u64 - 1));
         let tenth = files.union(&directories).filter(|path| path.ends_with(".1")).count();
         prop_assert_eq!(ran.phase("tenth").matched, Some(tenth as u64));
     }
@@ -798,6 +800,9 @@ fn walks_that_contradict_themselves_are_refused() {
         (json!({"newer_than_step": 0}), "accepted"),
         (json!({"root": "relative"}), "work.root: relative is relative"),
         (json!({"name": "a/b"}), "work.name"),
+        (json!({"tree": "t"}), "accepted"),
+        (json!({"tree": "u"}), "there is no tree \"u\""),
+        (json!({"tree": "t", "root": "/x"}), "work.tree: a root and a tree"),
         (json!({"name": ""}), "work.name"),
         (json!({"size_bytes": 1, "at_most_bytes": 2}), "take one of them"),
         (json!({"at_least_bytes": 3, "at_most_bytes": 2}), "3 is more than 2"),

@@ -202,7 +202,8 @@ def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
                 f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(plan, job)}"
             )
         case _:
-            where = work.get("root") or "what the run has created"
+            tree = f"the tree {work['tree']}" if "tree" in work else "what the run has created"
+            where = work.get("root") or tree
             return (
                 f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(plan, job)}"
             )

@@ -110,6 +110,10 @@ class _Steps:
         if find.newer_than is not None and find.newer_than not in self.phases:
             wrong = f"no phase before it is called `{find.newer_than}`"
             yield self.at(*place, "find", "newer_than").problem(wrong, nearest(find.newer_than, self.phases))
+        if find.tree is not None and find.tree not in self.directories:
+            wrong = f"the directories of the tree `{find.tree}` are not there"
+            known = nearest(find.tree, self.directories) if self.directories else "put `- create-tree` before it"
+            yield self.at(*place, "find", "tree").problem(wrong, known)
         if find.named is not None and "/" in find.named:
             wrong = "no entry has a name with a slash"
             yield self.at(*place, "find", "named").problem(wrong, "give a pattern of a name, such as `*.dat`")

@@ -122,6 +122,7 @@ def _find(workload: Workload, find: Phase | Find) -> Plan:
     assert isinstance(find, Find)
     said = {
         "root": find.root,
+        "tree": find.tree,
         "name": find.named,
         "size_bytes": find.exactly,
         "at_least_bytes": find.at_least,

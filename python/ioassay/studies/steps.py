@@ -249,6 +249,7 @@ class Find(Part):
     root: Path | None = Field(
         default=None, description="Where it begins; only looked at. Default: what this run has created on the target."
     )
+    tree: Identifier | None = Field(default=None, description="It begins in the directory that holds this tree.")
     named: Prose | None = Field(default=None, description="Shell pattern of the name, as `find -name` has it.")
     exactly: SizeOrNone | None = Field(default=None, description="Exact size of a file.")
     at_least: SizeOrNone | None = Field(default=None, description="Smallest size of a file.")
@@ -259,7 +260,9 @@ class Find(Part):
     entries: Items | None = Field(default=None, description="What kind of entry.")
 
     @model_validator(mode="after")
-    def _sizes_of_files(self) -> Self:
+    def _consistent(self) -> Self:
+        if self.root is not None and self.tree is not None:
+            raise ValueError("begins in a root and in a tree; take one of them")
         if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
             raise ValueError("has an exact size and a range of sizes; take one of them")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:

@@ -402,6 +402,12 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
             "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed, replaced or removed some",
         ),
         ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find: has an exact size and a range of sizes"),
+        ("[{find: {tree: tree}}]", "steps[0].find.tree: the directories of the tree `tree` are not there; put"),
+        (
+            "[create-tree, {find: {tree: tre}}]",
+            "steps[1].find.tree: the directories of the tree `tre` are not there; did",
+        ),
+        ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find: begins in a root and in a tree"),
         ("[{find: {named: a/b}}]", "steps[0].find.named: no entry has a name with a slash"),
         ("[create-tree, mixed: 70%]", "steps[1]: `w` has no file set to read and write"),
     ],

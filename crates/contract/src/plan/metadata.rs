@@ -188,6 +188,9 @@ pub struct FindWork {
     /// Where it begins; only looked at. Left out: what this run has created on the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<PathBuf>,
+    /// It begins in the directory that holds this tree of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
     /// Shell pattern of the name, as `find -name` has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

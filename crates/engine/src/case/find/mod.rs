@@ -64,7 +64,11 @@ impl<'a> FindJob<'a> {
         member: u32,
         stamps: &[(u32, u64)],
     ) -> Result<Self, Box<Failure>> {
-        let path = work.root.clone().unwrap_or_else(|| case.workspace.path().to_owned());
+        let path = match (&work.root, &work.tree) {
+            (Some(root), _) => root.clone(),
+            (None, Some(tree)) => case.workspace.container_of(&case.plan.case, tree, 0),
+            (None, None) => case.workspace.path().to_owned(),
+        };
         let opened = listing::open_root(&path).and_then(|directory| Ok((listing::device(&directory)?, directory)));
         let (device, directory) = opened.map_err(|error| failure::boxed_on_path("open directory", &path, &error))?;
         let since = work.newer_than_step.and_then(|step| stamps.iter().find(|(began, _)| *began == step));

@@ -3,7 +3,7 @@
 //! Not here: running it, and what is printed.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
@@ -16,8 +16,7 @@ use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange
 
 use super::phases::{PHASES, TIMESTAMP};
 use super::settings::Settings;
-use crate::workload::tree::{MOST_ENTRIES, container_name};
-use crate::workspace;
+use crate::workload::tree::MOST_ENTRIES;
 
 /// Bytes of a transfer of `ior-hard`, and of its block.
 pub const HARD_TRANSFER_BYTES: u64 = 47_008;
@@ -142,14 +141,14 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees,
-        steps: steps(settings, ground),
+        steps: steps(settings),
         seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
         memory_bytes: 0,
         sample_interval_ns: 1_000_000_000,
     }
 }
 
-fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
+fn steps(settings: &Settings) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut changed_since = None;
     let mut easy_write = None;
@@ -171,7 +170,7 @@ fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
             steps.push(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None));
         }
         if phase.name == "mdworkbench-bench" {
-            let first = work(settings, ground, phase.name, changed_since);
+            let first = work(settings, phase.name, changed_since);
             steps.push(step(FIRST_ITERATION, first, Limit::default(), None));
         }
         if phase.name == "mdtest-easy-write" {
@@ -181,7 +180,7 @@ fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
             .then(|| RankRange { first: 0, count: settings.walkers(phase.name) });
         steps.push(step(
             phase.name,
-            work(settings, ground, phase.name, changed_since),
+            work(settings, phase.name, changed_since),
             limit(settings, phase.name, easy_write),
             walkers,
         ));
@@ -248,7 +247,7 @@ fn limit(settings: &Settings, phase: &str, easy_write: Option<u32>) -> Limit {
     }
 }
 
-fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Option<u32>) -> Work {
+fn work(settings: &Settings, phase: &str, changed_since: Option<u32>) -> Work {
     use MetadataOperation as Kind;
     let create = |write_bytes| Kind::Create { with: CreateWith::Open, write_bytes, fsync: false };
     let read = Kind::Read { bytes: HARD_ITEM_BYTES };
@@ -269,12 +268,12 @@ fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Op
         }),
         "mdworkbench-delete" => Work::Metadata(metadata(settings, MDWORKBENCH, Kind::Remove, 0)),
         "find-easy" => Work::Find(FindWork {
-            root: Some(container(ground, MDTEST_EASY)),
+            tree: Some(MDTEST_EASY.to_owned()),
             name: Some(PATTERN.to_owned()),
             entries: Some(Items::Files),
             ..FindWork::default()
         }),
-        "find-hard" => Work::Find(FindWork { root: Some(container(ground, MDTEST_HARD)), ..find(changed_since) }),
+        "find-hard" => Work::Find(FindWork { tree: Some(MDTEST_HARD.to_owned()), ..find(changed_since) }),
         "find" => Work::Find(find(changed_since)),
         "ior-hard-write" => Work::Data(data(IOR_HARD, Transfer::Write)),
         "ior-hard-read" => Work::Data(data(IOR_HARD, Transfer::Read)),
@@ -287,11 +286,6 @@ fn work(settings: &Settings, ground: &Ground<'_>, phase: &str, changed_since: Op
         }),
         _ => Work::Data(data(IOR_EASY, Transfer::Read)),
     }
-}
-
-/// The directory that holds a tree.
-fn container(ground: &Ground<'_>, tree: &str) -> PathBuf {
-    workspace::directory::path(ground.data, ground.run).join(container_name(CASE, tree))
 }
 
 fn find(changed_since: Option<u32>) -> FindWork {

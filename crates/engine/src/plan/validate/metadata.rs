@@ -469,9 +469,31 @@ impl Asked<'_> {
 
 const NO_DIRECTORIES: &str = "the directories of the tree are not there";
 
+/// Refuses a walk below a tree that is nowhere, or in several places.
+fn below(key: &str, plan: &Plan, work: &FindWork, tree: &str) -> Result<(), Refusal> {
+    let refuse = |problem: String, valid: &str| Err(Refusal::new(format!("{key}.tree"), problem, valid));
+    if work.root.is_some() {
+        return refuse("a root and a tree to begin in".to_owned(), "take one of them");
+    }
+    if !plan.trees.contains_key(tree) {
+        return refuse(format!("there is no tree {tree:?}"), "name one of the plan's");
+    }
+    let containers = match &plan.target {
+        Target::InPlace(place) => place.trees.get(tree).map_or(0, |tree| tree.containers.len()),
+        Target::Directory(_) | Target::Device(_) | Target::Url(_) => 1,
+    };
+    if containers > 1 {
+        return refuse(format!("{tree:?} lies in {containers} directories"), "walk from a root above them");
+    }
+    Ok(())
+}
+
 /// Refuses a walk that contradicts itself.
 pub(super) fn find(key: &str, plan: &Plan, work: &FindWork, step: usize, can: &Capabilities) -> Result<(), Refusal> {
     let refuse = |name: &str, problem: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
+    if let Some(tree) = &work.tree {
+        below(key, plan, work, tree)?;
+    }
     match &work.root {
         Some(root) if !root.is_absolute() => {
             return refuse("root", format!("{} is relative", root.display()), "give the absolute path of a directory");
