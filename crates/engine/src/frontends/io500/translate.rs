@@ -155,7 +155,7 @@ fn is_after_timestamp(name: &str) -> bool {
 }
 
 fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step {
-    let job = Job { name: name.to_owned(), ranks, work, limit, rate: None, think: None };
+    let job = Job { ranks, limit, ..Job::new(name, work) };
     Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
 }
 

@@ -193,7 +193,7 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u
 }
 
 fn phase(name: &str, work: DataWork, limit: Limit, think: Option<Think>) -> Step {
-    let job = Job { name: name.to_owned(), ranks: None, work: Work::Data(work), limit, rate: None, think };
+    let job = Job { limit, think, ..Job::new(name, Work::Data(work)) };
     Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
 }
 
