@@ -39,7 +39,8 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
         " -r -R".to_owned()
     };
     let status = format!("-O stoneWallingStatusFile={results}/{kind}.stonewall");
-    let ranks = format!("-a POSIX -O saveRankPerformanceDetailsCSV={results}/{kind}-{access}.csv");
+    let api = settings.api_of(&format!("{kind}-{access}")).spelling();
+    let ranks = format!("-a {api} -O saveRankPerformanceDetailsCSV={results}/{kind}-{access}.csv");
     if kind == "ior-hard" {
         let (bytes, segments) = (HARD_TRANSFER_BYTES, settings.hard_segments);
         return format!(
@@ -60,12 +61,13 @@ fn random(settings: &Settings, places: &Places<'_>) -> String {
     let (data, results) = (places.data.display(), places.results.display());
     let (own, shift) = if settings.easy_file_per_rank { (" -F", " -C -Q 2") } else { ("", "") };
     format!(
-        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a POSIX \
+        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a {} \
          -O saveRankPerformanceDetailsCSV={results}/ior-rnd4K-easy-read.csv -t={RANDOM_BYTES} -b={RANDOM_BYTES} \
          -s={RANDOM_READS} -O stoneWallingWearOut=1{shift}",
         settings.packet.name(),
         signature("ior-easy", places.timestamp),
         settings.stonewall_s,
+        settings.api_of("ior-rnd4K-easy-read").spelling(),
     )
 }
 
@@ -86,8 +88,9 @@ fn mdtest(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) ->
     };
     format!(
         "./mdtest --dataPacketType={} {what} -d {data}/{kind} -x {results}/{kind}.stonewall {does} \
-         --saveRankPerformanceDetails={results}/{kind}-{access}.csv -a POSIX",
+         --saveRankPerformanceDetails={results}/{kind}-{access}.csv -a {}",
         settings.packet.name(),
+        settings.api_of(&format!("{kind}-{access}")).spelling(),
     )
 }
 

@@ -110,7 +110,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         run: ground.run.to_owned(),
         case: CASE.to_owned(),
         target: Target::Directory(ground.data.to_owned()),
-        storage: Storage { api: "posix".to_owned(), direct: false, depth: 1, vectors: 1, uring: None },
+        storage: settings.api.storage.clone(),
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees: trees.into(),
@@ -125,6 +125,7 @@ fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut changed_since = None;
     for phase in settings.phases().filter(|phase| phase.name != TIMESTAMP && settings.runs(phase.name)) {
+        let first = steps.len();
         if settings.drop_caches {
             steps.push(Step::ColdCache { attempts: vec![CacheMethod::DropCaches] });
         }
@@ -145,8 +146,20 @@ fn steps(settings: &Settings, ground: &Ground<'_>) -> Vec<Step> {
             limit(settings, phase.name),
             walkers,
         ));
+        if let Some(api) = settings.own_api(phase.name) {
+            do_io_by(&mut steps[first..], &api.storage);
+        }
     }
     steps
+}
+
+/// Gives the jobs of `steps` a storage of their own.
+fn do_io_by(steps: &mut [Step], storage: &Storage) {
+    for step in steps {
+        if let Step::Phase(phase) = step {
+            phase.jobs.iter_mut().for_each(|job| job.storage = Some(storage.clone()));
+        }
+    }
 }
 
 fn is_after_timestamp(name: &str) -> bool {
