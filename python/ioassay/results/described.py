@@ -188,10 +188,11 @@ def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
     work = job["work"]
     match work["kind"]:
         case "data":
-            return _data(plan, work, name) + _pace(job)
+            return _data(plan, work, name) + _through(job) + _pace(job)
         case "metadata":
             verb = work["operation"]["kind"]
-            return f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(job)}"
+            said = f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}"
+            return said + _details(work) + _through(job) + _pace(job)
         case _:
             where = work.get("root") or "what the run has created"
             return f"walk through {where}{_called(name, 'find')}, looking for {_conditions(plan, work)}{_pace(job)}"
@@ -245,6 +246,11 @@ def _compared(work: Plan) -> str:
     if work["kind"] == "data":
         return str(work["verify"])
     return "reads" if work["operation"]["kind"] == "read" else "writes"
+
+
+def _through(job: Plan) -> str:
+    """How a job does its I/O, where it says so itself."""
+    return f", through the {storage(job['storage'])}" if "storage" in job else ""
 
 
 def _pace(job: Plan) -> str:
