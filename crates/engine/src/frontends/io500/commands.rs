@@ -33,10 +33,10 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
     let (data, results) = (places.data.display(), places.results.display());
     let mark = signature(kind, places.timestamp);
     let packet = settings.packet.name();
-    let wall = if access == "write" {
-        format!(" -w -D {} -O stoneWallingWearOut=1", settings.stonewall_s)
+    let (does, wears_out) = if access == "write" {
+        (format!(" -w -D {}", settings.stonewall_s), " -O stoneWallingWearOut=1")
     } else {
-        " -r -R".to_owned()
+        (" -r -R".to_owned(), "")
     };
     let status = format!("-O stoneWallingStatusFile={results}/{kind}.stonewall");
     let api = settings.api_of(&format!("{kind}-{access}")).spelling();
@@ -45,13 +45,13 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
         let (bytes, segments) = (HARD_TRANSFER_BYTES, settings.hard_segments);
         return format!(
             "./ior --dataPacketType={packet} -C -Q 1 -g -G={mark} -k -e -o {data}/ior-hard/file {status} \
-             -t {bytes} -b {bytes} -s {segments}{wall} {ranks}"
+             -t {bytes} -b {bytes} -s {segments}{does} {ranks}{wears_out}"
         );
     }
     let own = if settings.easy_file_per_rank { " -F" } else { "" };
     format!(
         "./ior --dataPacketType={packet} -g -G {mark} -k -e -o {data}/ior-easy/ior_file_easy -C -Q 1 {status} \
-         -t {} -b {}{own}{wall} {ranks}",
+         -t {} -b {}{own}{does}{wears_out} {ranks}",
         size(settings.easy_transfer_bytes),
         size(settings.easy_block_bytes),
     )
@@ -142,6 +142,12 @@ mod tests {
                  --saveRankPerformanceDetails=/r/mdtest-hard-read.csv -a POSIX",
             ),
             ("find", "./pfind /d -newer /r/timestampfile -size 3901c -name *01* -C -q 10000"),
+            (
+                "ior-hard-write",
+                "./ior --dataPacketType=timestamp -C -Q 1 -g -G=1836285498 -k -e -o /d/ior-hard/file -O \
+                 stoneWallingStatusFile=/r/ior-hard.stonewall -t 47008 -b 47008 -s 1000 -w -D 1 -a POSIX -O \
+                 saveRankPerformanceDetailsCSV=/r/ior-hard-write.csv -O stoneWallingWearOut=1",
+            ),
             (
                 "ior-hard-read",
                 "./ior --dataPacketType=timestamp -C -Q 1 -g -G=1836285498 -k -e -o /d/ior-hard/file -O \
