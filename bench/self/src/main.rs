@@ -18,7 +18,6 @@ use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payl
 use ioassay_contract::plan::metadata::{
     CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
@@ -117,8 +116,7 @@ fn phase(work: &DataWork) -> Step {
 }
 
 fn step(name: &str, work: Work) -> Step {
-    let job = Job { name: "job".into(), ranks: None, work, limit: Limit::default(), rate: None, think: None };
-    Step::Phase(Phase { name: name.into(), jobs: vec![job] })
+    Step::Phase(Phase { name: name.into(), jobs: vec![Job::new("job", work)] })
 }
 
 /// Runs `body` on forked ranks with a workspace for `plan` under its target; returns the phases that were reported.
@@ -132,9 +130,8 @@ fn with_ranks(
     let clock = Clock::calibrated();
     let Target::Directory(target) = &plan.target else { return Err("not a directory".into()) };
     let nodes = [environment::of_this_node(Some(target), &clock)];
-    let storage = storage::by_name(&plan.storage.api).ok_or("unknown storage API")?;
     let workspace = Workspace::create(plan, &Contents::of(plan)).map_err(|f| f.message)?;
-    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let case = Case { plan, apis: &storage::of_plan, workspace: &workspace, clock: &clock, nodes: &nodes };
     supervise::block_signals()?;
     let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;
     workspace.remove();

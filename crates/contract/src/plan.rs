@@ -34,7 +34,7 @@ pub struct Plan {
     pub case: String,
     /// Where the I/O goes.
     pub target: Target,
-    /// How the I/O is done.
+    /// How the I/O is done, by every job that has no storage of its own.
     pub storage: Storage,
     /// Who does the I/O.
     pub ranks: RankCount,
@@ -54,6 +54,13 @@ pub struct Plan {
     pub memory_bytes: u64,
     /// Length of one sample in nanoseconds. 1,000,000,000 gives the usual sample per second.
     pub sample_interval_ns: u64,
+}
+
+impl Plan {
+    /// How `job` does its I/O.
+    pub fn storage_of<'a>(&'a self, job: &'a Job) -> &'a Storage {
+        job.storage.as_ref().unwrap_or(&self.storage)
+    }
 }
 
 /// How many ranks do I/O. Ranks = `clients` × `per_client`.
@@ -137,6 +144,9 @@ pub struct Job {
     /// Which ranks do it. Left out: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ranks: Option<RankRange>,
+    /// How they do their I/O. Left out: as the plan says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub storage: Option<Storage>,
     /// What each of them does.
     pub work: Work,
     /// How much of it. Left out: all of it, once.
@@ -151,6 +161,19 @@ pub struct Job {
 }
 
 impl Job {
+    /// All of `work`, once, by all ranks, as the plan does its I/O, as fast as it goes.
+    pub fn new(name: &str, work: Work) -> Self {
+        Self {
+            name: name.to_owned(),
+            ranks: None,
+            storage: None,
+            work,
+            limit: Limit::default(),
+            rate: None,
+            think: None,
+        }
+    }
+
     /// The ranks that do it, out of `ranks` in all.
     pub fn range(&self, ranks: u32) -> RankRange {
         self.ranks.unwrap_or(RankRange { first: 0, count: ranks })

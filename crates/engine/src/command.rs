@@ -9,16 +9,15 @@ use std::time::Duration;
 use ioassay_contract::VERSION;
 use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_contract::plan::{Plan, Step, Work};
 use ioassay_units::Bytes;
 
 use crate::case::{self, Case};
 use crate::environment::{self, direct};
 use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog, ProgressLog};
-use crate::plan::{self, Refusal, Sizes};
+use crate::plan::{self, Jobs, Refusal, Sizes};
 use crate::ranks::local::Watched;
-use crate::storage::StorageApi;
 use crate::supervise::{self, Ending};
 use crate::workspace::contents::Contents;
 use crate::workspace::{Room, Workspace};
@@ -135,13 +134,13 @@ fn run_plan(
     watch: &mut dyn FnMut(Watched),
 ) -> Result<Conclusion, Ended> {
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
-    let storage = storage_of(plan);
-    let contents = if storage.capabilities().files { Contents::of(plan) } else { Contents::default() };
-    check_room(plan, storage).map_err(could_not)?;
+    let contents = if keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
+    check_room(plan).map_err(could_not)?;
     let nodes = [environment::of_this_node(path_of(plan), clock)];
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let workspace = Workspace::create(plan, &contents).map_err(could_not)?;
-    let direct_alignment_bytes = plan.storage.direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
+    let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
+    let direct_alignment_bytes = direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
@@ -157,7 +156,7 @@ fn run_plan(
         nodes: nodes.to_vec(),
         direct_alignment_bytes,
     };
-    let case = Case { plan, storage, workspace: &workspace, clock, nodes: &nodes };
+    let case = Case { plan, apis: &storage::of_plan, workspace: &workspace, clock, nodes: &nodes };
     let ran = log
         .write(&Event::Started(started))
         .and_then(|()| supervise::run(plan.rank_count(), *clock, watch, |rank| case::run(&case, &rank, log)));
@@ -249,7 +248,7 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
 }
 
 fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
-    let room = check_room(plan, storage_of(plan))?;
+    let room = check_room(plan)?;
     Ok(Checked {
         case: plan.case.clone(),
         file_set_bytes: plan.stored_bytes(),
@@ -290,22 +289,25 @@ fn path_of(plan: &Plan) -> Option<&Path> {
     }
 }
 
-fn storage_of(plan: &Plan) -> &'static dyn StorageApi {
-    storage::by_name(&plan.storage.api).expect("validated: the storage API exists")
+/// True if its jobs keep what they write, which all of them do or none.
+fn keeps_files(plan: &Plan) -> bool {
+    storage::of_plan(&plan.storage.api).capabilities().files
 }
 
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
-fn check_room(plan: &Plan, storage: &dyn StorageApi) -> Result<Room, Failure> {
+fn check_room(plan: &Plan) -> Result<Room, Failure> {
     check_memory(plan)?;
-    let (bytes, files) = if storage.capabilities().files { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
+    let (bytes, files) = if keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
     Workspace::check(plan, bytes, files)
 }
 
 /// Buffers beyond half of the memory would make the node swap, and then everything measures that.
 fn check_memory(plan: &Plan) -> Result<(), Failure> {
-    let buffer = plan.files.values().map(|set| set.transfer_bytes).max().unwrap_or(0);
-    let buffers = u64::from(plan.rank_count()).saturating_mul(u64::from(plan.storage.depth));
-    let needed = buffer.saturating_mul(buffers);
+    let of_rank = plan.jobs().map(|job| match &job.work {
+        Work::Data(work) => plan.files[&work.files].transfer_bytes * u64::from(plan.storage_of(job).depth),
+        Work::Metadata(_) | Work::Find(_) => 0,
+    });
+    let needed = of_rank.max().unwrap_or(0).saturating_mul(plan.rank_count().into());
     let memory = environment::memory_bytes();
     if memory == 0 || needed <= memory / 2 {
         return Ok(());
@@ -315,8 +317,10 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
 }
 
-fn refused(refusal: &Refusal) -> Failure {
-    failure::plain("read plan", format!("{}: {}", refusal.key, refusal.problem), &refusal.valid)
+/// A plan that is refused, as the failure of who asked for it.
+pub(crate) fn refused(refusal: &Refusal) -> Failure {
+    let message = format!("{}: {}", refusal.place(), refusal.problem);
+    Failure { phase: refusal.phase.clone(), ..failure::plain("read plan", message, &refusal.valid) }
 }
 
 fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {

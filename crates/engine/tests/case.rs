@@ -148,8 +148,9 @@ impl OpenFile for WatchedFile {
     }
 }
 
-fn leak(storage: Watched) -> &'static Watched {
-    Box::leak(Box::new(storage))
+/// Storage that outlives its test, as those of the registry do.
+fn leak(storage: Watched) -> &'static &'static Watched {
+    Box::leak(Box::new(&*Box::leak(Box::new(storage))))
 }
 
 /// What is done to a file, and how often to each of its bytes.
@@ -223,7 +224,7 @@ proptest! {
         steps.push(phase("read", read));
         let plan = in_flight(plan(set, ranks, steps), depth);
         let storage = leak(Watched::obedient());
-        let (events, _) = run(&plan, &storage);
+        let (events, _) = run(&plan, storage);
 
         for operation in [Operation::Write, Operation::Read] {
             let covered = coverage(storage, operation);
@@ -255,7 +256,7 @@ proptest! {
         let steps = vec![phase_of("write", vec![write]), phase("read", work(Transfer::Read, read_order))];
         let plan = in_flight(plan(set, ranks, steps), depth);
         let storage = leak(Watched::obedient());
-        let (events, _) = run(&plan, &storage);
+        let (events, _) = run(&plan, storage);
         prop_assert_eq!(coverage(storage, Operation::Write), coverage(storage, Operation::Read));
         let expected = limit.min(geometry.transfers_per_part()) * u64::from(ranks) * bytes_each;
         for phase in phases(&events) {
@@ -275,7 +276,7 @@ proptest! {
         let read = DataWork { piece_bytes: Some(piece_bytes), ..work(Transfer::Read, Order::Random) };
         let plan = in_flight(plan(set, ranks, vec![phase_of("write", vec![write]), phase("read", read)]), depth);
         let storage = leak(Watched::obedient());
-        let (events, _) = run(&plan, &storage);
+        let (events, _) = run(&plan, storage);
         prop_assert_eq!(coverage(storage, Operation::Write), coverage(storage, Operation::Read));
         let phases = phases(&events);
         prop_assert_eq!(phases[0].bytes, phases[1].bytes);
@@ -289,7 +290,7 @@ proptest! {
         let steps = vec![phase("write", work(Transfer::Write, order)), phase("mix", work(Transfer::Mixed(percent), order))];
         let plan = in_flight(plan(set, ranks, steps), depth);
         let storage = leak(Watched::obedient());
-        let (events, _) = run(&plan, &storage);
+        let (events, _) = run(&plan, storage);
         let phases = phases(&events);
         prop_assert_eq!(phases.len(), 3);
         prop_assert_eq!((phases[1].operation, phases[2].operation), (Operation::Read, Operation::Write));
@@ -320,7 +321,7 @@ fn short_transfers_and_interrupted_calls_are_repeated_and_counted() {
     };
     for depth in [1, 4] {
         let storage = leak(halves());
-        let (events, _) = run(&in_flight(plan(SMALL, 2, write_and_read(Order::Sequential)), depth), &storage);
+        let (events, _) = run(&in_flight(plan(SMALL, 2, write_and_read(Order::Sequential)), depth), storage);
         for file in coverage(storage, Operation::Write).values() {
             assert!(file.len() == 1000 && file.iter().all(|&times| times == 1));
         }
@@ -341,7 +342,7 @@ fn an_input_output_error_ends_the_phase_for_all_ranks_and_names_rank_operation_p
     };
     for depth in [1, 3] {
         let plan = in_flight(plan(SMALL, 3, write_and_read(Order::Sequential)), depth);
-        let (events, place) = run(&plan, &leak(broken()));
+        let (events, place) = run(&plan, leak(broken()));
         let failure = place.failure().unwrap();
         assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("write", Some("EIO")));
         let rank = failure.rank.unwrap();
@@ -359,7 +360,7 @@ fn an_input_output_error_ends_the_phase_for_all_ranks_and_names_rank_operation_p
 #[test]
 fn a_failed_fsync_fails_the_phase() {
     let lying = Watched { sync: || Err(io::Error::from_raw_os_error(libc::EDQUOT)), ..Watched::obedient() };
-    let (events, place) = run(&plan(SMALL, 1, write_and_read(Order::Sequential)), &leak(lying));
+    let (events, place) = run(&plan(SMALL, 1, write_and_read(Order::Sequential)), leak(lying));
     assert!(!phases(&events)[0].complete);
     let failure = place.failure().unwrap();
     assert_eq!((failure.operation.as_str(), failure.errno_name.as_deref()), ("fsync", Some("EDQUOT")));
@@ -372,7 +373,7 @@ fn a_file_that_ends_too_early_is_an_error_and_not_a_fast_read() {
         || Watched { answer: |call, bytes| if call == 2 { Ok(0) } else { Ok(bytes) }, ..Watched::obedient() };
     for depth in [1, 2] {
         let plan = in_flight(plan(SMALL, 1, write_and_read(Order::Sequential)), depth);
-        let (_, place) = run(&plan, &leak(truncated()));
+        let (_, place) = run(&plan, leak(truncated()));
         assert!(place.failure().unwrap().message.contains("the file ends at "));
     }
 }
@@ -382,7 +383,7 @@ fn reads_move_on_by_one_rank_where_no_other_way_empties_the_cache() {
     let mut plan = plan(SMALL, 3, write_and_read(Order::Sequential));
     plan.steps.insert(1, Step::ColdCache { attempts: vec![CacheMethod::ReadOtherRank] });
     let storage = leak(Watched::obedient());
-    let (events, _) = run(&plan, &storage);
+    let (events, _) = run(&plan, storage);
     let cold = events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });
     assert_eq!(cold.unwrap().reads_shifted_by_ranks, 1);
     // Still every byte exactly once.
@@ -396,7 +397,7 @@ fn the_same_seed_gives_the_same_operations_and_another_seed_other_ones() {
             let mut plan = plan(SMALL, 1, vec![phase("write", work(Transfer::Write, order))]);
             plan.seed = seed;
             let storage = leak(Watched::obedient());
-            run(&plan, &storage);
+            run(&plan, storage);
             offsets(storage)
         };
         assert_eq!(of_seed(1), of_seed(1));
@@ -422,7 +423,7 @@ fn jobs_side_by_side_have_ranks_files_and_records_of_their_own() {
     let writer = Job { ranks: Some(RankRange { first: 2, count: 3 }), ..job("writer", checkpoint) };
     plan.steps = vec![phase_of("fill", vec![first("fill")]), phase_of("both", vec![writer, reader])];
     let storage = leak(Watched::obedient());
-    let (events, _) = run(&plan, &storage);
+    let (events, _) = run(&plan, storage);
     let phases = phases(&events);
     assert_eq!(phases.len(), 3);
     let summary: Vec<_> =
@@ -458,7 +459,7 @@ fn a_stonewall_ends_the_job_and_wear_out_lets_every_rank_do_what_the_first_did()
         let read = phase("read", work(Transfer::Read, Order::Sequential));
         let plan = in_flight(plan(set, 3, vec![phase_of("write", vec![write]), read]), depth);
         let storage = leak(slow());
-        let (events, place) = run(&plan, &storage);
+        let (events, place) = run(&plan, storage);
         assert_eq!(place.failure(), None);
         let write = phases(&events)[0];
         check_sums(write);
@@ -480,7 +481,7 @@ fn a_stonewall_ends_the_job_and_wear_out_lets_every_rank_do_what_the_first_did()
 fn a_rank_that_never_meets_the_stonewall_does_not_keep_the_others_waiting() {
     let mut write = job("write", work(Transfer::Write, Order::Sequential));
     write.limit = Limit { stonewall_ns: Some(60_000_000_000), wear_out: true, ..Limit::default() };
-    let (events, _) = run(&plan(SMALL, 3, vec![phase_of("write", vec![write])]), &leak(Watched::obedient()));
+    let (events, _) = run(&plan(SMALL, 3, vec![phase_of("write", vec![write])]), leak(Watched::obedient()));
     assert!(phases(&events)[0].complete && phases(&events)[0].stonewall.is_none());
 }
 
@@ -496,7 +497,7 @@ fn a_rank_that_is_done_before_the_stonewall_tells_so_before_it_waits_at_a_barrie
         Ok(bytes)
     };
     let storage = leak(Watched { answer, ..Watched::obedient() });
-    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), &storage);
+    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), storage);
     let write = phases(&events)[0];
     assert!(write.complete && write.stonewall.is_some());
     assert_eq!(write.ranks.iter().map(|rank| rank.operations).collect::<Vec<_>>(), [10, 10]);
@@ -509,7 +510,7 @@ fn work_begins_again_until_the_minimum_duration_is_over() {
         write.limit = Limit { minimum_ns: Some(20_000_000), ..Limit::default() };
         let set = FileSet { files_per_rank, ..SMALL };
         let storage = leak(Watched::obedient());
-        let (events, _) = run(&plan(set, 1, vec![phase_of("write", vec![write])]), &storage);
+        let (events, _) = run(&plan(set, 1, vec![phase_of("write", vec![write])]), storage);
         let write = phases(&events)[0];
         assert!(write.complete && write.duration_ns >= 20_000_000);
         assert!(write.operations > 10 * files_per_rank && write.operations.is_multiple_of(10 * files_per_rank));
@@ -533,7 +534,7 @@ fn a_rate_is_kept_by_all_ranks_together_and_a_stall_shows_in_every_latency_behin
         },
         ..Watched::obedient()
     };
-    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), &leak(stall));
+    let (events, _) = run(&plan(SMALL, 2, vec![phase_of("write", vec![write])]), leak(stall));
     let write = phases(&events)[0];
     // The last of a rank's ten operations is due after 90 ms.
     assert!(write.duration_ns >= 90_000_000, "{}", write.duration_ns);
@@ -549,7 +550,7 @@ fn think_time_counts_in_the_phase_and_not_in_the_latencies() {
         let mut write = job("write", work(Transfer::Write, Order::Sequential));
         write.think = Some(Think { duration_ns: 5_000_000, every_operations: 2 });
         let plan = in_flight(plan(SMALL, 1, vec![phase_of("write", vec![write])]), depth);
-        let (events, _) = run(&plan, &leak(Watched::obedient()));
+        let (events, _) = run(&plan, leak(Watched::obedient()));
         let write = phases(&events)[0];
         assert!(write.complete && write.duration_ns >= 20_000_000, "four pauses between ten operations");
     }
@@ -561,7 +562,7 @@ fn fsync_comes_when_it_was_asked_for() {
         let mut write = work(Transfer::Write, Order::Sequential);
         write.fsync = fsync;
         let storage = leak(Watched::obedient());
-        run(&plan(FileSet { files_per_rank: 2, ..SMALL }, 1, vec![phase("write", write)]), &storage);
+        run(&plan(FileSet { files_per_rank: 2, ..SMALL }, 1, vec![phase("write", write)]), storage);
         let calls = storage.calls();
         calls.iter().enumerate().filter(|(_, call)| matches!(call, Call::Sync(_))).map(|(at, _)| at).collect::<Vec<_>>()
     };
@@ -579,7 +580,7 @@ fn what_is_read_is_compared_with_what_was_written_and_a_difference_fails_the_run
     read.verify = Some(Verify::Reads);
     for depth in [1, 3] {
         let steps = vec![phase("write", work(Transfer::Write, Order::Sequential)), phase("read", read.clone())];
-        let (events, place) = run(&in_flight(plan(set.clone(), 1, steps), depth), &leak(Watched::obedient()));
+        let (events, place) = run(&in_flight(plan(set.clone(), 1, steps), depth), leak(Watched::obedient()));
         let failure = place.failure().unwrap();
         assert_eq!(failure.operation, "verify");
         assert!(failure.message.contains("c1.data.00000000: at offset ") && failure.message.contains(" was written"));
@@ -594,7 +595,7 @@ fn what_was_written_is_read_back_at_once_where_that_is_asked_for() {
     for depth in [1, 3] {
         let storage = leak(Watched::obedient());
         let steps = vec![phase("write", write.clone())];
-        let (events, place) = run(&in_flight(plan(SMALL, 1, steps), depth), &storage);
+        let (events, place) = run(&in_flight(plan(SMALL, 1, steps), depth), storage);
         assert_eq!(place.failure(), None);
         assert_eq!(coverage(storage, Operation::Read), coverage(storage, Operation::Write));
         assert_eq!(phases(&events)[0].operations, 10, "the read back is part of the write");

@@ -323,7 +323,12 @@ fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
         ("[nonsense]\n", &[][..], "line 16: there is no section [nonsense]"),
         ("[find]\nfind = 1\n", &[], "line 17: [find] has no key find"),
         ("[find]\nexternal-script = /bin/find\n", &[], "line 17: [find] external-script = /bin/find is refused"),
-        ("[ior-hard-write]\nAPI = MPIIO\n", &[], "line 17: [ior-hard-write] API = MPIIO is refused"),
+        ("[ior-hard-write]\nAPI = MPIIO\n", &[], "line 17: [ior-hard-write] API = MPIIO: -a MPIIO is refused"),
+        ("[ior-easy]\nAPI = POSIX --posix.nonsense\n", &[], "line 17: [ior-easy] API = POSIX --posix.nonsense: "),
+        // What cannot go past the page cache is refused by the plan, before anything is measured.
+        ("[ior-hard]\nAPI = POSIX --posix.odirect\n", &[], "ior-hard-write, steps["),
+        ("[mdtest-hard-read]\nAPI = POSIX --posix.odirect\n", &[], "mdtest-hard-read, steps["),
+        ("[ior-easy]\nAPI = MMAP --posix.odirect\n", &[], "mmap cannot go past the page cache"),
         ("", &["--verify", "result.txt"], "--verify"),
         ("", &["--config-hash"], "--official PATH"),
         ("", &["--cleanup"], "ioassay-engine clean"),
@@ -346,6 +351,43 @@ fn a_dry_run_prints_commands_and_touches_nothing() {
     assert_eq!(code, 0);
     assert_eq!(out.matches("exe             = ./").count(), 13, "{out}");
     assert!(!lab.data().exists() && !lab.results().exists());
+}
+
+/// On the file system of the checkout: not every tmpfs has direct I/O.
+#[test]
+fn a_section_has_an_api_of_its_own_and_the_section_of_its_phase_another_one() {
+    let lab = Lab::with(
+        tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap(),
+        "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\nAPI = POSIX --posix.odirect\n[ior-easy-read]\n\
+         API = AIO --aio.max-pending=4 --posix.odirect\n[ior-rnd4K-easy-read]\nAPI = posix\n[ior-hard]\n\
+         segmentCount = 80\n[mdtest-easy]\nn = 1200\nAPI = POSIX --posix.odirect\n[mdtest-hard]\nn = 800\n[debug]\n\
+         stonewall-time = 2\n",
+    );
+    let run = lab.root.path().join("run");
+    let (code, out, err) = lab.run(&["--ranks", "2", "--run", run.to_str().unwrap()]);
+    assert_eq!(code, 1, "{err}");
+    assert!(results(&out).iter().all(|(_, score, _)| *score > 0.0), "{out}");
+    assert!(!err.contains("ior-easy-read: cache-resident") && lab.is_clean(), "{err}");
+    let text = lab.result("result.txt");
+    let command = |phase: &str| text.split(&format!("[{phase}]\n")).nth(1).unwrap().lines().nth(1).unwrap().to_owned();
+    for (phase, api) in [
+        ("ior-easy-write", " -a POSIX --posix.odirect -O "),
+        ("ior-easy-read", " -a AIO --aio.max-pending=4 --posix.odirect -O "),
+        ("ior-rnd4K-easy-read", " -a posix -O "),
+        ("ior-hard-write", " -a POSIX -O "),
+    ] {
+        assert!(command(phase).contains(api), "{phase}: {}", command(phase));
+    }
+    assert!(command("mdtest-easy-stat").ends_with(" -a POSIX --posix.odirect"), "{}", command("mdtest-easy-stat"));
+    let plan = fs::read_to_string(run.join("logs/io500/plan.json")).unwrap();
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let storage = |phase: &str| {
+        let steps = plan["steps"].as_array().unwrap();
+        steps.iter().find(|step| step["name"] == phase).unwrap()["jobs"][0]["storage"].clone()
+    };
+    assert_eq!(storage("mdtest-easy-directories")["direct"], true);
+    assert_eq!((&storage("ior-easy-read")["api"], &storage("ior-easy-read")["depth"]), (&"uring".into(), &4.into()));
+    assert_eq!((storage("ior-hard-read"), storage("find")), (serde_json::Value::Null, serde_json::Value::Null));
 }
 
 #[test]

@@ -275,6 +275,58 @@ fn direct_transfers_are_whole_sectors() {
 }
 
 #[test]
+fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
+    let own = |storage: Value| with("/steps/0/jobs/0/storage", storage);
+    for (storage, expected) in [
+        (json!({"api": "posxi"}), "write, steps[0].jobs[0].storage.api: \"posxi\" is unknown; take one of: posix"),
+        (json!({"api": "posix", "depth": 2}), "steps[0].jobs[0].storage.depth: posix keeps at most 1 in flight"),
+        (json!({"api": "mmap", "direct": true}), "steps[0].jobs[0].storage.direct: mmap cannot go past the page cache"),
+        (json!({"api": "posix", "uring": {}}), "steps[0].jobs[0].storage.uring: posix does not use io_uring"),
+        (json!({"api": "uring", "depth": 4}), "steps[0].jobs[0].work.lock: transfers in flight at the same time"),
+        (json!({"api": "object"}), "target.directory: object does not work on directories; take the storage API posix"),
+        (
+            json!({"api": "null"}),
+            "steps[0].jobs[0].storage.api: null keeps no files, and posix, which the plan says for the other",
+        ),
+    ] {
+        let message = refusal(&own(storage.clone()));
+        assert!(message.contains(expected), "{storage}: {message}");
+    }
+    let mut walk = valid();
+    let find = json!({"name": "find", "storage": {"api": "posix"}, "work": {"kind": "find"}});
+    walk["steps"].as_array_mut().unwrap().push(json!({"step": "phase", "name": "walk", "jobs": [find]}));
+    assert!(refusal(&walk).contains("walk, steps[5].jobs[0].storage: a walk goes through mounted file systems"));
+    parse(own(json!({"api": "posix", "direct": true})).to_string().as_bytes()).unwrap();
+}
+
+#[test]
+fn sizes_must_suit_the_storage_of_the_jobs_that_move_them_and_no_other() {
+    let mut plan = valid();
+    for (key, bytes) in [("transfer_bytes", 4000), ("block_bytes", 8000)] {
+        plan["files"]["data"][key] = json!(bytes);
+    }
+    // Those of the other file set are whole sectors.
+    plan["steps"][3]["jobs"][0]["storage"] = json!({"api": "posix", "direct": true});
+    plan["steps"].as_array_mut().unwrap().truncate(4);
+    parse(plan.to_string().as_bytes()).unwrap();
+    plan["steps"][3]["jobs"][1]["storage"] = json!({"api": "posix", "direct": true});
+    assert!(
+        refusal(&plan).contains(
+            "both, steps[3].jobs[1].storage.direct: files.data.transfer_bytes: 4000 is not a multiple of a sector, which \
+             direct I/O moves as a whole, of 512 bytes; take 3584 or 4096, or leave out direct"
+        ),
+        "{}",
+        refusal(&plan)
+    );
+    // What the whole case asks for a job may leave out.
+    plan["storage"]["direct"] = json!(true);
+    for job in ["/steps/0/jobs/0", "/steps/3/jobs/1"] {
+        plan.pointer_mut(job).unwrap()["storage"] = json!({"api": "posix"});
+    }
+    parse(plan.to_string().as_bytes()).unwrap();
+}
+
+#[test]
 fn only_whole_parts_of_what_was_written_in_order_are_read_in_pieces() {
     let read = |pieces: u64| {
         let mut plan = valid();

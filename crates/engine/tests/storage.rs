@@ -7,9 +7,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use ioassay_contract::plan::data::{FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_contract::plan::data::{
+    DataWork, FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
+};
 use ioassay_contract::plan::storage::{Storage, Uring};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_contract::plan::{Job, Plan, RankRange, Step};
 use ioassay_engine::storage::{self, Capabilities, StorageApi};
 use proptest::prelude::*;
 use support::*;
@@ -43,13 +45,17 @@ fn succeeds(plan: &Plan) {
 }
 
 fn succeeds_in(target: tempfile::TempDir, plan: &Plan) {
-    let api = storage::by_name(&plan.storage.api).unwrap();
-    let (events, place) = run_in(target.path(), plan, api);
+    let (events, place) = run_by(target.path(), plan, &storage::of_plan);
     assert_eq!(place.failure().map(|failure| failure.message), None, "{:?}", plan.storage);
     for phase in phases(&events) {
         assert!(phase.complete, "{:?}", plan.storage);
         check_sums(phase);
     }
+}
+
+/// A phase of one job, with a storage of its own.
+fn phase_by(storage: Storage, name: &str, work: DataWork) -> Step {
+    phase_of(name, vec![Job { storage: Some(storage), ..job(name, work) }])
 }
 
 proptest! {
@@ -92,6 +98,59 @@ fn direct_transfers_read_back_what_they_wrote() {
             succeeds(&plan);
         }
     }
+}
+
+#[test]
+fn each_job_reads_by_a_storage_of_its_own_what_another_wrote() {
+    let set = FileSet { transfer_bytes: 4096, block_bytes: 16 * 4096, files_per_rank: 2, ..UNIQUE };
+    for (writer, can) in file_apis() {
+        let mut steps = vec![phase("write", work(Transfer::Write, Order::Random))];
+        for (reader, _) in file_apis() {
+            let mut read = work(Transfer::Read, Order::Random);
+            read.verify = Some(Verify::Reads);
+            steps.push(phase_by(storage(reader), reader.name(), read));
+        }
+        let plan = Plan {
+            storage: Storage { depth: can.depth.min(3), direct: can.direct, ..storage(writer) },
+            ..plan(set.clone(), 2, steps)
+        };
+        succeeds(&plan);
+    }
+}
+
+#[test]
+fn only_jobs_that_ask_for_it_go_past_the_page_cache() {
+    let set = FileSet { transfer_bytes: 4096, block_bytes: 64 * 4096, ..UNIQUE };
+    let direct = || Storage { direct: true, ..posix() };
+    let of = |files: &str, transfer| DataWork { files: files.into(), ..work(transfer, Order::Sequential) };
+    let cached = Job { ranks: Some(RankRange { first: 0, count: 1 }), ..job("cached", of("cached", Transfer::Write)) };
+    let passed = Job {
+        ranks: Some(RankRange { first: 1, count: 1 }),
+        storage: Some(direct()),
+        ..job("passed", of("passed", Transfer::Write))
+    };
+    let steps = vec![
+        phase_of("write", vec![cached.clone(), passed.clone()]),
+        phase_by(direct(), "past", of("cached", Transfer::Read)),
+        phase("read", of("cached", Transfer::Read)),
+        phase("fresh", of("passed", Transfer::Read)),
+    ];
+    let mut plan = plan(set.clone(), 2, steps);
+    let part = |first| FileSet { ranks: Some(RankRange { first, count: 1 }), ..set.clone() };
+    plan.files = [("cached".to_owned(), part(0)), ("passed".to_owned(), part(1))].into();
+    let (events, place) = run_by(target().path(), &plan, &storage::of_plan);
+    assert_eq!(place.failure(), None);
+    let phases = phases(&events);
+    let doubted = |name: &str, doubt: &str| {
+        let record = phases.iter().find(|record| record.job == name).unwrap();
+        doubts(record).contains(&doubt.to_owned())
+    };
+    let resident = |name: &str| phases.iter().find(|record| record.name == name).unwrap().resident_bytes_before;
+    // The bytes of the file that was written directly are in no cache; those of the other all are.
+    assert_eq!((resident("read"), resident("fresh")), (Some(64 * 4096), Some(0)));
+    assert!(doubted("read", "cache-resident") && !doubted("fresh", "cache-resident"));
+    assert_eq!(resident("past"), Some(64 * 4096));
+    assert!(!doubted("past", "cache-resident"), "what is in memory is not what it read");
 }
 
 #[test]
@@ -167,7 +226,7 @@ fn an_emptied_file_holds_only_what_is_written_next() {
 }
 
 /// Does `harm` to the only file of a case between its write and its read, and returns what the read says.
-fn harmed(api: &dyn StorageApi, harm: fn(&Path) -> io::Result<()>) -> ioassay_contract::events::Failure {
+fn harmed(api: &'static dyn StorageApi, harm: fn(&Path) -> io::Result<()>) -> ioassay_contract::events::Failure {
     let directory = target();
     let mut steps = write_and_verify(Order::Sequential);
     steps.insert(1, Step::Pause { duration_ns: 500_000_000 });

@@ -195,12 +195,11 @@ def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
     work = job["work"]
     match work["kind"]:
         case "data":
-            return _data(plan, work, name) + _pace(plan, job)
+            return _data(plan, work, name) + _through(job) + _pace(plan, job)
         case "metadata":
             verb = work["operation"]["kind"]
-            return (
-                f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}{_details(work)}{_pace(plan, job)}"
-            )
+            said = f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}"
+            return said + _details(work) + _through(job) + _pace(plan, job)
         case _:
             tree = f"the tree {work['tree']}" if "tree" in work else "what the run has created"
             where = work.get("root") or tree
@@ -265,6 +264,11 @@ def _compared(work: Plan) -> str:
     if work["kind"] == "data":
         return str(work["verify"])
     return "reads" if work["operation"]["kind"] in ("read", "replace") else "writes"
+
+
+def _through(job: Plan) -> str:
+    """How a job does its I/O, where it says so itself."""
+    return f", through the {storage(job['storage'])}" if "storage" in job else ""
 
 
 def _pace(plan: Plan, job: Plan) -> str:

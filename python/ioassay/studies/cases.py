@@ -59,7 +59,9 @@ def _case(
     jobs = {(step.name, job): work for step in workload.steps for job, work in step.jobs()}
 
     def equivalent(phase: str, job: str) -> str:
-        return command(workload, point, jobs[phase, job], target.inside(run, case), launcher)
+        work = jobs[phase, job]
+        storage = sweep.storage_of(study, work)
+        return command(workload, point, work, storage=storage, inside=target.inside(run, case), launcher=launcher)
 
     return case_entry(plan, name, repetition, equivalent, point.groups), plan
 

@@ -161,7 +161,7 @@ class _Steps:
         if phase.size == "empty" and files.layout != "N-N":
             wrong = "ranks open a shared file at different times, and the last one would empty it again"
             yield self.at(*inside, "size").problem(wrong, "take `full` or `preallocated`, or the layout N-N")
-        if (depth := self.study.storage.depth) > 1:
+        if (depth := sweep.storage_of(self.study, work).depth) > 1:
             in_flight = f"with {depth} transfers in flight"
             if (phase.fsync or "").startswith("every"):
                 wrong = f"{in_flight} no fsync can come between two of them"

@@ -16,6 +16,7 @@ from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Limit, Mixed, Phase, Work
+from ioassay.studies.storage import Storage
 from ioassay.studies.sweep import Placed, Point
 from ioassay.units import format_bytes, format_duration
 
@@ -33,15 +34,19 @@ class _Line:
         return shlex.join(self.tokens) + (f"  # {'; '.join(self.notes)}" if self.notes else "")
 
 
-def command(workload: Workload, point: Point, work: Work, inside: str, launcher: str) -> str:
-    """The equivalent of a job. `inside` is a place of the case's own on the target."""
+_APIS = {"posix": "POSIX", "uring": "AIO", "mmap": "MMAP", "null": "DUMMY"}
+"""IOR's APIs that do as our storage APIs do."""
+
+
+def command(workload: Workload, point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
+    """The equivalent of a job that does its I/O by `storage`. `inside` is a place of the case's own on the target."""
     on = sweep.works_on(workload, work)
     ranks = sweep.rank_ranges(workload, point)[on].count if on is not None else point.ranks
     start = _start(ranks, point, launcher)
     if work.phase is not None and on in workload.files:
-        return str(_ior(start, workload, work, sweep.placed(workload, point)[on], inside))
+        return str(_ior(start, workload, work, sweep.placed(workload, point)[on], storage=storage, inside=inside))
     if work.phase is not None and on in workload.trees:
-        return str(_mdtest(start, work, workload.trees[on], inside))
+        return str(_mdtest(start, work, storage, workload.trees[on], inside))
     return "# neither IOR nor mdtest walks through directories; IO500's pfind does"
 
 
@@ -51,10 +56,28 @@ def _start(ranks: int, point: Point, launcher: str) -> list[str]:
     return ["mpirun", "-np", str(ranks), "-npernode", str(point.ranks_per_client), "-hostfile", "hosts"]
 
 
-def _ior(start: list[str], workload: Workload, work: Work, files: Placed, inside: str) -> _Line:
+def _storage(line: _Line, storage: Storage) -> None:
+    api = _APIS.get(storage.api)
+    line.tokens += ["-a", api or "POSIX"]
+    if api is None:
+        line.notes.append(f"here through the {storage.api} storage API")
+    if storage.direct:
+        line.tokens.append("--posix.odirect")
+    if api == "AIO":
+        line.tokens.append(f"--aio.max-pending={storage.depth}")
+        line.notes.append("here by io_uring")
+    elif storage.depth > 1:
+        line.notes.append(f"here each rank kept {storage.depth} transfers in flight")
+    if storage.vectors > 1:
+        line.notes.append(f"here each call moved {storage.vectors} pieces of memory")
+
+
+def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, storage: Storage, inside: str) -> _Line:
     phase = work.phase
     assert phase is not None
-    line = _Line([*start, "ior", "-a", "POSIX", "-v", "-i", "1"])
+    line = _Line([*start, "ior"])
+    _storage(line, storage)
+    line.tokens += ["-v", "-i", "1"]
     _pause(line, workload)
     # IOR takes -e for a whole job and heeds it in writes only; the field's scripts give it to both halves.
     fsyncs = {
@@ -188,10 +211,12 @@ _NOT_IN_MDTEST = {
 }
 
 
-def _mdtest(start: list[str], work: Work, tree: Tree, inside: str) -> _Line:
+def _mdtest(start: list[str], work: Work, storage: Storage, tree: Tree, inside: str) -> _Line:
     phase, verb = work.phase, str(work.verb)
     assert phase is not None
-    line = _Line([*start, "mdtest", "-a", "POSIX", "-F" if tree.of == "files" else "-D"])
+    line = _Line([*start, "mdtest"])
+    _storage(line, storage)
+    line.tokens.append("-F" if tree.of == "files" else "-D")
     if verb in _MDTEST_PHASES:
         line.tokens.append(_MDTEST_PHASES[verb])
     else:

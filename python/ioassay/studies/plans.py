@@ -66,6 +66,8 @@ def _job(workload: Workload, point: Point, work: Work) -> Plan:
     assert on is not None  # checked before
     on_files = on in workload.files
     job = _ranks(sweep.rank_ranges(workload, point)[on], point)
+    if phase.storage is not None:
+        job["storage"] = phase.storage.plan()
     job["work"] = _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on)
     if phase.limit is not None and (limit := _limit(workload, phase.limit)):
         job["limit"] = limit

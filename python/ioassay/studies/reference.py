@@ -21,15 +21,14 @@ from ioassay.studies.model import (
     LIMITS,
     Criterion,
     Figure,
-    Storage,
     Study,
     SummaryRow,
     SurveyTable,
     Sweep,
-    Uring,
     Workload,
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
+from ioassay.studies.storage import Storage, Uring
 from ioassay.studies.validate import keys, part_of
 from ioassay.studies.values import Kind, Part
 from ioassay.units import format_duration

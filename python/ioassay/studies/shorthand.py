@@ -1,7 +1,8 @@
 """What may be written shorter is written out: the tree of a study as the model takes it.
 
-A workload with one file set has its keys itself, one with one tree has `tree:`, and the jobs of `together` may stand
-right below it. Every value keeps the place where it was written.
+A workload with one file set has its keys itself, one with one tree has `tree:`, the jobs of `together` may stand
+right below it, and the storage of a step says only what is not as in the study's. Every value keeps the place where it
+was written.
 
 Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
 """
@@ -17,16 +18,19 @@ DATA = "data"
 """Name of the file set that a workload says itself."""
 TREE = "tree"
 """Name of the tree that stands under `tree:`."""
+STORAGE = "storage"
+"""The key of a study and of a step for how I/O is done."""
 
 
 def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[str]) -> Entries:
     """The tree of a study, written out."""
-    entries = _with_steps(tree)
+    storage = tree.entries.get(STORAGE)
+    entries = _with_steps(tree, storage)
     workloads = entries.get("workloads")
     if isinstance(workloads, Entries):
         own, moved = set(workload_keys), set(file_set_keys)
         spread_out = {
-            name: _workload(node, workloads.origins.get(name, node.origin), own, moved)
+            name: _workload(node, workloads.origins.get(name, node.origin), own, moved, storage)
             if isinstance(node, Entries)
             else node
             for name, node in workloads.entries.items()
@@ -35,8 +39,8 @@ def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[
     return Entries(entries, tree.origins, tree.origin)
 
 
-def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str]) -> Entries:
-    entries, origins = _with_steps(node), dict(node.origins)
+def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], storage: Node | None) -> Entries:
+    entries, origins = _with_steps(node, storage), dict(node.origins)
     if TREE in entries and "trees" not in entries:
         only = entries.pop(TREE)
         origins["trees"] = origins.get(TREE, only.origin)
@@ -69,27 +73,54 @@ def _only_walks(steps: Node | None) -> bool:
     return isinstance(steps, Items) and bool(steps.items) and all(map(walks, steps.items))
 
 
-def _with_steps(node: Entries) -> dict[str, Node]:
-    """The entries of a study or workload, its steps written out."""
+def _with_steps(node: Entries, storage: Node | None) -> dict[str, Node]:
+    """The entries of a study or workload, its steps written out; `storage` is the study's."""
     steps = node.entries.get("steps")
     if not isinstance(steps, Items):
         return dict(node.entries)
-    return dict(node.entries) | {"steps": Items([_step(step) for step in steps.items], steps.origin)}
+    return dict(node.entries) | {"steps": Items([_step(step, storage) for step in steps.items], steps.origin)}
 
 
-def _step(step: Node) -> Node:
+def _step(step: Node, storage: Node | None) -> Node:
     if not isinstance(step, Entries) or list(step.entries) != ["together"]:
-        return step
-    together = step.entries["together"]
+        return _with_storage(step, storage)
+    together = _with_jobs(step.entries["together"])
+    if isinstance(together, Entries):
+        jobs = together.entries["jobs"]
+        if isinstance(jobs, Entries):
+            each = {name: _with_storage(work, storage) for name, work in jobs.entries.items()}
+            jobs = Entries(each, jobs.origins, jobs.origin)
+        together = Entries({**together.entries, "jobs": jobs}, together.origins, together.origin)
+    return Entries({"together": together}, step.origins, step.origin)
+
+
+def _with_jobs(together: Node) -> Node:
+    """Several jobs, under `jobs`."""
     if not isinstance(together, Entries) or "jobs" in together.entries:
-        return step
+        return together
     named: Mapping[str, Node] = {
         name: node for name, node in together.entries.items() if name == "name" and isinstance(node, Text)
     }
     jobs = {name: node for name, node in together.entries.items() if name not in named}
-    written = Entries(
+    return Entries(
         {**named, "jobs": Entries(jobs, together.origins, together.origin)},
         together.origins | {"jobs": together.origin},
         together.origin,
     )
-    return Entries({"together": written}, step.origins, step.origin)
+
+
+def _with_storage(work: Node, common: Node | None) -> Node:
+    """What is done, with all that its storage takes from the study's. Options belong to an API: with another, none."""
+    if not isinstance(work, Entries) or len(work.entries) != 1:
+        return work
+    ((verb, body),) = work.entries.items()
+    own = body.entries.get(STORAGE) if isinstance(body, Entries) else None
+    if not isinstance(body, Entries) or not isinstance(own, Entries) or "api" in own.entries:
+        return work
+    if isinstance(common, Text):
+        common = Entries({"api": common}, {"api": common.origin}, common.origin)
+    if not isinstance(common, Entries):
+        return work
+    storage = Entries({**common.entries, **own.entries}, {**common.origins, **own.origins}, own.origin)
+    done = Entries({**body.entries, STORAGE: storage}, body.origins, body.origin)
+    return Entries({verb: done}, work.origins, work.origin)

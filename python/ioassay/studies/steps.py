@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 
 from ioassay.results.document import OPERATIONS, Operation
 from ioassay.studies import spelling
+from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     Advice,
     AnyOrder,
@@ -94,6 +95,7 @@ GOES_WITH: Mapping[str, For] = {
     "limit": For(ON_FILES, _ITEMS),
     "rate": _ALL,
     "think": _ALL,
+    "storage": _ALL,
     "order": For(ON_FILES, _IN_ANY_ORDER),
     "fsync": For(("write", "mixed"), ("write", "create")),
     "files": _FILES,
@@ -184,6 +186,12 @@ class Phase(Part):
     )
     think: Think | None = Field(
         default=None, description="Pauses after so many operations of a rank, as of an application that computes."
+    )
+    storage: Storage | None = Field(
+        default=None,
+        description="How this phase does its I/O, where not as the study says: keys of a [storage API](#storage-api), "
+        "the others as in the study's, for example `{direct: yes}`. Where it names an `api`, nothing is taken from "
+        "the study.",
     )
     read_from: Source | None = Field(
         default=None, description=f"Whose part each rank reads. {spelling.SOURCE.described()} Default: `own`."

@@ -20,6 +20,7 @@ from ioassay.studies.model import Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.source import Origin, Problem, nearest
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
+from ioassay.studies.storage import Storage
 from ioassay.units import format_bytes
 
 MOST_RANKS = 1 << 20
@@ -184,6 +185,11 @@ def fsync_of(workload: Workload, work: Work) -> str:
     return work.phase.fsync or ("at-close" if on_files and work.verb in ("write", "mixed") else "never")
 
 
+def storage_of(study: Study, work: Work) -> Storage:
+    """How a job does its I/O: as its step says, or as the study says for all."""
+    return work.phase.storage if work.phase and work.phase.storage else study.storage
+
+
 def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
     """Every job of the workload: index of its step, name, work."""
     for index, step in enumerate(workload.steps):
@@ -223,9 +229,12 @@ def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[
         return
     for label, files in workload.files.items():
         shown = name if label == DATA and len(workload.files) == 1 else f"{name}.{label}"
-        yield from _file_set(
-            study, shown, workload, files, lambda *key, label=label: at("workloads", name, "files", label, *key)
-        )
+
+        def inside(*key: str | int, label: str = label) -> Origin:
+            return at("workloads", name, "files", label, *key)
+
+        yield from _sectors(study, workload, label, inside)
+        yield from _file_set(shown, workload, files, inside)
     for label, tree in workload.trees.items():
         if Shape.of(tree.plan(), most * per_client).entries > LARGEST_BYTES:
             wrong = f"the tree `{label}` of `{name}` has more entries than can be counted"
@@ -247,12 +256,18 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
             return
 
 
-def _file_set(study: Study, shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
-    if study.storage.direct:
+def _sectors(study: Study, workload: Workload, label: str, at: Locate) -> Iterator[Problem]:
+    """What one of its jobs moves past the page cache must be whole sectors."""
+    files = workload.files[label]
+    on_it = (work for _, _, work in jobs(workload) if works_on(workload, work) == label)
+    if any(storage_of(study, work).direct for work in on_it):
         for key, value in (("transfer", files.transfer), ("offset", files.offset)):
             if value % SECTOR_BYTES:
                 wrong = f"{format_bytes(value)} is not a multiple of a sector, which direct I/O moves as a whole"
                 yield at(key).problem(wrong, f"take a multiple of {SECTOR_BYTES}")
+
+
+def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
     share = files.ranks or Fraction(1)
     every = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
     for one in every:

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ioassay.results import described
 from ioassay.results.document import CaseEntry
 from ioassay.studies import StudyError, Target, expand, parse_study, resolve
 
@@ -260,6 +261,62 @@ def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
     assert plan["storage"] == {"api": "null"}
 
 
+def storages(said: str, steps: str) -> dict[str, Any]:
+    """The storage of each job that has one of its own, by the name of its phase."""
+    _, plan = only(f"{HEAD}storage: {said}\n{FILES}    steps: {steps}\n")
+    phases = (step for step in plan["steps"] if step["step"] == "phase")
+    return {step["name"]: job["storage"] for step in phases for job in step["jobs"] if "storage" in job}
+
+
+def test_a_step_says_of_its_storage_only_what_is_not_as_the_study_says() -> None:
+    steps = "[write, {read: {storage: {direct: yes}}}, {read: {name: again, storage: {api: posix}}}]"
+    deep = "{api: uring, depth: 8, uring: {batch: 4}}"
+    uring = {"batch": 4, "registered_buffers": False, "registered_files": False, "sqpoll": False, "iopoll": False}
+    assert storages(deep, steps) == {
+        "read": {"api": "uring", "direct": True, "depth": 8, "uring": uring},
+        "again": {"api": "posix"},
+    }
+    assert storages("mmap", "[write, {read: {storage: {direct: no}}}, {read: {name: r, storage: posix}}]") == {
+        "read": {"api": "mmap"},
+        "r": {"api": "posix"},
+    }
+
+
+def test_jobs_side_by_side_have_storages_of_their_own_and_so_have_their_commands_and_words() -> None:
+    sets = "files: {a: {layout: N-N, order: random, transfer: 4KiB, total: 64KiB, ranks: 1/2}, "
+    sets += "b: {layout: N-N, order: random, transfer: 1000, total: 4000, ranks: 1/2}}"
+    jobs = "{past: {write: {files: a, storage: {direct: yes}}}, through: {write: {files: b}}}"
+    tree = "trees: {t: {items: 4}}"
+    last = "{create: {tree: t, storage: {direct: yes}}}"
+    case, plan = only(
+        f"{HEAD}workloads:\n  w:\n    title: W\n    {sets}\n    {tree}\n"
+        f"    steps: [together: {jobs}, create-tree: {{tree: t}}, {last}]\n"
+    )
+    past, through = plan["steps"][0]["jobs"]
+    assert (past["storage"], "storage" in through) == ({"api": "posix", "direct": True}, False)
+    commands = [job.command for phase in case.phases for job in phase.jobs]
+    assert ["--posix.odirect" in command for command in commands] == [True, False, False, True]
+    assert " mdtest -a POSIX --posix.odirect -F " in commands[3]
+    words = described.steps(plan)
+    assert words.count("through the posix storage API, past the page cache") == 2
+
+
+@pytest.mark.parametrize(
+    ("storage", "start"),
+    [
+        ("posix", "ior -a POSIX -v"),
+        ("{api: uring, depth: 4, direct: yes}", "ior -a AIO --posix.odirect --aio.max-pending=4 -v"),
+        ("mmap", "ior -a MMAP -v"),
+        ("{vectors: 2}", "ior -a POSIX -v"),
+    ],
+)
+def test_equivalent_command_lines_name_the_api(storage: str, start: str) -> None:
+    case, _ = only(f"{HEAD}storage: {storage}\n{FILES}    steps: [write]\n")
+    command = case.phases[0].jobs[0].command
+    assert start in command
+    assert ("each call moved 2 pieces" in command) == ("vectors" in storage)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -336,6 +393,22 @@ def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
             "storage: {uring: {iopoll: yes}}\nclients",
             "my.yaml:4: storage: polls the device, but works through the page cache; set `direct: yes`",
         ),
+        (
+            "[write]",
+            "[write: {storage: {uring: {iopoll: yes}}}]",
+            "my.yaml:13: workloads.w.steps[0].write.storage: polls the device, but works through the page cache",
+        ),
+        (
+            "[write]",
+            "[write: {storage: {depth: 8}, lock: file}]",
+            "my.yaml:13: workloads.w.steps[0].write.lock: with 8 transfers in flight none can be locked alone",
+        ),
+        (
+            "total: 1MiB",
+            "total: 1MiB\n    offset: 100\nsteps: [write, read: {storage: {direct: yes}}]\nseed: 1",
+            "my.yaml:13: workloads.w.offset: 100 B is not a multiple of a sector",
+        ),
+        ("[write]", "[find: {storage: posix}]", "my.yaml:13: workloads.w.steps[0].find.storage: unknown key"),
         ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; take 1 to 4096'),
         (
             "total: 1MiB",
@@ -347,7 +420,7 @@ def test_a_storage_api_may_stand_alone_or_with_its_options() -> None:
 def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, message: str) -> None:
     text = HEAD + FILES + "    steps: [write]\n"
     if "seed: 1" in new:
-        text = text.replace("    steps: [write]\n", "") + "steps: [write]\n"
+        text = text.replace("    steps: [write]\n", "") + ("" if "steps:" in new else "steps: [write]\n")
     assert old in text
     text = text.replace(old, new, 1)
     if message == "OK":

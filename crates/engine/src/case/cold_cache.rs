@@ -118,8 +118,9 @@ impl<R: Ranks> Rank<'_, R> {
         })
     }
 
+    /// Of all jobs or of none.
     fn keeps_files(&self) -> bool {
-        self.case.storage.capabilities().files
+        self.case.capabilities(&self.case.plan.storage).files
     }
 }
 

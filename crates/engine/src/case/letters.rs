@@ -111,7 +111,7 @@ impl<R: Ranks> Rank<'_, R> {
             record.doubts = doubts::about(Facts {
                 plan: self.case.plan,
                 job,
-                capabilities: self.case.storage.capabilities_for(&self.case.plan.target),
+                capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
                 nodes: self.case.nodes,
                 record: &record,
                 median_ns,

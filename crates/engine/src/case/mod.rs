@@ -20,8 +20,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ioassay_contract::environment::Environment;
-use ioassay_contract::events::Event;
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_contract::events::{Event, Failure};
+use ioassay_contract::plan::storage::Storage;
+use ioassay_contract::plan::{Job, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,11 +30,13 @@ use self::grown::Grown;
 use self::operations::LOOK_AGAIN;
 use self::settled::Pace;
 use self::written::Written;
+use crate::failure;
 use crate::measure::clock::Clock;
 use crate::output::{self, EventLog};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
-use crate::storage::StorageApi;
+use crate::storage::{Capabilities, Connection, Setup, StorageApi};
+use crate::workload::buffer::Buffer;
 use crate::workload::tree::Shape;
 use crate::workspace::Workspace;
 
@@ -41,14 +44,29 @@ use crate::workspace::Workspace;
 pub struct Case<'a> {
     /// The validated plan.
     pub plan: &'a Plan,
-    /// The storage API that the plan names.
-    pub storage: &'a dyn StorageApi,
+    /// The storage API of each name in the plan.
+    pub apis: &'a (dyn (Fn(&str) -> &'static dyn StorageApi) + Sync),
     /// Where the files go.
     pub workspace: &'a Workspace,
     /// The node's clock.
     pub clock: &'a Clock,
     /// Every node.
     pub nodes: &'a [Environment],
+}
+
+impl Case<'_> {
+    /// What the storage API that `storage` names can do on the target.
+    fn capabilities(&self, storage: &Storage) -> Capabilities {
+        (self.apis)(&storage.api).capabilities_for(&self.plan.target)
+    }
+
+    /// A connection of one rank for `job`, with these buffers.
+    fn connect(&self, job: &Job, buffers: &[Buffer]) -> Result<Box<dyn Connection>, Box<Failure>> {
+        let storage = self.plan.storage_of(job);
+        let api = (self.apis)(&storage.api);
+        let setup = Setup { storage, target: &self.plan.target, buffers };
+        api.connect(setup).map_err(|error| failure::about_api(api.name(), &error))
+    }
 }
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.

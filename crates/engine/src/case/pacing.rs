@@ -96,12 +96,11 @@ fn sleep_until(end_ns: u64, stonewall_ns: u64, clock: &Clock, ranks: &impl Ranks
 mod tests {
     use super::*;
     use crate::ranks::local::MeetingPlace;
-    use ioassay_contract::plan::pace::Limit;
     use ioassay_contract::plan::{Work, metadata::FindWork};
 
     fn job(rate: Option<Rate>, think: Option<Think>) -> Job {
         let work = Work::Find(FindWork::default());
-        Job { name: "j".into(), ranks: None, work, limit: Limit::default(), rate, think }
+        Job { rate, think, ..Job::new("j", work) }
     }
 
     const TWO: RankRange = RankRange { first: 0, count: 2 };

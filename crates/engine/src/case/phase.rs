@@ -137,7 +137,7 @@ impl<R: Ranks> Rank<'_, R> {
         Ok(match &job.work {
             Work::Data(work) => {
                 let (case, shift) = (self.case, self.reads_shifted_by);
-                Prepared::Data(DataJob::prepare(case, step, work, member, shift, &self.written)?)
+                Prepared::Data(DataJob::prepare(case, step, (job, work), member, shift, &self.written)?)
             }
             Work::Metadata(work) => {
                 let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?;

@@ -91,6 +91,11 @@ fn failed(facts: Facts<'_>) -> Option<Doubt> {
 }
 
 impl Facts<'_> {
+    /// True if the job goes past the page cache.
+    fn direct(&self) -> bool {
+        self.plan.storage_of(self.job).direct
+    }
+
     /// The job's work, where it moves data.
     fn data(&self) -> Option<&DataWork> {
         if let Work::Data(work) = &self.job.work { Some(work) } else { None }
@@ -108,7 +113,8 @@ fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
 
 fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let set = facts.plan.files.get(&facts.data()?.files)?;
-    let resident_bytes = facts.record.resident_bytes_before?;
+    // What another job left in memory, one that goes past it does not read.
+    let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
     // A stonewall may have let far less be written than was planned; then all that is there was read.
     let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
     let file_set_bytes = planned_bytes.min(facts.record.bytes.max(resident_bytes)).max(1);
@@ -194,7 +200,7 @@ fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
         Work::Data(_) | Work::Find(_) => return None,
     };
     let kept = synced || facts.capabilities.synced_by_close;
-    if kept || facts.plan.storage.direct || !facts.capabilities.files {
+    if kept || facts.direct() || !facts.capabilities.files {
         return None;
     }
     let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());

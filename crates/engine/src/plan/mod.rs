@@ -21,8 +21,10 @@ const FILE_SYSTEM_BLOCK_BYTES: u64 = 4096;
 
 /// Why a plan is refused: the key, what is wrong with its value, and what would be valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{key}: {problem}; {valid}")]
+#[error("{}: {problem}; {valid}", self.place())]
 pub struct Refusal {
+    /// Name of the phase that it is about, where it is about one.
+    pub phase: Option<String>,
     /// Path of the key in the plan, for example `data.block_bytes`.
     pub key: String,
     /// What is wrong, with the value.
@@ -34,7 +36,18 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal of `key`.
     pub fn new(key: impl Into<String>, problem: impl Into<String>, valid: impl Into<String>) -> Self {
-        Self { key: key.into(), problem: problem.into(), valid: valid.into() }
+        Self { phase: None, key: key.into(), problem: problem.into(), valid: valid.into() }
+    }
+
+    /// The same, met in `phase`.
+    fn in_phase(self, phase: &str) -> Self {
+        Self { phase: Some(phase.to_owned()), ..self }
+    }
+
+    /// The key, after the phase that whoever did not write the plan knows better than the number of its step.
+    pub fn place(&self) -> String {
+        let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!("{phase}, "));
+        format!("{phase}{}", self.key)
     }
 }
 

@@ -268,6 +268,14 @@ pub fn by_name(name: &str) -> Option<&'static dyn StorageApi> {
     REGISTRY.into_iter().find(|api| api.name() == name)
 }
 
+/// The storage API that a validated plan calls `name`.
+///
+/// # Panics
+/// If there is none.
+pub fn of_plan(name: &str) -> &'static dyn StorageApi {
+    by_name(name).expect("validated: the storage API exists")
+}
+
 /// Every storage API, in the order of the registry.
 pub fn all() -> impl Iterator<Item = &'static dyn StorageApi> {
     REGISTRY.into_iter()

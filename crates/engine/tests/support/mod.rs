@@ -6,7 +6,6 @@ use std::path::Path;
 
 use ioassay_contract::events::{Done, Event, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
-use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
@@ -73,7 +72,7 @@ pub fn work(transfer: Transfer, order: Order) -> DataWork {
 
 /// A job of all ranks.
 pub fn job(name: &str, work: DataWork) -> Job {
-    Job { name: name.into(), ranks: None, work: Work::Data(work), limit: Limit::default(), rate: None, think: None }
+    Job::new(name, Work::Data(work))
 }
 
 /// A phase of one job.
@@ -91,31 +90,39 @@ pub fn write_and_read(order: Order) -> Vec<Step> {
     vec![phase("write", work(Transfer::Write, order)), phase("read", work(Transfer::Read, order))]
 }
 
+/// Storage APIs by name.
+pub type Apis = dyn (Fn(&str) -> &'static dyn StorageApi) + Sync;
+
 /// Runs the case on `storage` in a directory of its own, a thread per rank, and returns what rank 0 reported. The
 /// workspace is removed.
-pub fn run(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
+pub fn run(plan: &Plan, storage: &'static dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
     let target = tempfile::tempdir().unwrap();
     run_in(target.path(), plan, storage)
 }
 
 /// The same in `target`.
-pub fn run_in(target: &Path, plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
+pub fn run_in(target: &Path, plan: &Plan, storage: &'static dyn StorageApi) -> (Vec<Event>, MeetingPlace) {
+    run_by(target, plan, &|_| storage)
+}
+
+/// The same by the storage API of each name in the plan.
+pub fn run_by(target: &Path, plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPlace) {
     let mut plan = plan.clone();
     plan.target = Target::Directory(target.to_owned());
     validate(&plan).unwrap();
-    let (events, place, workspace) = run_and_keep(&plan, storage);
+    let (events, place, workspace) = run_and_keep(&plan, apis);
     assert_eq!(workspace.remove().left, []);
     (events, place)
 }
 
 /// Runs the case on its own target and leaves what it wrote.
-pub fn run_and_keep(plan: &Plan, storage: &dyn StorageApi) -> (Vec<Event>, MeetingPlace, Workspace) {
+pub fn run_and_keep(plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPlace, Workspace) {
     let log = tempfile::NamedTempFile::new().unwrap();
     let workspace = Workspace::create(plan, &Contents::of(plan)).unwrap();
     let clock = Clock::calibrated();
     let nodes = [environment::of_this_node(workspace.path().parent(), &clock)];
     let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case = Case { plan, storage, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let case = Case { plan, apis, workspace: &workspace, clock: &clock, nodes: &nodes };
     std::thread::scope(|scope| {
         for rank in 0..plan.rank_count() {
             let (case, place, log) = (&case, &place, log.path());

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_contract::plan::storage::Storage;
 use ioassay_contract::plan::{Job, Operation};
 
 use self::in_flight::InFlightTransfers;
@@ -21,7 +22,7 @@ use super::phase::{Did, Times};
 use super::written::{Prefix, Written};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
-use crate::storage::{Access, Connection, OpenFile, Opening, Setup};
+use crate::storage::{Access, Connection, OpenFile, Opening};
 use crate::workload::buffer::Buffer;
 use crate::workload::dealt::Dealt;
 use crate::workload::layout::Geometry;
@@ -33,6 +34,7 @@ use crate::workload::walk::Walk;
 /// A data job, prepared outside the clock.
 pub(super) struct DataJob<'a> {
     case: &'a Case<'a>,
+    storage: &'a Storage,
     work: &'a DataWork,
     geometry: Geometry,
     content: Content,
@@ -54,18 +56,19 @@ impl<'a> DataJob<'a> {
     pub fn prepare(
         case: &'a Case<'a>,
         step: u32,
-        work: &'a DataWork,
+        (job, work): (&'a Job, &'a DataWork),
         member: u32,
         reads_shifted_by: u32,
         written: &Written,
     ) -> Result<Self, Box<Failure>> {
+        let storage = case.plan.storage_of(job);
         let (number, set) = file_set(case, &work.files);
         let whole = Geometry::of(set, case.plan.ranks.total().unwrap_or(0));
         let geometry = work.piece_bytes.map_or(whole, |bytes| whole.in_pieces_of(bytes));
         let part = part(work, member, geometry.parts, reads_shifted_by);
         let content = Content::new(set.payload, case.plan.seed, number);
         let transfer_bytes = geometry.transfer_bytes as usize;
-        let buffers: Vec<Buffer> = (0..case.plan.storage.depth)
+        let buffers: Vec<Buffer> = (0..storage.depth)
             .map(|_| {
                 let mut buffer = Buffer::new(transfer_bytes);
                 // Read buffers too hold something, so that their pages are there before the clock starts.
@@ -78,9 +81,7 @@ impl<'a> DataJob<'a> {
             content.fill(&mut scratch, transfer::first_spot(&geometry, part));
             scratch
         });
-        let setup = Setup { storage: &case.plan.storage, target: &case.plan.target, buffers: &buffers };
-        let connection =
-            case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;
+        let connection = case.connect(job, &buffers)?;
         let prefix = match work.transfer {
             Transfer::Read => {
                 written.prefix(&work.files, part, &whole).in_pieces(whole.transfer_bytes / geometry.transfer_bytes)
@@ -91,7 +92,7 @@ impl<'a> DataJob<'a> {
             Order::IorShuffled(seed) => Some(Dealt::new(seed, &geometry, part)),
             _ => None,
         };
-        Ok(Self { case, work, geometry, content, part, prefix, step, dealt, connection, buffers, scratch })
+        Ok(Self { case, storage, work, geometry, content, part, prefix, step, dealt, connection, buffers, scratch })
     }
 
     /// Moves the bytes. What was done until a failure or a stop is returned too.
@@ -212,7 +213,7 @@ impl<'a> DataJob<'a> {
     ) -> Result<Flow, Box<Failure>> {
         let again = self.has_one_file();
         let scratch: &mut [u8] = self.scratch.as_deref_mut().unwrap_or(&mut []);
-        if self.case.plan.storage.depth == 1 {
+        if self.storage.depth == 1 {
             let mut work = OneByOne::new(file, kind, &mut self.buffers[0], scratch);
             let mut flow = operations.run(0..transfers, &mut work);
             while again && flow == Ok(Flow::On) && operations.again() {
@@ -221,7 +222,7 @@ impl<'a> DataJob<'a> {
             counts.short_transfers += work.short_transfers();
             flow
         } else {
-            let mut work = InFlightTransfers::new(file, kind, &mut self.buffers, scratch, &self.case.plan.storage);
+            let mut work = InFlightTransfers::new(file, kind, &mut self.buffers, scratch, self.storage);
             let mut flow = work.run(transfers, operations, self.case.clock);
             while again && flow == Ok(Flow::On) && operations.again() {
                 flow = work.run(transfers, operations, self.case.clock);

@@ -28,8 +28,8 @@ use super::phase::{Did, Times};
 use crate::failure;
 use crate::plan::{Sizes, moved_at_once, operations_each};
 use crate::ranks::{Ranks, Start};
+use crate::storage::Connection;
 use crate::storage::names::{Entry, Names};
-use crate::storage::{Connection, Setup};
 use crate::workload::buffer::Buffer;
 use crate::workload::random::SplitMix64;
 use crate::workload::tree::{Entries, EntryPath, Shape};
@@ -90,9 +90,7 @@ impl<'a> MetadataJob<'a> {
             bytes => vec![Buffer::random(bytes as usize, SplitMix64::keyed(&[case.plan.seed, u64::from(part)]))],
         };
         let held = Held::new(case.plan, work, part, buffers.first_mut());
-        let setup = Setup { storage: &case.plan.storage, target: &case.plan.target, buffers: &buffers };
-        let mut connection =
-            case.storage.connect(setup).map_err(|error| failure::about_api(case.storage.name(), &error))?;
+        let mut connection = case.connect(job, &buffers)?;
         let names = names_of(&mut *connection);
         if work.operation == MetadataOperation::CreateTree {
             create_container(names, &target)?;

@@ -36,24 +36,25 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
     let (data, results) = (places.data.display(), places.results.display());
     let mark = signature(kind, places.timestamp);
     let packet = settings.packet.name();
-    let wall = if access == "write" {
-        format!(" -w -D {} -O stoneWallingWearOut=1", settings.stonewall_s)
+    let (does, wears_out) = if access == "write" {
+        (format!(" -w -D {}", settings.stonewall_s), " -O stoneWallingWearOut=1")
     } else {
-        " -r -R".to_owned()
+        (" -r -R".to_owned(), "")
     };
     let status = format!("-O stoneWallingStatusFile={results}/{kind}.stonewall");
-    let ranks = format!("-a POSIX -O saveRankPerformanceDetailsCSV={results}/{kind}-{access}.csv");
+    let api = settings.api_of(&format!("{kind}-{access}")).spelling();
+    let ranks = format!("-a {api} -O saveRankPerformanceDetailsCSV={results}/{kind}-{access}.csv");
     if kind == "ior-hard" {
         let (bytes, segments) = (HARD_TRANSFER_BYTES, settings.hard_segments);
         return format!(
             "./ior --dataPacketType={packet} -C -Q 1 -g -G={mark} -k -e -o {data}/ior-hard/file {status} \
-             -t {bytes} -b {bytes} -s {segments}{wall} {ranks}"
+             -t {bytes} -b {bytes} -s {segments}{does} {ranks}{wears_out}"
         );
     }
     let own = if settings.easy_file_per_rank { " -F" } else { "" };
     format!(
         "./ior --dataPacketType={packet} -g -G {mark} -k -e -o {data}/ior-easy/ior_file_easy -C -Q 1 {status} \
-         -t {} -b {}{own}{wall} {ranks}",
+         -t {} -b {}{own}{does}{wears_out} {ranks}",
         size(settings.easy_transfer_bytes),
         size(settings.easy_block_bytes),
     )
@@ -63,12 +64,13 @@ fn random(settings: &Settings, places: &Places<'_>) -> String {
     let (data, results) = (places.data.display(), places.results.display());
     let (own, shift) = if settings.easy_file_per_rank { (" -F", " -C -Q 2") } else { ("", "") };
     format!(
-        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a POSIX \
+        "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a {} \
          -O saveRankPerformanceDetailsCSV={results}/ior-rnd4K-easy-read.csv -t={RANDOM_BYTES} -b={RANDOM_BYTES} \
          -s={RANDOM_READS} -O stoneWallingWearOut=1{shift}",
         settings.packet.name(),
         signature("ior-easy", places.timestamp),
         settings.stonewall_s,
+        settings.api_of("ior-rnd4K-easy-read").spelling(),
     )
 }
 
@@ -89,8 +91,9 @@ fn mdtest(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) ->
     };
     format!(
         "./mdtest --dataPacketType={} {what} -d {data}/{kind} -x {results}/{kind}.stonewall {does} \
-         --saveRankPerformanceDetails={results}/{kind}-{access}.csv -a POSIX",
+         --saveRankPerformanceDetails={results}/{kind}-{access}.csv -a {}",
         settings.packet.name(),
+        settings.api_of(&format!("{kind}-{access}")).spelling(),
     )
 }
 
@@ -101,9 +104,10 @@ fn md_workbench(settings: &Settings, places: &Places<'_>, access: &str, set_file
         _ => "-3",
     };
     format!(
-        "./md-workbench --dataPacketType={} --process-reports -a POSIX -o={}/mdworkbench -t=0.000000 -O=1 \
+        "./md-workbench --dataPacketType={} --process-reports -a {} -o={}/mdworkbench -t=0.000000 -O=1 \
          --run-info-file={}/mdworkbench.status -D={SETS} -G={} -P={set_files} -I={set_files} {does}",
         settings.packet.name(),
+        settings.api_of(&format!("mdworkbench-{access}")).spelling(),
         places.data.display(),
         places.results.display(),
         signature(MDWORKBENCH_MARK, places.timestamp),
@@ -159,6 +163,12 @@ mod tests {
             ),
             ("find", "./pfind /d -newer /r/timestampfile -size 3901c -name *01* -C -q 10000"),
             (
+                "ior-hard-write",
+                "./ior --dataPacketType=timestamp -C -Q 1 -g -G=1836285498 -k -e -o /d/ior-hard/file -O \
+                 stoneWallingStatusFile=/r/ior-hard.stonewall -t 47008 -b 47008 -s 1000 -w -D 1 -a POSIX -O \
+                 saveRankPerformanceDetailsCSV=/r/ior-hard-write.csv -O stoneWallingWearOut=1",
+            ),
+            (
                 "ior-hard-read",
                 "./ior --dataPacketType=timestamp -C -Q 1 -g -G=1836285498 -k -e -o /d/ior-hard/file -O \
                  stoneWallingStatusFile=/r/ior-hard.stonewall -t 47008 -b 47008 -s 1000 -r -R -a POSIX -O \
@@ -173,6 +183,10 @@ mod tests {
         ] {
             assert_eq!(command(&settings, &places, phase, 0).as_deref(), Some(expected));
         }
+        let extended = command(&settings, &places, "mdworkbench-bench", 500);
+        let expected = "./md-workbench --dataPacketType=timestamp --process-reports -a POSIX -o=/d/mdworkbench \
+                        -t=0.000000 -O=1 --run-info-file=/r/mdworkbench.status -D=10 -G=413512771 -P=500 -I=500 -2 -R=2 -X";
+        assert_eq!(extended.as_deref(), Some(expected));
         assert_eq!(command(&settings, &places, "timestamp", 0), None);
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use ioassay_contract::events::Failure;
 use ioassay_units::Bytes;
 
+use super::api::Api;
 use super::options::{Key, Kind, Section, section_of};
 use crate::frontends::common::usage;
 use crate::frontends::options::Verdict;
@@ -93,6 +94,12 @@ impl Config {
         check(key, value).map_err(|remedy| {
             self.wrong(line, format!("[{}] {} = {value} is not possible", section.name, key.name), remedy)
         })?;
+        if key.kind == Kind::Api {
+            Api::parse(value).map_err(|refused| {
+                let problem = format!("[{}] {} = {value}: {}", section.name, key.name, refused.message);
+                self.wrong(line, problem, &refused.remedy)
+            })?;
+        }
         if let Verdict::Refused(because) = key.verdict
             && !is_default(key, value)
         {
@@ -199,7 +206,7 @@ fn truth(text: &str) -> Option<bool> {
 /// What would be valid, if `value` is not.
 fn check(key: &Key, value: &str) -> Result<(), &'static str> {
     match key.kind {
-        Kind::Text => Ok(()),
+        Kind::Text | Kind::Api => Ok(()),
         Kind::Number if value.parse::<i64>().is_err() => Err("write a whole number"),
         Kind::Decimal if value.parse::<f64>().is_err() => Err("write a number"),
         Kind::Flag if truth(value).is_none() => Err("write TRUE or FALSE"),
@@ -211,8 +218,6 @@ fn is_default(key: &Key, value: &str) -> bool {
     match key.kind {
         Kind::Flag => truth(value) == key.default.and_then(truth).or(Some(false)),
         Kind::Decimal => value.parse::<f64>().ok() == key.default.and_then(|default| default.parse().ok()),
-        // A storage API that is not named is the one of [global].
-        _ if key.name.eq_ignore_ascii_case("api") => value.eq_ignore_ascii_case("POSIX"),
         _ => Some(value) == key.default,
     }
 }
@@ -255,7 +260,7 @@ mod tests {
     fn refused_keys_may_have_their_default_and_nothing_else() {
         for (section, key, default, other) in [
             ("global", "api", "POSIX", "MPIIO"),
-            ("ior-easy", "API", "posix", "POSIX --posix.odirect"),
+            ("ior-easy", "API", "POSIX --posix.odirect", "MPIIO"),
             ("global", "io-buffers-on-gpu", "FALSE", "TRUE"),
             ("ior-hard", "collective", "0", "1"),
             ("mdworkbench", "waitingTime", "0", "0.5"),

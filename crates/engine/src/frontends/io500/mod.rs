@@ -1,9 +1,10 @@
 //! The IO500 with its .ini file.
 //!
-//! [`config`] reads the file and [`settings`] resolves it, [`translate`] makes one plan of all phases, [`rules`] has the
+//! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all phases, [`rules`] has the
 //! scores and what makes them invalid, [`print`] the files of results, [`official`] drives the official program. What is
 //! not as in the official one stands in [`options`].
 
+mod api;
 mod commands;
 mod config;
 mod find;
@@ -36,8 +37,9 @@ use super::common::{Common, usage};
 use super::moment;
 use super::options::{Given, help, parse, wants_help};
 use super::session::{Console, Session};
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::measure::clock;
+use crate::plan::validate;
 use crate::{failure, supervise};
 
 const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases and rules of the IO500 (isc26). What it \
@@ -185,6 +187,9 @@ fn measure(
     let session = Session::begin(Tool::Io500, common, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
+    if let Err(refusal) = validate(&plan) {
+        return Ok(session.finish(Ended::refused(command::refused(&refusal))));
+    }
     let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite)?;
     let original = fs::read_to_string(&asked.config).unwrap_or_default();
     report.keep("config-orig.ini", &original)?;

@@ -40,6 +40,8 @@ pub enum Kind {
     Decimal,
     /// TRUE or FALSE.
     Flag,
+    /// A storage API with its options.
+    Api,
 }
 
 /// A key of the .ini file.
@@ -93,7 +95,7 @@ impl Key {
     }
 }
 
-const API: Key = key("API", Kind::Text, None, "storage API: POSIX").refused("only POSIX is done here; leave it empty");
+const API: Key = key("API", Kind::Api, None, "storage API, in the place of that of the section above or of [global]");
 const RUN: Key = key("run", Kind::Flag, Some("TRUE"), "do it");
 const VERBOSITY: Key = key("verbosity", Kind::Number, None, "how much IOR says (nothing: our records hold it all)");
 const COLLECTIVE: Key =
@@ -105,7 +107,12 @@ const GLOBAL: &[Key] = &[
         .better("the engine makes one in any case, marks it and removes it"),
     key("resultdir", Kind::Text, Some("./results"), "directory of the results"),
     key("timestamp-resultdir", Kind::Flag, Some("TRUE"), "a directory named by the time in resultdir"),
-    key("api", Kind::Text, Some("POSIX"), "storage API: POSIX").refused("only POSIX is done here; write POSIX"),
+    key(
+        "api",
+        Kind::Api,
+        Some("POSIX"),
+        "storage API with options as IOR has them: POSIX, AIO, MMAP; --posix.odirect, --aio.max-pending, --aio.granularity",
+    ),
     key("drop-caches", Kind::Flag, Some("FALSE"), "drop the node's caches before each phase"),
     key(
         "drop-caches-cmd",

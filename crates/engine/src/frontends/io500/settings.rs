@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use ioassay_contract::events::Failure;
 
+use super::api::Api;
 use super::config::Config;
+use super::options::section_of;
 use super::phases::{PHASES, Phase, TIMESTAMP};
 use super::translate::RANDOM_BYTES;
 use crate::frontends::common::{Common, usage};
@@ -27,6 +29,8 @@ pub struct Settings {
     pub verbosity: u64,
     /// What is written.
     pub packet: Packet,
+    /// `[global] api`
+    pub api: Api,
     /// The shortest write phase that the rules allow, in seconds.
     pub minimum_s: u64,
     /// `[debug] stonewall-time`, in seconds.
@@ -55,6 +59,8 @@ pub struct Settings {
     runs: Vec<(&'static str, bool)>,
     /// Ranks that walk, by phase.
     walkers: Vec<(&'static str, u32)>,
+    /// The API of a phase's own sections, by phase.
+    apis: Vec<(&'static str, Api)>,
 }
 
 impl Settings {
@@ -96,6 +102,7 @@ impl Settings {
                 .map_or_else(|| config.number("global", "verbosity"), |level| Ok(Some(level)))?
                 .unwrap_or(1),
             packet: packet(config)?,
+            api: Api::parse(config.text("global", "api").unwrap_or_default())?,
             minimum_s,
             stonewall_s,
             stonewall_ns: (stonewall_s.saturating_mul(1_000_000_000) / common.scale_down).max(1),
@@ -110,6 +117,7 @@ impl Settings {
             ranks: common.ranks,
             runs: runs(config, extended),
             walkers: walkers(config, common.ranks)?,
+            apis: apis(config)?,
         };
         settings.refuse_what_cannot_run(config)?;
         Ok(settings)
@@ -128,6 +136,16 @@ impl Settings {
     /// Ranks that walk in a phase.
     pub fn walkers(&self, name: &str) -> u32 {
         self.walkers.iter().find(|(known, _)| *known == name).map_or(self.ranks, |(_, walkers)| *walkers)
+    }
+
+    /// The API that the sections of a phase name, where they name one.
+    pub fn own_api(&self, phase: &str) -> Option<&Api> {
+        self.apis.iter().find(|(known, _)| *known == phase).map(|(_, api)| api)
+    }
+
+    /// The API of a phase.
+    pub fn api_of(&self, phase: &str) -> &Api {
+        self.own_api(phase).unwrap_or(&self.api)
     }
 
     fn refuse_what_cannot_run(&self, config: &Config) -> Result<(), Failure> {
@@ -157,6 +175,20 @@ impl Settings {
 fn runs(config: &Config, extended: bool) -> Vec<(&'static str, bool)> {
     let list = PHASES.iter().filter(|phase| extended || !phase.extended);
     list.map(|phase| (phase.name, phase.sections().iter().all(|section| config.flag(section, "run")))).collect()
+}
+
+/// What the section of a phase says goes before that of its kind (IO500/io500 at 02091cf,
+/// `u_argv_push_default_if_set_api_options` in `src/util.c`).
+fn apis(config: &Config) -> Result<Vec<(&'static str, Api)>, Failure> {
+    let mut apis = Vec::new();
+    for phase in PHASES {
+        let known = |section: &&&str| section_of(section).is_some_and(|section| section.key("API").is_some());
+        let mut sections = phase.sections().iter().rev().filter(known);
+        if let Some(text) = sections.find_map(|section| config.text(section, "API")) {
+            apis.push((phase.name, Api::parse(text)?));
+        }
+    }
+    Ok(apis)
 }
 
 fn walkers(config: &Config, ranks: u32) -> Result<Vec<(&'static str, u32)>, Failure> {

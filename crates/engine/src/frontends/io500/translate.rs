@@ -137,7 +137,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         run: ground.run.to_owned(),
         case: CASE.to_owned(),
         target: Target::Directory(ground.data.to_owned()),
-        storage: Storage { api: "posix".to_owned(), direct: false, depth: 1, vectors: 1, uring: None },
+        storage: settings.api.storage.clone(),
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
         trees,
@@ -153,26 +153,14 @@ fn steps(settings: &Settings) -> Vec<Step> {
     let mut changed_since = None;
     let mut easy_write = None;
     for phase in settings.phases().filter(|phase| phase.name != TIMESTAMP && settings.runs(phase.name)) {
+        let first = steps.len();
         if settings.drop_caches {
             steps.push(Step::ColdCache { attempts: vec![CacheMethod::DropCaches] });
         }
         if is_after_timestamp(phase.name) && changed_since.is_none() {
             changed_since = Some(steps.len() as u32);
         }
-        let tree = match phase.name {
-            "mdtest-easy-write" => Some(MDTEST_EASY),
-            "mdtest-hard-write" => Some(MDTEST_HARD),
-            "mdworkbench-create" => Some(MDWORKBENCH),
-            _ => None,
-        };
-        if let Some(tree) = tree {
-            let created = metadata(settings, tree, MetadataOperation::CreateTree, 0);
-            steps.push(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None));
-        }
-        if phase.name == "mdworkbench-bench" {
-            let first = work(settings, phase.name, changed_since);
-            steps.push(step(FIRST_ITERATION, first, Limit::default(), None));
-        }
+        steps.extend(before(settings, phase.name));
         if phase.name == "mdtest-easy-write" {
             easy_write = Some(steps.len() as u32);
         }
@@ -184,8 +172,35 @@ fn steps(settings: &Settings) -> Vec<Step> {
             limit(settings, phase.name, easy_write),
             walkers,
         ));
+        if let Some(api) = settings.own_api(phase.name) {
+            do_io_by(&mut steps[first..], &api.storage);
+        }
     }
     steps
+}
+
+/// What comes before a phase, and has no line of its own: the directories that it fills, or its first iteration.
+fn before(settings: &Settings, phase: &str) -> Option<Step> {
+    let directories = |tree| {
+        let created = metadata(settings, tree, MetadataOperation::CreateTree, 0);
+        Some(step(&tree_phase(tree), Work::Metadata(created), Limit::default(), None))
+    };
+    match phase {
+        "mdtest-easy-write" => directories(MDTEST_EASY),
+        "mdtest-hard-write" => directories(MDTEST_HARD),
+        "mdworkbench-create" => directories(MDWORKBENCH),
+        "mdworkbench-bench" => Some(step(FIRST_ITERATION, work(settings, phase, None), Limit::default(), None)),
+        _ => None,
+    }
+}
+
+/// Gives the jobs of `steps` a storage of their own.
+fn do_io_by(steps: &mut [Step], storage: &Storage) {
+    for step in steps {
+        if let Step::Phase(phase) = step {
+            phase.jobs.iter_mut().for_each(|job| job.storage = Some(storage.clone()));
+        }
+    }
 }
 
 fn is_after_timestamp(name: &str) -> bool {
@@ -194,7 +209,7 @@ fn is_after_timestamp(name: &str) -> bool {
 }
 
 fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step {
-    let job = Job { name: name.to_owned(), ranks, work, limit, rate: None, think: None };
+    let job = Job { ranks, limit, ..Job::new(name, work) };
     Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
 }
 

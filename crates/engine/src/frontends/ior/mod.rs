@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use ioassay_contract::events::{Event, Failure, PhaseRecord, RankRecord};
 use ioassay_contract::front_end::Tool;
 use ioassay_contract::plan::Step;
+use ioassay_contract::plan::storage::Storage;
 
 use self::figures::{Figures, Spread};
 use self::parameters::{Format, Parameters, Test};
@@ -51,6 +52,26 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
     };
     let ended = all_tests(common, &parameters, arguments, &mut sink, &mut session);
     session.finish(ended)
+}
+
+/// The storage that `words` ask for: what may follow `-a` on a command line, an API and options of its own.
+///
+/// # Errors
+/// If they are refused, or say more than how transfers reach the storage.
+pub fn storage(words: &[String]) -> Result<Storage, Failure> {
+    let names = |word: &&String| word.starts_with('-');
+    // Those of the APIs are named after them.
+    if let Some(word) = words.iter().filter(names).find(|word| !(word.starts_with("--") && word.contains('.'))) {
+        return Err(usage(format!("{word} is no option of a storage API"), "leave it out"));
+    }
+    let arguments: Vec<String> = std::iter::once("-a".to_owned()).chain(words.iter().cloned()).collect();
+    let test = Parameters::parse(&arguments)?.tests.remove(0);
+    if test.range_locks || test.advise_dont_need || test.advise_pattern || test.dummy_delay_us > 0 {
+        let asked: Vec<&str> = words.iter().filter(names).map(String::as_str).collect();
+        let problem = format!("{} asks for more than a way to the storage", asked.join(" "));
+        return Err(usage(problem, "take --posix.odirect, --aio.max-pending, --aio.granularity, or none"));
+    }
+    Ok(translate::storage(&test))
 }
 
 /// Where results go: what is printed, or the file that `-O summaryFile` names.

@@ -143,7 +143,8 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
     Place { files, rest }
 }
 
-fn storage(test: &Test) -> Storage {
+/// How `test` does its I/O.
+pub fn storage(test: &Test) -> Storage {
     let plain = Storage { api: "posix".to_owned(), direct: test.direct, depth: 1, vectors: 1, uring: None };
     match test.api {
         _ if test.dry_run => Storage { api: "null".to_owned(), direct: false, ..plain },
@@ -193,7 +194,7 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u
 }
 
 fn phase(name: &str, work: DataWork, limit: Limit, think: Option<Think>) -> Step {
-    let job = Job { name: name.to_owned(), ranks: None, work: Work::Data(work), limit, rate: None, think };
+    let job = Job { limit, think, ..Job::new(name, Work::Data(work)) };
     Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
 }
 

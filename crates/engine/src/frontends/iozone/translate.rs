@@ -8,7 +8,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::pace::{Limit, Rate, Think};
+use ioassay_contract::plan::pace::{Rate, Think};
 use ioassay_contract::plan::storage::{InPlace, Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, RankRange, Step, Work};
 use ioassay_units::Bytes;
@@ -388,12 +388,10 @@ impl Asked {
         let rate = given.number("-+O", 1..=1_000_000_000)?;
         let pause_ms = given.number("-J", 1..=A_DAY_S * 1000)?;
         Ok(Job {
-            name: name.to_owned(),
             ranks,
-            work: Work::Data(work),
-            limit: Limit::default(),
             rate: rate.map(|rate| Rate::OperationsPerS(rate * u64::from(members))),
             think: pause_ms.map(|pause_ms| Think { duration_ns: pause_ms * 1_000_000, every_operations: 1 }),
+            ..Job::new(name, Work::Data(work))
         })
     }
 

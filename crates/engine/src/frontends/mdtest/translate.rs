@@ -434,8 +434,7 @@ impl Writer<'_> {
         } else {
             Limit::default()
         };
-        let job =
-            Job { name: "all".to_owned(), ranks: None, work: Work::Metadata(work), limit, rate: None, think: None };
+        let job = Job { limit, ..Job::new("all", Work::Metadata(work)) };
         Step::Phase(Phase { name, jobs: vec![job] })
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use ioassay_contract::VERSION;
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
-use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{DeviceTarget, InPlace, Storage, Target};
 use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 
@@ -223,12 +222,8 @@ impl Asked {
             piece_bytes: None,
         };
         Job {
-            name: set_name(target),
             ranks: Some(RankRange { first: target * row.threads, count: row.threads }),
-            work: Work::Data(work),
-            limit: Limit::default(),
-            rate: None,
-            think: None,
+            ..Job::new(&set_name(target), Work::Data(work))
         }
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use ioassay_contract::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Job, Plan, Work};
 
-use super::storage::SECTOR_BYTES;
+use super::storage::JobStorage;
 use super::{positive, range};
 use crate::plan::{Jobs, Refusal};
 use crate::storage::Capabilities;
@@ -23,14 +23,8 @@ pub(super) const LARGEST_TRANSFER_BYTES: u64 = 1 << 30;
 /// Which parts of a file set are written in full, so that they can be read.
 pub(super) type Filled = Vec<bool>;
 
-/// Refuses a file set that no file can hold, or that the storage API cannot keep.
-pub(super) fn file_set(
-    key: &str,
-    set: &FileSet,
-    ranks: u32,
-    storage: &Storage,
-    can: &Capabilities,
-) -> Result<(), Refusal> {
+/// Refuses a file set that no file can hold.
+pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refusal> {
     range(&format!("{key}.ranks"), set.ranks, ranks)?;
     let parts = set.ranks.map_or(ranks, |range| range.count);
     let sizes = [
@@ -50,19 +44,7 @@ pub(super) fn file_set(
         return Err(Refusal::new(format!("{key}.transfer_bytes"), problem, valid));
     }
     multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer")?;
-    if storage.direct {
-        aligned(key, set, SECTOR_BYTES)?;
-    }
-    if can.whole_files && (set.block_bytes != set.transfer_bytes || set.segments != 1) {
-        let problem = format!("{} writes a file of this target in one transfer", storage.api);
-        let valid = format!("take block_bytes {} and 1 segment, and more files", set.transfer_bytes);
-        return Err(Refusal::new(format!("{key}.block_bytes"), problem, valid));
-    }
     let sharers = sharers(key, set, parts)?;
-    if sharers > 1 && !can.shared_files {
-        let problem = format!("{} cannot share a file among ranks", storage.api);
-        return Err(Refusal::new(format!("{key}.layout"), problem, "take N-N, or another storage API"));
-    }
     let file = set.block_bytes.checked_mul(set.segments).and_then(|bytes| bytes.checked_mul(sharers));
     let file = file.and_then(|bytes| bytes.checked_add(set.offset_bytes));
     let files = (u64::from(parts) / sharers).checked_mul(set.files_per_rank);
@@ -85,12 +67,41 @@ pub(super) fn file_set(
     Ok(())
 }
 
+/// Refuses a file set that the storage API cannot keep.
+fn kept(key: &str, set: &FileSet, geometry: &Geometry, storage: &JobStorage<'_>) -> Result<(), Refusal> {
+    let api = &storage.asked.api;
+    let refuse = |name: &str, problem: String, valid: String| {
+        Err(storage.blame("api", Refusal::new(format!("{key}.{name}"), problem, valid)))
+    };
+    if storage.can.whole_files && (set.block_bytes != set.transfer_bytes || set.segments != 1) {
+        let problem = format!("{api} writes a file of this target in one transfer");
+        let valid = format!("take block_bytes {} and 1 segment, and more files", set.transfer_bytes);
+        return refuse("block_bytes", problem, valid);
+    }
+    if geometry.sharers > 1 && !storage.can.shared_files {
+        let problem = format!("{api} cannot share a file among ranks");
+        return refuse("layout", problem, "take N-N, or another storage API".to_owned());
+    }
+    Ok(())
+}
+
 /// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes.
-pub(super) fn aligned(key: &str, set: &FileSet, unit: u64) -> Result<(), Refusal> {
-    let values = [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)];
-    values.into_iter().try_for_each(|(name, value)| {
-        multiple(&format!("{key}.{name}"), value, unit, "a sector, which direct I/O moves as a whole,")
-    })
+pub(super) fn aligned(
+    key: &str,
+    plan: &Plan,
+    work: &DataWork,
+    storage: &JobStorage<'_>,
+    unit: u64,
+) -> Result<(), Refusal> {
+    let sector = |key: String, value| multiple(&key, value, unit, "a sector, which direct I/O moves as a whole,");
+    let (name, set) = (&work.files, &plan.files[&work.files]);
+    for (size, value) in [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)] {
+        sector(format!("files.{name}.{size}"), value).map_err(|refusal| {
+            let valid = format!("{}, or leave out direct", refusal.valid);
+            storage.blame("direct", Refusal { valid, ..refusal })
+        })?;
+    }
+    work.piece_bytes.map_or(Ok(()), |bytes| sector(format!("{key}.piece_bytes"), bytes))
 }
 
 /// All file sets together must be countable too.
@@ -142,7 +153,7 @@ pub(super) fn work(
     plan: &Plan,
     job: &Job,
     work: &DataWork,
-    can: &Capabilities,
+    storage: &JobStorage<'_>,
     filled: &mut BTreeMap<String, Filled>,
 ) -> Result<(), Refusal> {
     let Some(set) = plan.files.get(&work.files) else {
@@ -152,7 +163,8 @@ pub(super) fn work(
     };
     let ranks = plan.ranks.total().unwrap_or(0);
     let geometry = Geometry::of(set, ranks);
-    let members = job.range(ranks).count;
+    let (members, can) = (job.range(ranks).count, &storage.can);
+    kept(&format!("files.{}", work.files), set, &geometry, storage)?;
     order(key, work.order, &geometry)?;
     if let Source::Listed(list) = &work.source {
         listed(key, list, members, &geometry)?;
@@ -165,7 +177,7 @@ pub(super) fn work(
         percent(&format!("{key}.transfer.mixed"), read_percent, 1, 99)?;
     }
     limits(key, job, set, &geometry)?;
-    options(key, plan, work, can)?;
+    options(key, work, storage)?;
     if work.transfer.writes() {
         writes(key, work, set, can, members, &geometry)?;
     }
@@ -229,8 +241,9 @@ fn limits(key: &str, job: &Job, set: &FileSet, geometry: &Geometry) -> Result<()
 }
 
 /// What the storage API must be able to do.
-fn options(key: &str, plan: &Plan, work: &DataWork, can: &Capabilities) -> Result<(), Refusal> {
-    let api = &plan.storage.api;
+fn options(key: &str, work: &DataWork, storage: &JobStorage<'_>) -> Result<(), Refusal> {
+    let (asked, can) = (storage.asked, &storage.can);
+    let api = &asked.api;
     let cannot = |name: &str, what: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), what, valid));
     let leave = "leave it out, or take another storage API";
     if work.fsync != Fsync::Never && work.transfer.writes() && !can.sync {
@@ -242,16 +255,15 @@ fn options(key: &str, plan: &Plan, work: &DataWork, can: &Capabilities) -> Resul
             let problem = format!("{api} keeps a file when it is written to its end, and not before");
             return cannot("fsync", problem, "take at-close");
         }
-        if plan.storage.depth > 1 {
-            let problem =
-                format!("with {} transfers in flight no fsync can come between two of them", plan.storage.depth);
+        if asked.depth > 1 {
+            let problem = format!("with {} transfers in flight no fsync can come between two of them", asked.depth);
             return cannot("fsync", problem, "take storage.depth 1, or at-close");
         }
     }
     if work.lock.is_some() && !can.locks {
         return cannot("lock", format!("{api} cannot lock files"), leave);
     }
-    if work.lock.is_some() && plan.storage.depth > 1 {
+    if work.lock.is_some() && asked.depth > 1 {
         return cannot(
             "lock",
             "transfers in flight at the same time cannot be locked one by one".to_owned(),
@@ -338,9 +350,6 @@ fn pieces(key: &str, plan: &Plan, work: &DataWork, set: &FileSet) -> Result<(), 
     positive(&key, bytes)?;
     if !set.transfer_bytes.is_multiple_of(bytes) {
         return refuse(&format!("{bytes} bytes are no part of a transfer of {}", set.transfer_bytes), "take a divisor");
-    }
-    if plan.storage.direct {
-        multiple(&key, bytes, SECTOR_BYTES, "a sector, which direct I/O moves as a whole,")?;
     }
     if work.transfer != Transfer::Read || work.verify.is_some() {
         return refuse("only whole transfers are written or compared", "leave it out, or read without verify");

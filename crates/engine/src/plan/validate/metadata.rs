@@ -13,9 +13,9 @@ use ioassay_contract::plan::storage::{Target, There};
 use ioassay_contract::plan::{Job, Plan, Step};
 
 use super::data::LARGEST_TRANSFER_BYTES;
-use super::storage::SECTOR_BYTES;
+use super::storage::JobStorage;
 use super::{positive, range};
-use crate::plan::Refusal;
+use crate::plan::{Refusal, moved_at_once};
 use crate::storage::{Capabilities, NameCapabilities};
 use crate::workload::tree::{MOST_ENTRIES, Shape, container_name, workers};
 use crate::workspace;
@@ -29,15 +29,8 @@ const MOST_SETS: u64 = 256;
 /// The longest name of one entry.
 const LONGEST_NAME_BYTES: usize = 255;
 
-/// Refuses a tree that cannot be counted or named, or that the storage API cannot keep.
-pub(super) fn tree(
-    key: &str,
-    plan: &Plan,
-    name: &str,
-    tree: &Tree,
-    ranks: u32,
-    can: &Capabilities,
-) -> Result<(), Refusal> {
+/// Refuses a tree that cannot be counted or named.
+pub(super) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) -> Result<(), Refusal> {
     let refuse = |name: &str, problem: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
     range(&format!("{key}.ranks"), tree.ranks, ranks)?;
     if tree.depth > 0 {
@@ -49,9 +42,6 @@ pub(super) fn tree(
             "directories cannot be shared as files are".to_owned(),
             "take files, or share the tree",
         );
-    }
-    if tree.items == Items::Directories && can.names.is_some_and(|can| !can.directories) {
-        return refuse("items", format!("{} has no directories", plan.storage.api), "take files");
     }
     if tree.displaced > 0 && tree.sharing != Sharing::Unique {
         return refuse("displaced", "all ranks have one tree".to_owned(), "leave it out");
@@ -141,11 +131,12 @@ pub(super) fn work(
     job: &Job,
     work: &MetadataWork,
     step: usize,
-    can: &Capabilities,
+    storage: &JobStorage<'_>,
     trees: &mut BTreeMap<String, Grown>,
 ) -> Result<(), Refusal> {
+    let (api, can) = (&storage.asked.api, &storage.can);
     let Some(names) = can.names.filter(|_| !matches!(plan.target, Target::Device(_))) else {
-        let problem = format!("{} has no directory entries on this target", plan.storage.api);
+        let problem = format!("{api} has no directory entries on this target");
         return Err(Refusal::new(key, problem, "take the storage API posix on a directory"));
     };
     let Some(tree) = plan.trees.get(&work.tree) else {
@@ -153,10 +144,15 @@ pub(super) fn work(
         let problem = format!("there is no tree {:?}", work.tree);
         return Err(Refusal::new(format!("{key}.tree"), problem, format!("take one of: {}", known.join(", "))));
     };
+    if tree.items == Items::Directories && !names.directories {
+        let refusal =
+            Refusal::new(format!("trees.{}.items", work.tree), format!("{api} has no directories"), "take files");
+        return Err(storage.blame("api", refusal));
+    }
     let ranks = plan.ranks.total().unwrap_or(0);
     let asked = Asked {
         key,
-        plan,
+        api,
         job,
         work,
         tree,
@@ -165,7 +161,7 @@ pub(super) fn work(
     };
     asked.possible(can, names)?;
     asked.consistent()?;
-    asked.moves(can)?;
+    asked.moves()?;
     asked.verifies()?;
     asked.replaces()?;
     asked.shift()?;
@@ -180,10 +176,31 @@ pub(super) fn work(
     asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }
 
+/// Bytes that an operation moves, and the key that says them.
+fn moved(work: &MetadataWork) -> (&'static str, u64) {
+    let key = match work.operation {
+        MetadataOperation::Create { .. } => "operation.write_bytes",
+        _ => "operation.bytes",
+    };
+    (key, moved_at_once(work))
+}
+
+/// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes.
+pub(super) fn aligned(key: &str, work: &MetadataWork, unit: u64) -> Result<(), Refusal> {
+    let (name, bytes) = moved(work);
+    if bytes.is_multiple_of(unit) {
+        return Ok(());
+    }
+    let problem = format!("{bytes} bytes are no whole sectors, and direct I/O moves nothing else");
+    let valid = format!("take a multiple of {unit}, or leave out storage.direct");
+    Err(Refusal::new(format!("{key}.{name}"), problem, valid))
+}
+
 /// A job on a tree, and what follows from it.
 struct Asked<'a> {
     key: &'a str,
-    plan: &'a Plan,
+    /// Name of the storage API.
+    api: &'a str,
     job: &'a Job,
     work: &'a MetadataWork,
     tree: &'a Tree,
@@ -209,7 +226,7 @@ impl Asked<'_> {
 
     /// What the storage API must be able to do.
     fn possible(&self, can: &Capabilities, names: NameCapabilities) -> Result<(), Refusal> {
-        let api = &self.plan.storage.api;
+        let api = self.api;
         if self.work.paths == Paths::At && !names.at {
             return self.refuse("paths", format!("{api} names no entries in open directories"), "take full");
         }
@@ -276,27 +293,14 @@ impl Asked<'_> {
     }
 
     /// The bytes of an operation.
-    fn moves(&self, can: &Capabilities) -> Result<(), Refusal> {
-        let (name, bytes) = match self.work.operation {
-            MetadataOperation::Create { write_bytes, .. } => ("operation.write_bytes", write_bytes),
-            MetadataOperation::Write { bytes, .. } => {
-                positive(&format!("{}.operation.bytes", self.key), bytes)?;
-                ("operation.bytes", bytes)
-            }
-            MetadataOperation::Read { bytes } | MetadataOperation::Replace { bytes } => ("operation.bytes", bytes),
-            _ => return Ok(()),
-        };
+    fn moves(&self) -> Result<(), Refusal> {
+        let (name, bytes) = moved(self.work);
+        if let MetadataOperation::Write { bytes, .. } = self.work.operation {
+            positive(&format!("{}.{name}", self.key), bytes)?;
+        }
         if bytes > LARGEST_TRANSFER_BYTES {
             let valid = format!("take at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
             return self.refuse(name, format!("{bytes} bytes in one call"), valid);
-        }
-        if self.plan.storage.direct && can.direct && !bytes.is_multiple_of(SECTOR_BYTES) {
-            let problem = format!("{bytes} bytes are no whole sectors, and direct I/O moves nothing else");
-            return self.refuse(
-                name,
-                problem,
-                format!("take a multiple of {SECTOR_BYTES}, or leave out storage.direct"),
-            );
         }
         Ok(())
     }

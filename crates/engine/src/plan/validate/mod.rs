@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use ioassay_contract::plan::metadata::Sharing;
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{CacheMethod, Phase, Plan, RankRange, Step, Work};
+use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankRange, Step, Work};
 
 use self::data::Filled;
+use self::storage::{JobStorage, SECTOR_BYTES};
 use super::Refusal;
 use crate::ranks::MOST_JOBS;
-use crate::storage::Capabilities;
 use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
@@ -29,18 +29,18 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     identifier("case", &plan.case)?;
     let ranks = ranks(plan)?;
     target(&plan.target)?;
-    let can = storage::api(plan)?;
+    let common = JobStorage::of_plan(plan)?;
     for (name, set) in &plan.files {
         identifier(&format!("files.{name}"), name)?;
-        data::file_set(&format!("files.{name}"), set, ranks, &plan.storage, &can)?;
+        data::file_set(&format!("files.{name}"), set, ranks)?;
     }
     data::all_file_sets(&plan.files, ranks)?;
     for (name, tree) in &plan.trees {
         identifier(&format!("trees.{name}"), name)?;
-        metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks, &can)?;
+        metadata::tree(&format!("trees.{name}"), plan, name, tree, ranks)?;
     }
     in_place(plan, ranks)?;
-    steps(plan, ranks, &can)?;
+    steps(plan, ranks, &common)?;
     if !(1_000_000..=3_600_000_000_000).contains(&plan.sample_interval_ns) {
         let problem = format!("a sample of {} ns", plan.sample_interval_ns);
         return Err(Refusal::new("sample_interval_ns", problem, "take 1000000 (1 ms) to 3600000000000 (1 h)"));
@@ -48,9 +48,35 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Refuses a plan for direct I/O on a target where that moves multiples of `unit` bytes.
+/// Refuses jobs with direct I/O on a target where that moves multiples of `unit` bytes.
 pub fn validate_alignment(plan: &Plan, unit: u64) -> Result<(), Refusal> {
-    plan.files.iter().try_for_each(|(name, set)| data::aligned(&format!("files.{name}"), set, unit))
+    for (index, step) in plan.steps.iter().enumerate() {
+        let Step::Phase(phase) = step else { continue };
+        for (nth, job) in phase.jobs.iter().enumerate() {
+            let key = job_key(&format!("steps[{index}]"), nth);
+            let aligned = aligned(&key, plan, job, &JobStorage::of_job(&key, plan, job)?, unit);
+            aligned.map_err(|refusal| refusal.in_phase(&phase.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// The key of job number `nth` of the step `key`.
+fn job_key(key: &str, nth: usize) -> String {
+    format!("{key}.jobs[{nth}]")
+}
+
+/// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes.
+fn aligned(key: &str, plan: &Plan, job: &Job, storage: &JobStorage<'_>, unit: u64) -> Result<(), Refusal> {
+    if !storage.asked.direct {
+        return Ok(());
+    }
+    let key = format!("{key}.work");
+    match &job.work {
+        Work::Data(work) => data::aligned(&key, plan, work, storage, unit),
+        Work::Metadata(work) => metadata::aligned(&key, work, unit),
+        Work::Find(_) => Ok(()),
+    }
 }
 
 /// Identifiers become file names: nothing that a path or a shell would take for more than letters.
@@ -152,7 +178,7 @@ fn in_place(plan: &Plan, ranks: u32) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
+fn steps(plan: &Plan, ranks: u32, common: &JobStorage<'_>) -> Result<(), Refusal> {
     let mut names = HashSet::new();
     let mut state = State::default();
     for (index, step) in plan.steps.iter().enumerate() {
@@ -164,7 +190,8 @@ fn steps(plan: &Plan, ranks: u32, can: &Capabilities) -> Result<(), Refusal> {
                     let problem = format!("two phases are called {:?}", phase.name);
                     return Err(Refusal::new(format!("{key}.name"), problem, "give each phase a name of its own"));
                 }
-                jobs(&key, plan, phase, index, ranks, can, &mut state)?;
+                let jobs = jobs(&key, plan, phase, index, ranks, common, &mut state);
+                jobs.map_err(|refusal| refusal.in_phase(&phase.name))?;
             }
             Step::ColdCache { attempts } => {
                 let distinct: HashSet<_> = attempts.iter().collect();
@@ -217,7 +244,7 @@ fn jobs(
     phase: &Phase,
     step: usize,
     ranks: u32,
-    can: &Capabilities,
+    common: &JobStorage<'_>,
     state: &mut State,
 ) -> Result<(), Refusal> {
     let count = phase.jobs.len();
@@ -228,7 +255,7 @@ fn jobs(
     let mut names = HashSet::new();
     let mut busy: Vec<RankRange> = Vec::new();
     for (index, job) in phase.jobs.iter().enumerate() {
-        let key = format!("{key}.jobs[{index}]");
+        let key = job_key(key, index);
         identifier(&format!("{key}.name"), &job.name)?;
         if !names.insert(&job.name) {
             let problem = format!("two jobs of the phase are called {:?}", job.name);
@@ -245,12 +272,19 @@ fn jobs(
         }
         busy.push(own);
         job::pace(&key, plan, job, step)?;
-        let key = format!("{key}.work");
+        let storage = JobStorage::of_job(&key, plan, job)?;
+        storage.goes_with(common)?;
+        let work_key = format!("{key}.work");
         match &job.work {
-            Work::Data(work) => data::work(&key, plan, job, work, can, &mut state.filled)?,
-            Work::Metadata(work) => metadata::work(&key, plan, job, work, step, can, &mut state.trees)?,
-            Work::Find(work) => metadata::find(&key, plan, work, step, can)?,
+            Work::Data(work) => data::work(&work_key, plan, job, work, &storage, &mut state.filled)?,
+            Work::Metadata(work) => metadata::work(&work_key, plan, job, work, step, &storage, &mut state.trees)?,
+            Work::Find(_) if job.storage.is_some() => {
+                let problem = "a walk goes through mounted file systems by itself";
+                return Err(Refusal::new(format!("{key}.storage"), problem, "leave it out"));
+            }
+            Work::Find(work) => metadata::find(&work_key, plan, work, step, &storage.can)?,
         }
+        aligned(&key, plan, job, &storage, SECTOR_BYTES)?;
     }
     Ok(())
 }

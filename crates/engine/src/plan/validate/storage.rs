@@ -1,7 +1,7 @@
 //! What is asked of the storage API, against what it can do.
 
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::storage::Target;
+use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::{Job, Plan};
 
 use super::positive;
 use crate::plan::Refusal;
@@ -16,54 +16,103 @@ const MOST_VECTORS: u32 = 1024;
 /// Direct I/O moves whole sectors.
 pub(super) const SECTOR_BYTES: u64 = 512;
 
-/// The capabilities of the plan's storage API. Refuses options that it does not have.
-pub(super) fn api(plan: &Plan) -> Result<Capabilities, Refusal> {
-    let asked = &plan.storage;
+/// How a job does its I/O, checked.
+pub(super) struct JobStorage<'a> {
+    /// Where the plan says it: `storage`, or the key of the job's own.
+    key: String,
+    own: bool,
+    /// What it says.
+    pub(super) asked: &'a Storage,
+    /// What the storage API can do.
+    pub(super) can: Capabilities,
+}
+
+impl<'a> JobStorage<'a> {
+    /// That of the jobs that have none of their own. Refuses options that its API does not have.
+    pub(super) fn of_plan(plan: &'a Plan) -> Result<Self, Refusal> {
+        Self::checked("storage".to_owned(), false, &plan.storage, &plan.target)
+    }
+
+    /// That of the job `job`, whose key is `key`.
+    pub(super) fn of_job(key: &str, plan: &'a Plan, job: &'a Job) -> Result<Self, Refusal> {
+        match &job.storage {
+            Some(asked) => Self::checked(format!("{key}.storage"), true, asked, &plan.target),
+            None => Self::of_plan(plan),
+        }
+    }
+
+    fn checked(key: String, own: bool, asked: &'a Storage, target: &Target) -> Result<Self, Refusal> {
+        let can = api(&key, asked, target)?;
+        Ok(Self { key, own, asked, can })
+    }
+
+    /// Refuses an API that keeps what is written in a case that keeps nothing, and the other way around: what is to be
+    /// there is there for all jobs or for none.
+    pub(super) fn goes_with(&self, common: &Self) -> Result<(), Refusal> {
+        if self.can.files == common.can.files {
+            return Ok(());
+        }
+        let (does, other) = if self.can.files { ("keeps files", "does not") } else { ("keeps no files", "does") };
+        let (own, of_plan) = (&self.asked.api, &common.asked.api);
+        let problem = format!("{own} {does}, and {of_plan}, which the plan says for the other jobs, {other}");
+        Err(Refusal::new(format!("{}.api", self.key), problem, "take one that does the same, or another case"))
+    }
+
+    /// What is wrong with a file set for this storage. Of a job's own the file set may suit all others, so then the fault
+    /// is in `option` of the job's.
+    pub(super) fn blame(&self, option: &str, refusal: Refusal) -> Refusal {
+        if !self.own {
+            return refusal;
+        }
+        let problem = format!("{}: {}", refusal.key, refusal.problem);
+        Refusal::new(format!("{}.{option}", self.key), problem, refusal.valid)
+    }
+}
+
+/// The capabilities of the storage API that `asked` names. Refuses options that it does not have.
+fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal> {
     let Some(api) = storage::by_name(&asked.api) else {
         let valid = format!("take one of: {}", storage::all_names().join(", "));
-        return Err(Refusal::new("storage.api", format!("{:?} is unknown", asked.api), valid));
+        return Err(Refusal::new(format!("{key}.api"), format!("{:?} is unknown", asked.api), valid));
     };
-    let can = api.capabilities_for(&plan.target);
-    target(&asked.api, &plan.target, &can)?;
-    if let Some(unfit) = api.unfit(&plan.target) {
+    let can = api.capabilities_for(on);
+    target(&asked.api, on, &can)?;
+    if let Some(unfit) = api.unfit(on) {
         return Err(Refusal::new("target.url", unfit.problem, unfit.valid));
     }
-    positive("storage.depth", asked.depth.into())?;
-    positive("storage.vectors", asked.vectors.into())?;
+    positive(&format!("{key}.depth"), asked.depth.into())?;
+    positive(&format!("{key}.vectors"), asked.vectors.into())?;
+    let refuse =
+        |option: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{option}"), problem, valid));
     let deepest = can.depth.min(DEEPEST);
     if asked.depth > deepest {
         let problem = format!("{} keeps at most {deepest} in flight, not {}", asked.api, asked.depth);
-        return Err(Refusal::new(
-            "storage.depth",
-            problem,
-            format!("take at most {deepest}{}", others(|can| can.depth > 1)),
-        ));
+        return refuse("depth", problem, format!("take at most {deepest}{}", others(|can| can.depth > 1)));
     }
-    let cannot = |key: &str, what: &str, able: fn(&Capabilities) -> bool| {
-        let valid = format!("leave it out{}", others(able));
-        Err(Refusal::new(key, format!("{} {what}", asked.api), valid))
+    let cannot = |option: &str, what: &str, able: fn(&Capabilities) -> bool| {
+        refuse(option, format!("{} {what}", asked.api), format!("leave it out{}", others(able)))
     };
     if asked.vectors > 1 && !can.vectors {
-        return cannot("storage.vectors", "has no vectored calls", |can| can.vectors);
+        return cannot("vectors", "has no vectored calls", |can| can.vectors);
     }
     if asked.vectors > MOST_VECTORS {
         let problem = format!("{} pieces in one call", asked.vectors);
-        return Err(Refusal::new("storage.vectors", problem, format!("take at most {MOST_VECTORS}")));
+        return refuse("vectors", problem, format!("take at most {MOST_VECTORS}"));
     }
     if asked.direct && !can.direct {
-        return cannot("storage.direct", "cannot go past the page cache", |can| can.direct);
+        return cannot("direct", "cannot go past the page cache", |can| can.direct);
     }
     if let Some(uring) = asked.uring {
         if !can.uring {
-            return cannot("storage.uring", "does not use io_uring", |can| can.uring);
+            return cannot("uring", "does not use io_uring", |can| can.uring);
         }
         if uring.iopoll && !asked.direct {
-            let problem = "polling works on direct I/O only";
-            return Err(Refusal::new("storage.uring.iopoll", problem, "set storage.direct, or leave it out"));
+            let problem = "polling works on direct I/O only".to_owned();
+            return refuse("uring.iopoll", problem, "set storage.direct, or leave it out".to_owned());
         }
         if uring.batch > asked.depth {
             let problem = format!("{} transfers together, but only {} in flight", uring.batch, asked.depth);
-            return Err(Refusal::new("storage.uring.batch", problem, format!("take at most {}", asked.depth)));
+            return refuse("uring.batch", problem, format!("take at most {}", asked.depth));
         }
     }
     Ok(can)

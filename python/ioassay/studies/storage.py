@@ -1,0 +1,69 @@
+"""What a study can say of how I/O is done: the storage API and its options."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from ioassay.studies.values import Batch, Depth, Identifier, Part, Vectors, YesNo
+
+
+class Uring(Part):
+    """How io_uring is used."""
+
+    batch: Batch = Field(
+        default=0, description="Transfers handed to the kernel, and awaited, together. 0: as many as there is room for."
+    )
+    registered_buffers: YesNo = Field(
+        default=False, description="The kernel maps the buffers once and not for every transfer."
+    )
+    registered_files: YesNo = Field(
+        default=False, description="The kernel looks the files up once and not for every transfer."
+    )
+    sqpoll: YesNo = Field(
+        default=False,
+        description="A kernel thread takes the transfers, so that handing them over needs no system call; it takes a "
+        "processor.",
+    )
+    iopoll: YesNo = Field(
+        default=False, description="The kernel polls the device for completions; needs `direct` and a device that can."
+    )
+
+
+class Storage(Part):
+    """The storage API and its options. `storage: posix` stands for one without options."""
+
+    api: Identifier = Field(default="posix", description="The storage API that does the I/O.")
+    direct: YesNo = Field(default=False, description="Go past the page cache (`O_DIRECT`).")
+    depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")
+    vectors: Vectors = Field(
+        default=1, description="Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread`, `pwrite`."
+    )
+    uring: Uring | None = Field(default=None, description="How io_uring is used, where the API does.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: object) -> object:
+        return {"api": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _polls_what_can_be_polled(self) -> Self:
+        if self.uring and self.uring.iopoll and not self.direct:
+            raise ValueError("polls the device, but works through the page cache; set `direct: yes`")
+        if self.uring and self.uring.batch > self.depth:
+            raise ValueError(
+                f"hands over {self.uring.batch} transfers together, but has only {self.depth} in flight; "
+                f"take a batch of at most {self.depth}"
+            )
+        return self
+
+    def plan(self) -> dict[str, Any]:
+        """As the plan has it."""
+        plan: dict[str, Any] = {"api": self.api}
+        if self.direct:
+            plan["direct"] = True
+        plan |= {key: value for key in ("depth", "vectors") if (value := getattr(self, key)) != 1}
+        if self.uring:
+            plan["uring"] = self.uring.model_dump()
+        return plan
