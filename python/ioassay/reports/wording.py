@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from ioassay.analysis.doubts import Place
 from ioassay.reports import format
 from ioassay.reports.content import Content
+from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
 
@@ -106,11 +107,20 @@ def trust(content: Content) -> str:
     invalid = sum(not row["valid"] for part in content.workloads for row in part.measurements)
     doubted = sum(bool(row["marks"]) for part in content.workloads for row in part.measurements)
     left_out = f"{invalid} of {total} measurements {'is' if invalid == 1 else 'are'} invalid and left out"
-    valid = left_out if invalid else "Every measurement is valid"
+    valid = left_out if invalid else f"Every measurement is valid{_but_not_the_score(content)}"
     if doubted == 0:
         return f"{valid}, and none carries a doubt."
     carry = "carries" if doubted == 1 else "carry"
     return f"{valid}. {doubted} of {total} {carry} at least one doubt; the letters beside the numbers name them."
+
+
+def _but_not_the_score(content: Content) -> str:
+    """A score may be invalid although every number that it is made of is right: it has rules of its own."""
+    invalid = sum(not score.is_valid for score in content.scores)
+    if not invalid:
+        return ""
+    which = "the IO500 score is" if len(content.scores) == 1 else f"{invalid} of {len(content.scores)} IO500 scores are"
+    return f" as a measurement, but {which} {INVALID} by the rules of the IO500"
 
 
 def acceptance(content: Content) -> str:
