@@ -38,6 +38,11 @@ def count_rate(per_s: float | None, noun: str = "") -> str:
     return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s".replace(" /", "/")
 
 
+def counting(unit: RateUnit, noun: str) -> str:
+    """`creates/s` for `ops/s`, `k creates/s` for `kops/s`; every other unit has its own word."""
+    return {"ops/s": f"{noun}/s", "kops/s": f"k {noun}/s"}.get(unit, unit)
+
+
 def duration(duration_ns: float | None) -> str:
     """A time: `312 ms`, `1.23 s`, `12.3 min`."""
     if duration_ns is None:
