@@ -28,7 +28,7 @@ from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
 from ioassay.results.events import Event
-from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_rate
+from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
 
 NS_PER_S = 1_000_000_000
 
@@ -193,7 +193,7 @@ class LiveView:
             parts += ["", self._table()]
         if self._doubts:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._doubts.most_common())
-            text = f"{format.count(self._doubts.total(), 'doubt')}: {kinds}"
+            text = f"{format_count(self._doubts.total(), 'doubt')}: {kinds}"
             parts.append(Text(text, style="yellow", no_wrap=True, overflow="ellipsis"))
         parts.append("")  # where a terminal echoes ^C; on a full line it would wrap and shift the view
         return Group(*parts)
@@ -357,12 +357,12 @@ def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: Rat
 
 def _amount(case: CaseEntry, event: Event) -> str:
     moves = case.job(event["name"], event["job"]).files
-    return format_about_bytes(event["bytes"]) if moves else format.count(event["operations"], "operation")
+    return format_about_bytes(event["bytes"]) if moves else format_count(event["operations"], "operation")
 
 
 def _headline(document: RunDocument) -> str:
     scale = f" ({document.study.scale})" if document.study.scale else ""
-    return f"{document.study.name}{scale} on {document.target}: {format.count(len(document.cases), 'case')}"
+    return f"{document.study.name}{scale} on {document.target}: {format_count(len(document.cases), 'case')}"
 
 
 def _need(need: Need) -> str:

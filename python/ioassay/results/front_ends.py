@@ -25,6 +25,7 @@ from ioassay.results import described
 from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry
+from ioassay.units import format_count
 
 NAME = "front-end.json"
 
@@ -227,7 +228,7 @@ def _method(front_end: _FrontEnd, firsts: Mapping[str, Plan]) -> list[str]:
 
 def _ranks(plan: Plan) -> str:
     clients, each = plan["ranks"]["clients"], plan["ranks"]["per_client"]
-    ranks = "1 rank" if clients * each == 1 else f"{clients * each} ranks"
+    ranks = format_count(clients * each, "rank")
     return f"{ranks} on one client" if clients == 1 else f"{ranks} on {clients} clients"
 
 
