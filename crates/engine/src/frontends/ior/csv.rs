@@ -1,6 +1,9 @@
-//! A line for each phase, in IOR's columns.
+//! A line for each phase, and one for each rank of a phase, in IOR's columns.
 
-use super::report::{Line, Tested};
+use ioassay_contract::events::{PhaseRecord, RankRecord};
+
+use super::report::{Access, Line, Tested};
+use crate::frontends::text::scientific;
 
 /// The first line.
 pub const HEADER: &str =
@@ -22,4 +25,19 @@ pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
     ];
     let values = values.map(|value| format!("{value:.4},")).concat();
     format!("{},{values}{},{repetition}\n", access.name(), tested.test.tasks(tested.ground))
+}
+
+/// The first line of the file of the ranks' times.
+pub const RANKS: &str = "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput\n";
+
+/// The times of each rank in a phase.
+pub fn ranks(access: Access, record: &PhaseRecord) -> String {
+    let line = |rank: &RankRecord| {
+        let whole_s = (rank.end_ns - rank.start_ns) as f64 / 1e9;
+        let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
+        let bytes = rank.bytes as f64;
+        let values = [whole_s, moving_s, bytes / whole_s, bytes / moving_s];
+        format!("{},{},{}\n", access.name(), rank.rank, values.map(|value| scientific(value, 10)).join(","))
+    };
+    record.ranks.iter().map(line).collect()
 }

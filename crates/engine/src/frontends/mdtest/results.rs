@@ -46,7 +46,13 @@ impl Iteration {
 
     /// Adds the record of a phase. Phases on several trees, one after the other, are one row.
     pub fn add(&mut self, record: &PhaseRecord) {
-        let Some(row) = Row::of_phase(&record.name) else { return };
+        if let Some(row) = Row::of_phase(&record.name) {
+            self.add_to(row, record);
+        }
+    }
+
+    /// Adds the record of a phase to `row`, whatever the phase is called.
+    pub fn add_to(&mut self, row: Row, record: &PhaseRecord) {
         for rank in &record.ranks {
             let at = rank.rank as usize;
             // A rank's own time ends before it calls sync; that of all of them does not.
