@@ -41,3 +41,21 @@ pub fn ranks(access: Access, record: &PhaseRecord) -> String {
     };
     record.ranks.iter().map(line).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontends::records;
+    use ioassay_contract::plan::Operation;
+
+    #[test]
+    fn each_rank_has_its_times_and_its_rates_with_and_without_open_and_close() {
+        let (start_ns, end_ns, bytes) = (1_000_000_000, 5_000_000_000, 8_000_000);
+        let (transfer_ns, fsync_ns) = (1_500_000_000, 500_000_000);
+        let rank = RankRecord { start_ns, end_ns, transfer_ns, fsync_ns, bytes, ..records::rank(3) };
+        let record = records::phase("write", Operation::Write, vec![rank]);
+        let expected = "write,3,4.0000000000e+00,2.0000000000e+00,2.0000000000e+06,4.0000000000e+06\n";
+        assert_eq!(ranks(Access::Write, &record), expected);
+        assert_eq!(RANKS.split(',').count(), expected.split(',').count());
+    }
+}
