@@ -491,8 +491,8 @@ fn each_phase_leaves_what_ior_or_mdtest_would_print_of_it_and_the_times_of_every
             let rows: Vec<&str> = text.lines().filter(measured).collect();
             let titles = [("write", "creation"), ("stat", "stat"), ("read", "read"), ("delete", "removal")];
             let (_, title) = titles.into_iter().find(|(known, _)| *known == access).unwrap();
-            // In operations per second, and in time.
-            assert!(rows.len() == 2 && rows.iter().all(|line| line.contains(title)), "{phase}: {text}");
+            // The table of rates has it in any case, that of times only what took long enough.
+            assert!(!rows.is_empty() && rows.iter().all(|line| line.contains(title)), "{phase}: {text}");
         }
         assert!(text.contains(&lab.data().display().to_string()), "{text}");
         if phase != "mdtest-hard-stat" {
