@@ -95,6 +95,10 @@ def test_limits_without_their_unit_are_refused(parse: Callable[[str], float], te
         parse(text)
 
 
+def test_one_of_something_has_no_plural() -> None:
+    assert [units.format_count(number, "case") for number in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
+
+
 def test_a_size_for_reading_has_three_digits() -> None:
     assert units.format_about_bytes(3_758_096_384) == "3.50 GiB"
     assert units.format_about_bytes(47_008) == "45.9 KiB"

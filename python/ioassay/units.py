@@ -197,6 +197,11 @@ def format_rate(per_second: float, unit: RateUnit) -> str:
     return f"{_three_digits(per_second / PER_SECOND[unit])} {unit}"
 
 
+def format_count(number: int, noun: str) -> str:
+    """How many of something there are: `1 client`, `2 clients`. For nouns with a plain s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def _exact(value: int, units: dict[str, int], zero: str) -> str:
     if value == 0:
         return f"0 {zero}"

@@ -10,14 +10,15 @@ use ioassay_contract::VERSION;
 use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
 use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Plan, Step, Work};
-use ioassay_units::Bytes;
+use ioassay_units::{Bytes, count};
+use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
 use crate::case::{self, Case};
 use crate::environment::{self, direct};
 use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog, ProgressLog};
 use crate::plan::{self, Jobs, Refusal, Sizes};
-use crate::ranks::local::Watched;
+use crate::ranks::local::{MeetingPlace, Watched};
 use crate::supervise::{self, Ending};
 use crate::workspace::contents::Contents;
 use crate::workspace::{Room, Workspace};
@@ -297,6 +298,7 @@ fn keeps_files(plan: &Plan) -> bool {
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
 fn check_room(plan: &Plan) -> Result<Room, Failure> {
     check_memory(plan)?;
+    check_file_size(plan)?;
     let (bytes, files) = if keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
     Workspace::check(plan, bytes, files)
 }
@@ -313,8 +315,21 @@ fn check_memory(plan: &Plan) -> Result<(), Failure> {
         return Ok(());
     }
     let [needed, memory] = [needed, memory].map(|bytes| Bytes(bytes).about());
-    let message = format!("the buffers of {} ranks need {needed} of {memory} of memory", plan.rank_count());
+    let message = format!("the buffers of {} need {needed} of {memory} of memory", count(plan.rank_count(), "rank"));
     Err(failure::plain("check memory", message, "use fewer ranks or a smaller transfer"))
+}
+
+/// Ranks that could not gather what they measured would find it out at the end of their first phase.
+fn check_file_size(plan: &Plan) -> Result<(), Failure> {
+    let needed = MeetingPlace::file_bytes(plan.rank_count());
+    let (limit, _) = getrlimit(Resource::RLIMIT_FSIZE).unwrap_or((RLIM_INFINITY, RLIM_INFINITY));
+    if needed <= limit {
+        return Ok(());
+    }
+    let [needed, limit] = [needed, limit].map(|bytes| Bytes(bytes).about());
+    let ranks = count(plan.rank_count(), "rank");
+    let message = format!("ulimit -f is {limit}, and {ranks} meet in a file in memory that reaches to {needed}");
+    Err(failure::plain("check limits", message, "ulimit -f unlimited, or use one rank"))
 }
 
 /// A plan that is refused, as the failure of who asked for it.

@@ -45,8 +45,12 @@ pub const STOP_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::
 
 /// Blocks the signals that end a run, so that [`run`] can wait for them; call it before anything is created that
 /// must be removed again. They stay blocked in the ranks: those are stopped through shared memory.
+///
+/// With them SIGXFSZ, for which nobody waits: a write beyond `ulimit -f` shall fail with an errno and not kill.
 pub fn block_signals() -> io::Result<()> {
-    Ok(sigprocmask(SigmaskHow::SIG_BLOCK, Some(&awaited_signals()), None)?)
+    let mut blocked = awaited_signals();
+    blocked.add(Signal::SIGXFSZ);
+    Ok(sigprocmask(SigmaskHow::SIG_BLOCK, Some(&blocked), None)?)
 }
 
 /// The signals that end a run, and the one that tells of a rank's end.

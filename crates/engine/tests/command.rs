@@ -4,11 +4,13 @@
 
 use std::fs;
 use std::ops::{Deref, DerefMut};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use ioassay_contract::events::{Event, Outcome, PhaseRecord};
+use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -88,6 +90,17 @@ impl Lab {
             .output()
             .unwrap();
         (engine.status.code().unwrap(), String::from_utf8(engine.stderr).unwrap())
+    }
+
+    /// Runs the plan to its end where no file may be larger than `bytes`.
+    fn with_files_of_at_most(&self, bytes: u64) -> Output {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        engine.arg("run").arg(&self.plan).arg("--events").arg(&self.events);
+        // SAFETY: between fork and exec only a system call is made.
+        unsafe {
+            engine.pre_exec(move || Ok(setrlimit(Resource::RLIMIT_FSIZE, bytes, bytes)?));
+        }
+        engine.output().unwrap()
     }
 
     fn events(&self) -> Vec<Event> {
@@ -360,6 +373,33 @@ fn a_rank_needs_little_memory_however_many_files_and_transfers_there_are() {
     }
 }
 
+/// Ranks meet in a file, although one in memory: the limit of the size of files holds for it as well.
+#[test]
+fn ranks_that_ulimit_f_would_keep_from_meeting_are_refused_before_anything_is_created() {
+    let lab = Lab::new(short_plan);
+    let ended = lab.with_files_of_at_most(102_400);
+    assert_eq!(ended.status.code(), Some(3));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("ulimit -f is 100 KiB, and 2 ranks meet"), "{said}");
+    assert!(said.contains("ulimit -f unlimited"), "{said}");
+    assert!(!lab.events().iter().any(|event| matches!(event, Event::Started(_))) && lab.target_is_empty());
+}
+
+#[test]
+fn one_rank_alone_needs_no_file_to_meet_in_and_names_a_write_beyond_ulimit_f() {
+    let lab = Lab::new(|target| {
+        let mut plan = short_plan(target);
+        plan["ranks"]["clients"] = json!(1);
+        plan
+    });
+    assert_eq!(lab.with_files_of_at_most(1 << 20).status.code(), Some(0));
+    fs::remove_file(&lab.events).unwrap();
+    assert_eq!(lab.with_files_of_at_most(100_000).status.code(), Some(1));
+    let failure = lab.failure().unwrap();
+    assert!(failure.starts_with("rank 0, write: ") && failure.ends_with("(EFBIG)"), "{failure}");
+    assert!(lab.target_is_empty());
+}
+
 /// Makes the kernel refuse io_uring to this process and its children, as the filters of containers do.
 fn forbid_io_uring() -> std::io::Result<()> {
     let instruction = |code: u32, jt, k| libc::sock_filter { code: code as u16, jt, jf: 0, k };
@@ -389,7 +429,7 @@ fn where_the_kernel_forbids_io_uring_the_engine_says_so_and_leaves_nothing_behin
     let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
     engine.arg("run").arg(&lab.plan).arg("--events").arg(&lab.events).stderr(Stdio::null());
     // SAFETY: between fork and exec only system calls are made.
-    unsafe { std::os::unix::process::CommandExt::pre_exec(&mut engine, forbid_io_uring) };
+    unsafe { engine.pre_exec(forbid_io_uring) };
     assert_eq!(engine.status().unwrap().code(), Some(1));
     let failure = lab.failure().unwrap();
     assert!(failure.contains("uring: the kernel forbids io_uring"), "{failure}");

@@ -287,7 +287,7 @@ fn clients_on_other_hosts_are_refused_with_what_works_now() {
     let complaint = lab.fails(2, "-i0 -t 2 -+m list");
     assert!(complaint.contains("node17.example") && complaint.contains("MPI"), "{complaint}");
     fs::write(lab.path("list"), "localhost /tmp iozone\n").unwrap();
-    assert!(lab.fails(2, "-i0 -t 2 -+m list").contains("1 clients"));
+    assert!(lab.fails(2, "-i0 -t 2 -+m list").contains("names 1 client"));
     assert_eq!(lab.entries(), ["list"]);
 }
 

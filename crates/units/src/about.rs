@@ -16,6 +16,12 @@ impl Nanoseconds {
     }
 }
 
+/// How many of something there are: `1 rank`, `2 ranks`. For nouns with a plain s.
+pub fn count(number: impl Into<u64>, noun: &str) -> String {
+    let number = number.into();
+    format!("{number} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
 fn scaled(value: u64, units: &[(&str, u64)]) -> String {
     // What would print as 1000 of one unit is 1.00 of the next one.
     let fits = |&&(_, factor): &&(&str, u64)| value as f64 >= factor as f64 * 0.9995;
@@ -50,5 +56,10 @@ mod tests {
         assert_eq!(Nanoseconds(999_700).about(), "1.00 ms");
         assert_eq!(Nanoseconds(123_400_000).about(), "123 ms");
         assert_eq!(Nanoseconds(4_000_000_000_000).about(), "4000 s");
+    }
+
+    #[test]
+    fn one_of_something_has_no_plural() {
+        assert_eq!([0_u64, 1, 2].map(|number| count(number, "rank")), ["0 ranks", "1 rank", "2 ranks"]);
     }
 }

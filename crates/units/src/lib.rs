@@ -14,6 +14,7 @@ mod duration;
 mod quantity;
 mod rate;
 
+pub use about::count;
 pub use bytes::Bytes;
 pub use duration::Nanoseconds;
 pub use quantity::ParseError;

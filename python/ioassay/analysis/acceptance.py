@@ -19,6 +19,7 @@ from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Criterion, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, POINT
+from ioassay.units import format_count
 
 Judgement = Literal["passed", "failed", "not judged"]
 
@@ -95,7 +96,8 @@ def _judge(criterion: Criterion, selection: _Selection) -> Verdict:
         return Verdict(criterion, "failed", finding.value, finding.rests_on, "the limit is broken")
     missing = _missing(selection)
     if missing:
-        reason = f"{missing} of {len(selection.planned)} phases have no valid measurement"
+        has = "has" if missing == 1 else "have"
+        reason = f"{missing} of {format_count(len(selection.planned), 'phase')} {has} no valid measurement"
         return Verdict(criterion, "not judged", finding.value, finding.rests_on, reason)
     return Verdict(criterion, "passed", finding.value, finding.rests_on, "the limit is kept")
 

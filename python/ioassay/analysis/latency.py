@@ -44,11 +44,6 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def by_phase(latencies: pl.DataFrame) -> pl.DataFrame:
-    """Percentiles of every measurement, valid or not. Columns: those of `schema.KEY`, and as `percentiles`."""
-    return percentiles(latencies, KEY)
-
-
 def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame) -> pl.DataFrame:
     """Percentiles over the valid repetitions together. Columns: `schema.POINT`, and as `percentiles`."""
     valid = measurements.filter("valid").select("case", *POINT)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ioassay.units import format_count
+
 
 def clean(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run directory.")],
@@ -27,7 +29,7 @@ def clean(
     if cleaned.workspace is None:
         print(f"Nothing to remove. {cleaned.why}")
     elif cleaned.files:
-        print(f"Removed {cleaned.workspace} with {cleaned.files} {'file' if cleaned.files == 1 else 'files'}.")
+        print(f"Removed {cleaned.workspace} with {format_count(cleaned.files, 'file')}.")
     else:
         print(f"Nothing to remove: no file of this run is in {cleaned.workspace}.")
     return 0

@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import TextIO, cast
+from typing import NamedTuple, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -24,10 +24,11 @@ from ioassay.analysis import series
 from ioassay.cli.remaining import Remaining, share_done
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
-from ioassay.reports.names import Names
-from ioassay.results.document import CaseEntry, PhaseEntry, RunDocument
+from ioassay.reports import format
+from ioassay.reports.names import NOUNS, Names
+from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
 from ioassay.results.events import Event
-from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_rate
+from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
 
 NS_PER_S = 1_000_000_000
 
@@ -74,7 +75,7 @@ class Lines:
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
             f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
-            f"{_rate(event, _unit_for(event, self._units[case.workload]))}, {_amount(event)} "
+            f"{_rate(event, _unit_of(case, event, self._units[case.workload]))}, {_amount(case, event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
 
@@ -103,7 +104,7 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
         self._remaining = Remaining()
         self._rates: dict[tuple[str, str], dict[_Place, list[float]]] = {}
-        self._row_units: dict[tuple[str, str], RateUnit] = {}
+        self._row_units: dict[tuple[str, str], _Unit] = {}
         self._doubts: Counter[str] = Counter()
         self._ended = 0
         self._document: RunDocument | None = None
@@ -151,12 +152,14 @@ class LiveView:
             return
         self._ended += 1
         self._doubts.update(doubt["kind"] for doubt in event["doubts"])
-        phase = next(phase for phase in case.phases if phase.name == event["name"])
+        phase = _phase(case, event)
+        assert phase is not None
         self._measured[phase.name] += 1
         if self._measured[phase.name] == sum(len(job.operations) for job in phase.jobs):
             self._remaining.phase_took(case, phase, event["duration_ns"] / NS_PER_S)
         by_place = self._rates.setdefault((case.workload, _label(event)), {})
-        unit = self._row_units.setdefault((case.workload, _label(event)), _unit_for(event, self._units[case.workload]))
+        unit = _unit_of(case, event, self._units[case.workload])
+        self._row_units[case.workload, _label(event)] = unit
         by_place.setdefault(_place(case), []).append(_per_second(event, unit))
         self._draw()
 
@@ -190,7 +193,7 @@ class LiveView:
             parts += ["", self._table()]
         if self._doubts:
             kinds = ", ".join(f"{count} {kind}" for kind, count in self._doubts.most_common())
-            text = f"{self._doubts.total()} doubts: {kinds}"
+            text = f"{format_count(self._doubts.total(), 'doubt')}: {kinds}"
             parts.append(Text(text, style="yellow", no_wrap=True, overflow="ellipsis"))
         parts.append("")  # where a terminal echoes ^C; on a full line it would wrap and shift the view
         return Group(*parts)
@@ -213,9 +216,8 @@ class LiveView:
         """How much of the running phase is done, from 0 to 1. `None` where nobody knows how much there is to do."""
         if self._case is None or self._progress is None:
             return None
-        name, moved, operations = (self._progress[key] for key in ("name", "bytes", "operations"))
-        phase = next((phase for phase in self._case.phases if phase.name == name), None)
-        return share_done(phase, moved, operations) if phase else None
+        phase = _phase(self._case, self._progress)
+        return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
     def _left(self) -> tuple[list[CaseEntry], list[tuple[CaseEntry, PhaseEntry, float]]]:
         """The cases that have not begun, and every phase that has not ended with the share of it that is left."""
@@ -242,8 +244,10 @@ class LiveView:
         share = self._share()
         if share is not None:
             text.append(f"  {share:4.0%}")
-        if self._progress["operations"]:
-            unit = _unit_for(self._progress, self._units[self._case.workload])
+        phase = _phase(self._case, self._progress)
+        if phase and self._progress["operations"]:
+            operations = [operation for job in phase.jobs for operation in job.operations]
+            unit = _unit(phase.jobs, operations, self._units[self._case.workload])
             text.append(f"  {_rate(self._progress | {'duration_ns': self._progress['elapsed_ns']}, unit)}")
         return text.append(f"  {self._progress['elapsed_ns'] / NS_PER_S:.0f} s", style="dim")
 
@@ -269,10 +273,10 @@ class LiveView:
             unit = self._row_units[workload, measured]
             rates = self._rates[workload, measured]
             cells = [
-                format_rate(statistics.median(rates[place]), unit).split()[0] if place in rates else ""
+                format_rate(statistics.median(rates[place]), unit.rate).split()[0] if place in rates else ""
                 for place in places
             ]
-            table.add_row(escape(workload) if workload != before else "", escape(measured), unit, *cells)
+            table.add_row(escape(workload) if workload != before else "", escape(measured), unit.word, *cells)
             before = workload
         return table
 
@@ -324,18 +328,41 @@ def _label(event: Event) -> str:
     return series.label(series.Series(event["name"], event["job"], event["operation"]))
 
 
-def _unit_for(event: Event, unit: RateUnit) -> RateUnit:
-    """Bytes per second say nothing of what moves no byte."""
-    return "ops/s" if not event["bytes"] and unit not in OPERATIONS_UNITS else unit
+def _phase(case: CaseEntry, event: Event) -> PhaseEntry | None:
+    """The phase that an event speaks of; `None` of what stands between phases."""
+    return next((phase for phase in case.phases if phase.name == event["name"]), None)
 
 
-def _amount(event: Event) -> str:
-    return format_about_bytes(event["bytes"]) if event["bytes"] else f"{event['operations']} operations"
+class _Unit(NamedTuple):
+    """What a rate is shown in."""
+
+    rate: RateUnit
+    word: str
+    """What stands for it: `MB/s`, `creates/s`."""
+
+
+def _unit_of(case: CaseEntry, event: Event, wanted: RateUnit) -> _Unit:
+    """The unit of a measurement."""
+    return _unit([case.job(event["name"], event["job"])], [event["operation"]], wanted)
+
+
+def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: RateUnit) -> _Unit:
+    """`wanted`, but for metadata: bytes per second say nothing of it, even where its items hold some."""
+    if any(job.files for job in jobs):
+        return _Unit(wanted, wanted)
+    rate: RateUnit = wanted if wanted in OPERATIONS_UNITS else "ops/s"
+    noun = NOUNS[operations[0]] if len(set(operations)) == 1 else "ops"
+    return _Unit(rate, format.counting(rate, noun))
+
+
+def _amount(case: CaseEntry, event: Event) -> str:
+    moves = case.job(event["name"], event["job"]).files
+    return format_about_bytes(event["bytes"]) if moves else format_count(event["operations"], "operation")
 
 
 def _headline(document: RunDocument) -> str:
     scale = f" ({document.study.scale})" if document.study.scale else ""
-    return f"{document.study.name}{scale} on {document.target}: {len(document.cases)} cases"
+    return f"{document.study.name}{scale} on {document.target}: {format_count(len(document.cases), 'case')}"
 
 
 def _need(need: Need) -> str:
@@ -365,13 +392,13 @@ def _units(document: RunDocument) -> dict[str, RateUnit]:
     return {case.workload: wanted.get(case.workload, "MB/s") for case in document.cases}
 
 
-def _per_second(moved: Event, unit: RateUnit) -> float:
-    amount = moved["operations"] if unit in OPERATIONS_UNITS else moved["bytes"]
+def _per_second(moved: Event, unit: _Unit) -> float:
+    amount = moved["operations"] if unit.rate in OPERATIONS_UNITS else moved["bytes"]
     return float(amount * NS_PER_S / max(1, moved["duration_ns"]))
 
 
-def _rate(moved: Event, unit: RateUnit) -> str:
-    return format_rate(_per_second(moved, unit), unit)
+def _rate(moved: Event, unit: _Unit) -> str:
+    return f"{format_rate(_per_second(moved, unit), unit.rate).split()[0]} {unit.word}"
 
 
 def _clock(seconds: float) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.units import format_count
 
 if TYPE_CHECKING:
     from ioassay.results.loaded import LoadedRun
@@ -130,7 +131,8 @@ def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:
     done = sum(case.state == "complete" for case in document.cases)
     what = "was interrupted" if document.state == "interrupted" else "failed"
     print(
-        f"The run {what}: {done} of {len(document.cases)} cases are complete, and what was measured is kept.\n"
+        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete, "
+        "and what was measured is kept.\n"
         f"Do the rest with: ioassay run --resume {directory.path}",
         file=sys.stderr,
     )

@@ -174,20 +174,46 @@ def test_a_display_outlives_its_terminal() -> None:
     lasting.flush()
 
 
-def test_a_phase_that_moves_no_byte_is_measured_by_its_operations() -> None:
+def test_metadata_is_shown_in_operations_by_their_name_even_where_its_items_hold_bytes() -> None:
     case = _case()
     [job] = case.phases[0].jobs
-    job.planned_bytes = 0
+    job.operations, job.files, job.planned_bytes = ["create"], 0, 8000 * 3901
     stream = io.StringIO()
     view = LiveView(Console(file=stream, width=100, height=24, force_terminal=True, color_system=None), None)
     view.run_begins(_document([case]))
     view.case_begins(case)
-    moving = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 0, "operations": 6000}
+    moving = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 6000 * 3901, "operations": 6000}
     view.progress(case, moving)
-    assert "write   75%  6000 ops/s  1 s" in stream.getvalue()
-    job.planned_operations = 0  # a walk: nobody knows how many entries there are
+    assert "write   75%  6000 creates/s  1 s" in stream.getvalue()
+    job.planned_bytes = job.planned_operations = 0  # a walk: nobody knows how many entries there are
     view.progress(case, moving)
-    assert "write  6000 ops/s  1 s" in stream.getvalue()
+    assert "write  6000 creates/s  1 s" in stream.getvalue()
+    created = _phase("write", 2, operation="create", bytes=8000 * 3901)
+    view.event(case, created)
+    assert re.search(r"sequential write \(create\) creates/s +4000", stream.getvalue())
+    view.run_ends(_document([case]))
+
+    stream = io.StringIO()
+    lines = Lines(Console(file=stream, width=100), None)
+    lines.run_begins(_document([case]))
+    lines.event(case, created)
+    assert stream.getvalue().splitlines() == [
+        "study (quick) on /mnt/scratch: 1 case",
+        "[1/2] sequential, 1 client write (create): 4000 creates/s, 8000 operations in 2.00 s",
+    ]
+
+
+def test_kinds_of_metadata_side_by_side_are_counted_together() -> None:
+    case = _case()
+    [job] = case.phases[0].jobs
+    job.operations, job.files = ["stat"], 0
+    case.phases[0].jobs.append(job.model_copy(update={"name": "second", "operations": ["remove"]}))
+    stream = io.StringIO()
+    view = LiveView(Console(file=stream, width=100, height=24, force_terminal=True, color_system=None), None)
+    view.run_begins(_document([case]))
+    view.case_begins(case)
+    view.progress(case, _moving("write", 0.5))
+    assert "500 ops/s" in stream.getvalue()
     view.run_ends(_document([case]))
 
 

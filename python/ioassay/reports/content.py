@@ -344,8 +344,8 @@ def _level(
         return Cell(format.ABSENT, "nothing valid measured")
     at_level = pl.col("valid") & pl.col(level.axis).is_in(list(level.at))
     text = format_rate(level.rate, row.unit.name)
-    if operation is not None and row.unit.name in ("ops/s", "kops/s"):
-        text = f"{text.split(' ')[0]} {'k ' if row.unit.name == 'kops/s' else ''}{NOUNS[operation]}/s"
+    if operation is not None:
+        text = f"{text.split(' ')[0]} {format.counting(row.unit.name, NOUNS[operation])}"
     return Cell(
         text=text,
         rests_on=format.points(level.at, level.axis),

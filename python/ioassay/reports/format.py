@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ioassay.analysis.rates import Axis
-from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_rate
+from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_count, format_rate
 
 ABSENT = "–"
 """What stands where nothing was measured."""
@@ -36,6 +36,11 @@ def operations_rate(per_s: float | None) -> str:
 def count_rate(per_s: float | None, noun: str = "") -> str:
     """A rate of metadata operations: `12300 creates/s`, or where the column has said what, `12300/s`."""
     return ABSENT if per_s is None else f"{significant(per_s)} {noun}/s".replace(" /", "/")
+
+
+def counting(unit: RateUnit, noun: str) -> str:
+    """`creates/s` for `ops/s`, `k creates/s` for `kops/s`; every other unit has its own word."""
+    return {"ops/s": f"{noun}/s", "kops/s": f"k {noun}/s"}.get(unit, unit)
 
 
 def duration(duration_ns: float | None) -> str:
@@ -95,11 +100,6 @@ def limit(value: float, unit: str) -> str:
     return f"{short} {name}".rstrip()
 
 
-def count(number: int, noun: str) -> str:
-    """`1 client`, `2 clients`. For nouns with a plain s."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def points(values: Sequence[int], axis: Axis = "clients") -> str:
     """The sweep points that a number rests on: `8 clients`, `4–64 ranks`."""
-    return count(values[0], axis.removesuffix("s")) if len(values) == 1 else f"{values[0]}–{values[-1]} {axis}"
+    return format_count(values[0], axis.removesuffix("s")) if len(values) == 1 else f"{values[0]}–{values[-1]} {axis}"

@@ -9,10 +9,11 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
-from ioassay.reports import format, pictures, wording
+from ioassay.reports import pictures, wording
 from ioassay.reports.content import assemble, commands
 from ioassay.reports.io500 import NOTE
 from ioassay.results.loaded import LoadedRun
+from ioassay.units import format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -58,7 +59,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["by_message"] = wording.by_message
     environment.filters["shell"] = shlex.join
     environment.filters["commands"] = commands
-    environment.globals["count"] = format.count
+    environment.globals["count"] = format_count
     return environment
 
 

@@ -9,7 +9,7 @@ from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.io500 import PhaseScore, Score
 from ioassay.reports import format
 from ioassay.reports.names import Names
-from ioassay.units import PER_SECOND, format_rate
+from ioassay.units import PER_SECOND, format_count, format_rate
 
 NOTE = (
     "The score is ioassay's own, by the rules of the IO500, and no official submission. Bandwidth and metadata are the "
@@ -51,7 +51,7 @@ def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTabl
     for score in scores:
         case = names.entry(score.case)
         where = (
-            f"{format.count(case.clients * case.ranks_per_client, 'rank')} on {format.count(case.clients, 'client')}"
+            f"{format_count(case.clients * case.ranks_per_client, 'rank')} on {format_count(case.clients, 'client')}"
         )
         where += f", repetition {case.repetition}" if names.repeated else ""
         tables.append(_table(score, found, where))
@@ -63,7 +63,7 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     metadata = format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")
     total = format.significant(score.total)
     ill = sum(bool(phase.reasons) for phase in score.phases if phase.rule.counts)
-    because = [f"{ill} of {len(io500.STANDARD)} phases are"] * bool(ill) + list(score.reasons)
+    because = [f"{ill} of {len(io500.STANDARD)} phases {'is' if ill == 1 else 'are'}"] * bool(ill) + list(score.reasons)
     validity = "valid by the rules that ioassay checks" if score.is_valid else f"{INVALID} because {'; '.join(because)}"
     return ScoreTable(
         title=f"IO500 score with {where}",

@@ -14,7 +14,7 @@ from ioassay.reports.io500 import NOTE, ScoreTable
 from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.units import format_rate
+from ioassay.units import format_count, format_rate
 
 
 def document(run: LoadedRun) -> str:
@@ -135,7 +135,7 @@ def _survey(survey: Survey) -> list[str]:
             [str(files), *(f"**{cell.text}**" if cell.saturated else cell.text for cell in cells)]
             for files, cells in grid.rows
         ]
-        heads = [f"{grid.title}, {survey.unit.name}: objects", *(format.count(ranks, "rank") for ranks in grid.ranks)]
+        heads = [f"{grid.title}, {survey.unit.name}: objects", *(format_count(ranks, "rank") for ranks in grid.ranks)]
         lines += [*_table(heads, rows), "", grid.sentence, ""]
     return lines[:-1]
 

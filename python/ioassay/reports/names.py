@@ -5,8 +5,8 @@ from __future__ import annotations
 from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.series import Series
-from ioassay.reports import format
 from ioassay.results.document import CaseEntry, Operation, RunDocument
+from ioassay.units import format_count
 
 NOUNS: dict[Operation, str] = {
     "write": "writes",
@@ -44,12 +44,12 @@ class Names:
     def point(self, case: str) -> str:
         """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`."""
         entry = self._cases[case]
-        text = format.count(entry.clients, "client")
+        text = format_count(entry.clients, "client")
         if entry.workload not in self._swept:
             return text
         each = "" if entry.clients == 1 else " each"
-        groups = "" if entry.groups is None else f", {format.count(entry.groups, 'group')}"
-        return f"{text}, {format.count(entry.ranks_per_client, 'rank')}{each}{groups}"
+        groups = "" if entry.groups is None else f", {format_count(entry.groups, 'group')}"
+        return f"{text}, {format_count(entry.ranks_per_client, 'rank')}{each}{groups}"
 
     def is_swept(self, workload: str) -> bool:
         """True if clients alone do not tell the workload's cases apart."""

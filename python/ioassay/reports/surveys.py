@@ -13,7 +13,7 @@ from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.results.document import RunDocument, SurveyEntry
-from ioassay.units import format_rate
+from ioassay.units import format_count, format_rate
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
         return f"{name}: too few valid points to find a saturation point."
     point, best = found.point, found.best
     beyond = len(found.equal) - 1
-    rests = f"{format.count(beyond, 'other point') if beyond else 'no other point'} of the grid "
+    rests = f"{format_count(beyond, 'other point') if beyond else 'no other point'} of the grid "
     rests += "lies as high" if beyond < 2 else "lie as high"
     spread = (
         ""
@@ -107,9 +107,9 @@ def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
     )
     edge = " No point of the grid has more ranks, so more of them may still bring more." if found.at_the_edge else ""
     return (
-        f"{name} saturates at {format.count(point.ranks, 'rank')} on {format.count(point.files, 'object')} with "
+        f"{name} saturates at {format_count(point.ranks, 'rank')} on {format_count(point.files, 'object')} with "
         f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
         f"fewest within {format.share(found.tolerance)} of the best, "
-        f"a median of {format_rate(best.median, unit.name)} at {format.count(best.ranks, 'rank')} on "
-        f"{format.count(best.files, 'object')}; {rests}.{spread}{edge}"
+        f"a median of {format_rate(best.median, unit.name)} at {format_count(best.ranks, 'rank')} on "
+        f"{format_count(best.files, 'object')}; {rests}.{spread}{edge}"
     )

@@ -6,10 +6,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ioassay.reports import format, wording
+from ioassay.reports import wording
 from ioassay.reports.content import Cell, Content, assemble
 from ioassay.reports.io500 import INVALID, ScoreTable
 from ioassay.results.loaded import LoadedRun
+from ioassay.units import format_count
 
 _STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
 
@@ -99,7 +100,7 @@ def _doubts(content: Content) -> RenderableType:
     table.add_column(justify="right")
     for group in content.doubts.groups:
         invalid = " (invalid)" if group.invalidates else ""
-        number = format.count(len(group.places), "measurement")
+        number = format_count(len(group.places), "measurement")
         table.add_row(
             Text(group.mark), Text(number), Text(f"{group.kind}{invalid}: {'; '.join(filter(None, group.remedies))}")
         )

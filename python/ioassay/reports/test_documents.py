@@ -102,6 +102,17 @@ def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_f
         assert "Metadata" in words
 
 
+@pytest.mark.parametrize("form", ["html", "md", None])
+def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is_valid(
+    form: reports.Format | None,
+) -> None:
+    run = measured(find_study("io500").text, lambda case, key: 1e6)
+    assert run.measurements["valid"].all()
+    text = reports.build(run, form).decode() if form else terminal(run)
+    said = "Every measurement is valid as a measurement, but the IO500 score is INVALID by the rules of the IO500"
+    assert said in " ".join(text.split())
+
+
 def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
     assert "IO500 score" not in reports.build(run, "html").decode() + reports.build(run, "md").decode() + terminal(run)
     assert json.loads(reports.build(run, "json"))["io500"] == []

@@ -11,8 +11,10 @@ from collections.abc import Iterable
 from ioassay.analysis.doubts import Place
 from ioassay.reports import format
 from ioassay.reports.content import Content
+from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
+from ioassay.units import format_count
 
 _ENDS: dict[str, str] = {
     "running": "The run had not ended when this report was made.",
@@ -36,7 +38,7 @@ def state(content: Content) -> str:
     """How the run ended and how much of it there is."""
     cases = content.document.cases
     counts = Counter(case.state for case in cases)
-    sentence = f"{_ENDS[content.document.state]} {counts['complete']} of {format.count(len(cases), 'case')} complete"
+    sentence = f"{_ENDS[content.document.state]} {counts['complete']} of {format_count(len(cases), 'case')} complete"
     rest = [f"{counts[name]} {words}" for name, words in _STATES if counts[name]]
     return ", ".join([sentence, *rest]) + "."
 
@@ -59,7 +61,8 @@ def missing(content: Content) -> str:
     if not content.missing:
         return ""
     planned = sum(len(case.measured) for case in content.document.cases)
-    sentence = f"{len(content.missing)} of {planned} measurements were not made."
+    were = "was" if len(content.missing) == 1 else "were"
+    sentence = f"{len(content.missing)} of {format_count(planned, 'measurement')} {were} not made."
     if content.document.front_end is not None:
         return sentence
     return (
@@ -105,12 +108,22 @@ def trust(content: Content) -> str:
         return "Nothing was measured."
     invalid = sum(not row["valid"] for part in content.workloads for row in part.measurements)
     doubted = sum(bool(row["marks"]) for part in content.workloads for row in part.measurements)
-    left_out = f"{invalid} of {total} measurements {'is' if invalid == 1 else 'are'} invalid and left out"
-    valid = left_out if invalid else "Every measurement is valid"
+    are = "is" if invalid == 1 else "are"
+    left_out = f"{invalid} of {format_count(total, 'measurement')} {are} invalid and left out"
+    valid = left_out if invalid else f"Every measurement is valid{_but_not_the_score(content)}"
     if doubted == 0:
         return f"{valid}, and none carries a doubt."
     carry = "carries" if doubted == 1 else "carry"
     return f"{valid}. {doubted} of {total} {carry} at least one doubt; the letters beside the numbers name them."
+
+
+def _but_not_the_score(content: Content) -> str:
+    """A score may be invalid although every number that it is made of is right: it has rules of its own."""
+    invalid = sum(not score.is_valid for score in content.scores)
+    if not invalid:
+        return ""
+    which = "the IO500 score is" if len(content.scores) == 1 else f"{invalid} of {len(content.scores)} IO500 scores are"
+    return f" as a measurement, but {which} {INVALID} by the rules of the IO500"
 
 
 def acceptance(content: Content) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ioassay.results.planned import Plan, Shape
-from ioassay.units import format_bytes, format_duration
+from ioassay.units import format_bytes, format_count, format_duration
 
 _CACHE_METHODS = {
     "drop-caches": "dropping all caches of the nodes (needs root)",
@@ -120,7 +120,7 @@ def tree(one: Plan) -> str:
     """A tree."""
     count = Shape.of(one, ranks=1).directories
     directories = "one directory" if count == 1 else f"{count} directories"
-    below = "1 level" if one["depth"] == 1 else f"{one['depth']} levels"
+    below = format_count(one["depth"], "level")
     levels = f" in {below} below the root, {one['branch']} in each" if one["depth"] else ""
     where = "each of the deepest directories" if one["leaves_only"] else "each directory"
     items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"

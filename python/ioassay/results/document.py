@@ -5,10 +5,12 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from ioassay.errors import UsageError
 from ioassay.units import RateUnit
 
 RUN_VERSION = 2
@@ -179,3 +181,12 @@ class RunDocument(_Document):
     started: str = Field(description="ISO 8601, UTC.")
     ended: str | None = None
     leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
+
+
+def damaged(file: Path, error: Exception) -> UsageError:
+    """What to say of a document that cannot be understood: where in it, if that is known."""
+    where, why = "", str(error)
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        where, why = f" at {'.'.join(map(str, first['loc']))}", first["msg"]
+    return UsageError(f"{file} is damaged{where}: {why}.", "Restore it from a copy.")

@@ -17,14 +17,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from ioassay import __version__
 from ioassay.errors import UsageError
 from ioassay.results import described
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry, damaged
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry
+from ioassay.units import format_count
 
 NAME = "front-end.json"
 
@@ -124,12 +125,8 @@ def _read(file: Path) -> _FrontEnd:
                 "Use the ioassay that the engine came with.",
             )
         return _FrontEnd.model_validate(content)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{file} is damaged: {error}.", "Restore it from a copy.") from error
+        raise damaged(file, error) from error
 
 
 def _plan(file: Path) -> Plan | None:
@@ -227,7 +224,7 @@ def _method(front_end: _FrontEnd, firsts: Mapping[str, Plan]) -> list[str]:
 
 def _ranks(plan: Plan) -> str:
     clients, each = plan["ranks"]["clients"], plan["ranks"]["per_client"]
-    ranks = "1 rank" if clients * each == 1 else f"{clients * each} ranks"
+    ranks = format_count(clients * each, "rank")
     return f"{ranks} on one client" if clients == 1 else f"{ranks} on {clients} clients"
 
 

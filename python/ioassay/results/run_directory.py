@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import front_ends, lock, schema
 from ioassay.results.atomic import write_atomically
-from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState
+from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState, damaged
 from ioassay.results.events import Event, read_events
 from ioassay.results.ingest import Tables, case_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
@@ -213,7 +213,7 @@ def read_document(path: Path) -> RunDocument:
             "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick.",
         ) from error
     except (ValueError, TypeError, KeyError) as error:
-        raise UsageError(f"{file} is damaged: {error}.", "Restore it from a copy.") from error
+        raise damaged(file, error) from error
     if newer:
         raise UsageError(
             f"{file} has version {version}; this ioassay reads up to {RUN_VERSION}.",
@@ -227,9 +227,7 @@ def read_document(path: Path) -> RunDocument:
     try:
         return _caught_up(path, RunDocument.model_validate(content))
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise UsageError(f"{file} is damaged at {where}: {first['msg']}.", "Restore it from a copy.") from error
+        raise damaged(file, error) from error
 
 
 def _caught_up(path: Path, document: RunDocument) -> RunDocument:

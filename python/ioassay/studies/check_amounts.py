@@ -12,6 +12,7 @@ from ioassay.studies import plans, sweep
 from ioassay.studies.model import Study
 from ioassay.studies.source import Problem
 from ioassay.studies.sweep import LARGEST_BYTES, Locate
+from ioassay.units import format_count
 
 
 def check(study: Study, at: Locate) -> Iterator[Problem]:
@@ -22,5 +23,5 @@ def check(study: Study, at: Locate) -> Iterator[Problem]:
         if largest > LARGEST_BYTES:
             key = next((files.size_key for files in workload.files.values()), "")
             origin = at("workloads", name, "files", next(iter(workload.files), ""), key)
-            wrong = f"`{name}` writes {largest} bytes with {max(workload.clients)} clients"
+            wrong = f"`{name}` writes {largest} bytes with {format_count(max(workload.clients), 'client')}"
             yield origin.problem(wrong, f"stay at or below {LARGEST_BYTES} bytes in a case")

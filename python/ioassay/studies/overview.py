@@ -10,7 +10,7 @@ from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.source import StudySource
 from ioassay.studies.target import Target
-from ioassay.units import format_about_bytes
+from ioassay.units import format_about_bytes, format_count
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Overview:
             size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
             scale = f"--scale {need.scale}: " if need.scale else "needs "
             before = ", or what stonewalls let be written before" if need.walled else ""
-            lines.append(f"  {scale}{size} in {need.cases} cases{before}")
+            lines.append(f"  {scale}{size} in {format_count(need.cases, 'case')}{before}")
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from ioassay.studies.shorthand import DATA
 from ioassay.studies.source import Origin, Problem, nearest
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
-from ioassay.units import format_bytes
+from ioassay.units import format_bytes, format_count
 
 MOST_RANKS = 1 << 20
 LARGEST_BYTES = 2**63 - 1
@@ -214,7 +214,7 @@ def check(study: Study, at: Locate) -> list[Problem]:
 def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
     most, per_client = max(workload.clients), max(workload.ranks_per_client)
     if most * per_client > MOST_RANKS:
-        wrong = f"{most} clients with {per_client} ranks each"
+        wrong = f"{format_count(most, 'client')} with {format_count(per_client, 'rank')} each"
         yield at("workloads", name, "clients").problem(wrong, f"take at most {MOST_RANKS} ranks in all")
         return
     if problems := [*_shares(name, workload, at)]:
@@ -251,7 +251,7 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
     whole = math.lcm(1, *(share.denominator for _, share in shares))
     for clients, per_client in product(workload.clients, workload.ranks_per_client):
         if clients * per_client % whole:
-            wrong = f"{clients * per_client} ranks cannot be shared out in parts of 1/{whole}"
+            wrong = f"{format_count(clients * per_client, 'rank')} cannot be shared out in parts of 1/{whole}"
             yield at("workloads", name, "ranks_per_client").problem(wrong, f"take a multiple of {whole} ranks")
             return
 
@@ -272,7 +272,7 @@ def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Ite
     every = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
     for one in every:
         if one.ranks.count % one.groups:
-            wrong = f"{one.groups} groups of {one.ranks.count} ranks would not be equal"
+            wrong = f"{format_count(one.groups, 'group')} of {format_count(one.ranks.count, 'rank')} would not be equal"
             yield at("groups").problem(wrong, "take a count that divides the ranks, or a list to sweep over")
             return
     sharers = _sharers(workload, files, every)
@@ -301,7 +301,7 @@ def _undivided(name: str, files: FileSet, unit: int, sharers: list[int]) -> str:
     transfer = format_bytes(files.transfer)
     if files.size % files.transfer:
         return f"{format_bytes(files.size)} of `{name}` is not a multiple of its transfer of {transfer}"
-    among = f"{next(ranks for ranks in sharers if files.size % (ranks * unit))} ranks"
+    among = format_count(next(ranks for ranks in sharers if files.size % (ranks * unit)), "rank")
     among += f" and {files.segments} segments" if files.segments > 1 else ""
     if files.files_per_rank > 1 and files.size_key != "per_file":
         among += f" with {files.files_per_rank} files each"

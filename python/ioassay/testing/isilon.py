@@ -50,7 +50,7 @@ def doubted(builder: RunBuilder) -> RunBuilder:
                     case.id,
                     phase,
                     "shared-node",
-                    f"{case.clients} clients were processes on 1 node(s): they share cache, memory and link",
+                    f"{case.clients} clients were processes on 1 node: they share cache, memory and link",
                     "read the sweep as processes, not as nodes, or run it on as many nodes as it has clients",
                 )
             if case.clients > 2:

@@ -9,7 +9,7 @@ use ioassay_contract::plan::data::{DataWork, Fsync, Payload, Transfer};
 use ioassay_contract::plan::metadata::MetadataOperation;
 use ioassay_contract::plan::pace::Rate;
 use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, Step, Work};
-use ioassay_units::{Bytes, Nanoseconds};
+use ioassay_units::{Bytes, Nanoseconds, count};
 
 use crate::plan::Sizes;
 use crate::storage::Capabilities;
@@ -163,7 +163,7 @@ fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let (items, shift) = (facts.record.operations, work.shift);
-    let message = format!("{items} items were looked at by the node that created them and may remember them");
+    let message = format!("the node had created what it looked at ({}) and may remember it", count(items, "item"));
     let remedy = "shift the job by the ranks of a client, on more than one node, or drop the caches before it";
     doubt(Reason::AttributesCached { items, shift }, message, remedy)
 }
@@ -245,7 +245,8 @@ fn shared_node(facts: Facts<'_>) -> Option<Doubt> {
     if clients <= nodes {
         return None;
     }
-    let message = format!("{clients} clients were processes on {nodes} node(s): they share cache, memory and link");
+    let message =
+        format!("{clients} clients were processes on {}: they share cache, memory and link", count(nodes, "node"));
     let remedy = "read the sweep as processes, not as nodes, or run it on as many nodes as it has clients";
     doubt(Reason::SharedNode { clients, nodes }, message, remedy)
 }
@@ -256,7 +257,7 @@ fn oversubscribed(facts: Facts<'_>) -> Option<Doubt> {
     if ranks <= processors {
         return None;
     }
-    let message = format!("{ranks} ranks shared {processors} processors");
+    let message = format!("{ranks} ranks shared {}", count(processors, "processor"));
     doubt(Reason::Oversubscribed { ranks, processors }, message, "use at most as many ranks per node as processors")
 }
 
@@ -359,6 +360,6 @@ fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
     if calls == 0 {
         return None;
     }
-    let message = format!("{calls} calls moved fewer bytes than asked and were repeated");
+    let message = format!("{} moved fewer bytes than asked, and the rest was moved again", count(calls, "call"));
     doubt(Reason::ShortTransfers { calls }, message, "look for a full device, a signal, or a limit of the file system")
 }

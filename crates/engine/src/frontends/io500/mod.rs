@@ -13,6 +13,7 @@ mod official;
 pub mod options;
 mod phases;
 mod print;
+mod retold;
 mod rules;
 mod settings;
 mod translate;
@@ -354,6 +355,7 @@ impl Running<'_> {
         }
         outcome.judge(self.settings);
         self.found.note(record);
+        retold::keep(&mut self.report, self.settings, &self.places, record);
         self.report.end_phase(console, &outcome, record.started_unix_ns + record.duration_ns);
         self.outcomes.push(outcome);
     }

@@ -30,6 +30,7 @@ pub struct Report {
     result: File,
     summary: File,
     verbosity: u64,
+    overwrite: bool,
 }
 
 impl Report {
@@ -41,13 +42,24 @@ impl Report {
         };
         fs::create_dir_all(directory).map_err(|error| failure::on_path("create directory", directory, &error))?;
         let (result, summary) = (create("result.txt")?, create("result_summary.txt")?);
-        Ok(Self { directory: directory.to_owned(), result, summary, verbosity: settings.verbosity })
+        Ok(Self { directory: directory.to_owned(), result, summary, verbosity: settings.verbosity, overwrite })
     }
 
     /// Keeps a file beside the results.
     pub fn keep(&self, name: &str, text: &str) -> Result<(), Failure> {
         let path = self.directory.join(name);
         fs::write(&path, text).map_err(|error| failure::on_path("write", &path, &error))
+    }
+
+    /// Keeps what IOR or mdtest would have left of a phase in the place of an earlier one, which begins as `begin` says.
+    pub fn keep_retold(&mut self, name: &str, begin: &str, text: &str) {
+        let path = self.directory.join(name);
+        let kept = result_file::create(&path, self.overwrite, |found| found.starts_with(begin)).and_then(|mut file| {
+            file.write_all(text.as_bytes()).map_err(|error| failure::on_path("write", &path, &error))
+        });
+        if let Err(failure) = kept {
+            self.note(&format!("; WARNING {}", failure.message));
+        }
     }
 
     /// A line that result.txt alone has.

@@ -1,6 +1,9 @@
-//! A line for each phase, in IOR's columns.
+//! A line for each phase, and one for each rank of a phase, in IOR's columns.
 
-use super::report::{Line, Tested};
+use ioassay_contract::events::{PhaseRecord, RankRecord};
+
+use super::report::{Access, Line, Tested};
+use crate::frontends::text::scientific;
 
 /// The first line.
 pub const HEADER: &str =
@@ -22,4 +25,37 @@ pub fn line(tested: &Tested<'_>, repetition: u32, line: &Line) -> String {
     ];
     let values = values.map(|value| format!("{value:.4},")).concat();
     format!("{},{values}{},{repetition}\n", access.name(), tested.test.tasks(tested.ground))
+}
+
+/// The first line of the file of the ranks' times.
+pub const RANKS: &str = "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput\n";
+
+/// The times of each rank in a phase.
+pub fn ranks(access: Access, record: &PhaseRecord) -> String {
+    let line = |rank: &RankRecord| {
+        let whole_s = (rank.end_ns - rank.start_ns) as f64 / 1e9;
+        let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
+        let bytes = rank.bytes as f64;
+        let values = [whole_s, moving_s, bytes / whole_s, bytes / moving_s];
+        format!("{},{},{}\n", access.name(), rank.rank, values.map(|value| scientific(value, 10)).join(","))
+    };
+    record.ranks.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frontends::records;
+    use ioassay_contract::plan::Operation;
+
+    #[test]
+    fn each_rank_has_its_times_and_its_rates_with_and_without_open_and_close() {
+        let (start_ns, end_ns, bytes) = (1_000_000_000, 5_000_000_000, 8_000_000);
+        let (transfer_ns, fsync_ns) = (1_500_000_000, 500_000_000);
+        let rank = RankRecord { start_ns, end_ns, transfer_ns, fsync_ns, bytes, ..records::rank(3) };
+        let record = records::phase("write", Operation::Write, vec![rank]);
+        let expected = "write,3,4.0000000000e+00,2.0000000000e+00,2.0000000000e+06,4.0000000000e+06\n";
+        assert_eq!(ranks(Access::Write, &record), expected);
+        assert_eq!(RANKS.split(',').count(), expected.split(',').count());
+    }
 }

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 
 use ioassay_contract::events::{Event, Failure, PhaseRecord, RankRecord};
 use ioassay_contract::front_end::Tool;
-use ioassay_contract::plan::Step;
 use ioassay_contract::plan::storage::Storage;
+use ioassay_contract::plan::{Operation, Step};
 
 use self::figures::{Figures, Spread};
 use self::parameters::{Format, Parameters, Test};
@@ -31,9 +31,12 @@ use super::moment;
 use super::options::{help, wants_help};
 use super::result_file;
 use super::session::{Console, Session};
-use super::text::{FileSystem, scientific};
+use super::text::FileSystem;
 use crate::command::Ended;
 use crate::failure;
+
+pub use self::csv::RANKS;
+pub use self::text::BEGIN;
 
 /// Runs IOR's command line.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
@@ -88,11 +91,11 @@ impl Sink {
                 result_file::may_replace(path, overwrite, result_file::is_number)?;
             }
             if let Some(path) = &test.rank_details {
-                result_file::may_replace(path, overwrite, |begin| begin.starts_with("access,rank,"))?;
+                result_file::may_replace(path, overwrite, |begin| begin.starts_with(csv::RANKS))?;
             }
         }
         let is_summary = |begin: &str| {
-            begin.starts_with("IOR-") || begin.starts_with("access,bw(MiB/s)") || begin.contains("\"Command line\"")
+            begin.starts_with(BEGIN) || begin.starts_with("access,bw(MiB/s)") || begin.contains("\"Command line\"")
         };
         let open = |path: &Path| result_file::create(path, overwrite, is_summary);
         Ok(Self { file: parameters.summary_file.as_deref().map(open).transpose()?, format: parameters.format })
@@ -127,9 +130,8 @@ fn all_tests(
         now_s: began_s as i32,
         overwrite: common.overwrite,
     };
-    let command = std::iter::once("ior").chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ");
-    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let machine = format!("Linux {host}");
+    let command = format!("ior {}", arguments.join(" "));
+    let machine = machine();
     sink.write(&mut session.console, Format::Text, &text::header(&command, &machine, began_s));
     sink.write(&mut session.console, Format::Csv, csv::HEADER);
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
@@ -165,6 +167,38 @@ fn all_tests(
     let document = json::document(&command, &machine, began_s, moment::now_s(), &done);
     sink.write(&mut session.console, Format::Json, &document);
     ended
+}
+
+/// This node as IOR calls it.
+fn machine() -> String {
+    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    format!("Linux {host}")
+}
+
+/// What IOR's command line `arguments` would have left of `record`, a phase that another front end has run with `ranks`
+/// ranks: what it prints, and its file of every rank's times.
+///
+/// # Errors
+/// If it is no command line of IOR's.
+pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
+    let parameters = Parameters::parse(arguments)?;
+    let test = &parameters.tests[0];
+    let started_s = (record.started_unix_ns / 1_000_000_000) as i64;
+    let ground =
+        Ground { working_directory: Path::new("/"), ranks, nodes: 1, now_s: started_s as i32, overwrite: false };
+    let tested = Tested { id: 0, test, ground: &ground, started_s, lines: Vec::new() };
+    let access = if record.operation == Operation::Write { Access::Write } else { Access::Read };
+    let command = format!("./ior {}", arguments.join(" "));
+    // Nobody asks the file system here: the next phase runs already.
+    let mut text = text::header(&command, &machine(), started_s) + &text::test(&tested, &test.file_of(0, 0), None);
+    let mut ranks = csv::RANKS.to_owned();
+    if record.complete {
+        let figures = Figures::of(record, test.transfer_bytes);
+        text += &text::stonewall(test, record, &figures);
+        text += &text::line(&tested, 0, &Line::Moved(access, figures));
+        ranks += &csv::ranks(access, record);
+    }
+    Ok((text, ranks))
 }
 
 /// With less of everything that takes time and space, where the environment asks for it.
@@ -255,32 +289,23 @@ impl Running<'_, '_> {
         }
         let test = self.tested.test;
         let figures = Figures::of(record, test.transfer_bytes);
-        if test.wear_out {
-            self.stonewall(record, &figures, console);
-        }
+        self.sink.write(console, Format::Text, &text::stonewall(test, record, &figures));
+        self.leave_status(record);
         self.line(Line::Moved(access, figures), console);
         name_outliers(test, record);
         if let Some(path) = &test.rank_details {
             let fresh = self.tested.lines.len() == 1 && self.tested.id == 0;
-            if let Err(error) = write_rank_details(path, access, record, fresh) {
+            if let Err(error) = write_rank_details(path, &csv::ranks(access, record), fresh) {
                 eprintln!("ioassay-engine: {}: {error}", path.display());
             }
         }
     }
 
-    fn stonewall(&mut self, record: &PhaseRecord, figures: &Figures, console: &mut Console) {
-        let (Some(wall), Some((mean, at_s))) = (record.stonewall, figures.stonewall) else { return };
-        let least = record.ranks.iter().filter_map(|rank| rank.at_stonewall).map(|done| done.bytes).min().unwrap_or(0);
-        let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
-        let said = format!(
-            "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB time: {at_s:.1}s\n",
-            wall.least_operations,
-            wall.most_operations,
-            gib(least),
-            gib(mean),
-        );
-        self.sink.write(console, Format::Text, &said);
-        if record.name == WRITE
+    /// Tells a later read how far the fastest rank had come at the stonewall.
+    fn leave_status(&self, record: &PhaseRecord) {
+        if let Some(wall) = record.stonewall
+            && self.tested.test.wear_out
+            && record.name == WRITE
             && let Some(path) = &self.tested.test.status_file
             && let Err(error) = fs::write(path, wall.most_operations.to_string())
         {
@@ -321,23 +346,11 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
     }
 }
 
-/// The times of each rank in IOR's columns; `fresh` begins the file anew.
-fn write_rank_details(path: &Path, access: Access, record: &PhaseRecord, fresh: bool) -> std::io::Result<()> {
+/// Adds `lines` to the file of the ranks' times; `fresh` begins it anew.
+fn write_rank_details(path: &Path, lines: &str, fresh: bool) -> std::io::Result<()> {
     let mut file = File::options().create(true).write(true).truncate(fresh).append(!fresh).open(path)?;
-    let mut text = String::new();
-    if fresh {
-        text += "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput\n";
-    }
-    for rank in &record.ranks {
-        let whole_s = (rank.end_ns - rank.start_ns) as f64 / 1e9;
-        let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
-        let bytes = rank.bytes as f64;
-        let rates = [bytes / whole_s, bytes / moving_s];
-        let [whole_s, moving_s, whole, moving] =
-            [whole_s, moving_s, rates[0], rates[1]].map(|number| scientific(number, 10));
-        text += &format!("{},{},{whole_s},{moving_s},{whole},{moving}\n", access.name(), rank.rank);
-    }
-    file.write_all(text.as_bytes())
+    let head = if fresh { csv::RANKS } else { "" };
+    file.write_all([head, lines].concat().as_bytes())
 }
 
 #[cfg(test)]

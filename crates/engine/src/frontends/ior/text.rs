@@ -2,7 +2,10 @@
 
 use std::fmt::Write;
 
+use ioassay_contract::events::PhaseRecord;
+
 use super::figures::{Figures, Spread};
+use super::parameters::Test;
 use super::report::{Access, Line, Summary, Tested, parameters, settings};
 use crate::frontends::moment::ctime;
 use crate::frontends::text::{FileSystem, key};
@@ -11,10 +14,13 @@ const KIB: f64 = 1024.0;
 const MIB: f64 = 1_048_576.0;
 const MB: f64 = 1e6;
 
+/// How the output begins.
+pub const BEGIN: &str = "IOR-";
+
 /// What stands before the first test.
 pub fn header(command: &str, machine: &str, now_s: i64) -> String {
     format!(
-        "IOR-4.1.0+ioassay-{}: MPI Coordinated Test of Parallel I/O\n{}{}{}",
+        "{BEGIN}4.1.0+ioassay-{}: MPI Coordinated Test of Parallel I/O\n{}{}{}",
         env!("CARGO_PKG_VERSION"),
         key("Began", ctime(now_s)),
         key("Command line", command),
@@ -40,6 +46,22 @@ pub fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -
     text + "\nResults: \n\n\
         access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   total(s)   iter\n\
         ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----\n"
+}
+
+/// What is said of a phase that met its stonewall and wore out; nothing of any other.
+pub fn stonewall(test: &Test, record: &PhaseRecord, figures: &Figures) -> String {
+    let (true, Some(wall), Some((mean, at_s))) = (test.wear_out, record.stonewall, figures.stonewall) else {
+        return String::new();
+    };
+    let least = record.ranks.iter().filter_map(|rank| rank.at_stonewall).map(|done| done.bytes).min().unwrap_or(0);
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    format!(
+        "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB time: {at_s:.1}s\n",
+        wall.least_operations,
+        wall.most_operations,
+        gib(least),
+        gib(mean),
+    )
 }
 
 /// One line of results of repetition `repetition`, counted from 0.

@@ -11,7 +11,7 @@ use ioassay_contract::plan::data::{
 use ioassay_contract::plan::pace::{Rate, Think};
 use ioassay_contract::plan::storage::{InPlace, Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, RankRange, Step, Work};
-use ioassay_units::Bytes;
+use ioassay_units::{Bytes, count};
 
 use super::clients::{self, Client};
 use super::options::{Given, whole};
@@ -151,7 +151,7 @@ impl Asked {
         };
         let most = children.iter().copied().max().unwrap_or(0) as usize;
         if !clients.is_empty() && clients.len() < most {
-            let problem = format!("-t {most}, but the file of -+m names {} clients", clients.len());
+            let problem = format!("-t {most}, but the file of -+m names {}", count(clients.len() as u64, "client"));
             return Err(usage(problem, "name a client for each child, or take fewer children"));
         }
         if given.has("-+m") && given.has("-F") {

@@ -12,18 +12,22 @@ use std::path::Path;
 
 use ioassay_contract::events::{Event, Failure, PhaseRecord};
 use ioassay_contract::front_end::Tool;
+use ioassay_contract::plan::Operation;
 
 use self::options::Parameters;
 use self::results::Iteration;
 use self::rows::Row;
 use self::translate::{Amounts, Phases, Place, Turn};
 use super::common::Common;
-use super::result_file;
 use super::session::{Console, Session};
+use super::text::key;
+use super::{moment, result_file};
 use crate::command::Ended;
 use crate::failure;
 use crate::frontends::options::{help, wants_help};
 use crate::measure::clock;
+
+pub use self::print::{BEGIN, RANKS};
 
 /// Runs mdtest's command line `arguments`, those after its name.
 pub fn run(common: &Common, arguments: &[String]) -> Ended {
@@ -58,12 +62,38 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
     invocation.session.finish(ended)
 }
 
+/// What mdtest's command line `arguments` would have left of `record`, a phase that another front end has run with
+/// `ranks` ranks: what it prints, and its file of every rank's times.
+///
+/// # Errors
+/// If it is no command line of mdtest's.
+pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
+    let asked = options::parse(arguments)?;
+    let amounts = Amounts::of(&asked, &Common { ranks, run: None, overwrite: false, scale_down: 1 })?;
+    let row = match record.operation {
+        Operation::Create => Row::FileCreation,
+        Operation::Stat => Row::FileStat,
+        Operation::Read => Row::FileRead,
+        _ => Row::FileRemoval,
+    };
+    let mut iteration = Iteration::new(ranks, amounts.directories);
+    let mut summary = String::new();
+    if record.complete {
+        iteration.add_to(row, record);
+        summary = print::stonewall(record) + &print::summary(&asked, std::slice::from_ref(&iteration));
+    }
+    let started_s = (record.started_unix_ns / 1_000_000_000) as i64;
+    let header = print::header(&asked, ranks, arguments, started_s) + &key("Path", &asked.paths[0]);
+    let text = header + &print::tasks(&asked, amounts, ranks, asked.seed) + &summary + &print::footer();
+    Ok((text, print::rank_details(most_items(record), &[iteration])))
+}
+
 /// An error if a file of results would take the place of something else.
 fn results_may_be_replaced(asked: &Parameters, common: &Common) -> Result<(), Failure> {
     if let Some(path) = asked.status_file.as_ref().filter(|_| Phases::of(asked).create) {
         result_file::may_replace(path, common.overwrite, result_file::is_number)?;
     }
-    let details = |begin: &str| begin.starts_with("rank,");
+    let details = |begin: &str| begin.starts_with(print::RANKS);
     asked.rank_details.as_ref().map_or(Ok(()), |path| result_file::may_replace(path, common.overwrite, details))
 }
 
@@ -80,8 +110,8 @@ struct Invocation<'a> {
 impl Invocation<'_> {
     fn run(&mut self, ranks: u32, arguments: &[String]) -> Ended {
         let asked = self.asked;
-        let header =
-            print::header(asked, ranks, arguments) + &print::file_system(&asked.paths[0], self.place.existing());
+        let header = print::header(asked, ranks, arguments, moment::now_s())
+            + &print::file_system(&asked.paths[0], self.place.existing());
         self.session.console.print(&header);
         let announced = self.amounts;
         self.find_status();
@@ -153,7 +183,7 @@ impl Invocation<'_> {
             measured.add(record);
             if Row::of_phase(&record.name) == Some(Row::FileCreation) {
                 console.print(&print::stonewall(record));
-                created = Some(most_created(record));
+                created = Some(most_items(record));
             }
         };
         let ended = self.session.run_case(&turn.workload(), number + 1, &plan, tell);
@@ -168,8 +198,8 @@ impl Invocation<'_> {
     }
 }
 
-/// How many files the rank has that created most; after the wear-out every rank has as many.
-fn most_created(record: &PhaseRecord) -> u64 {
+/// How many items the rank has that did most; after the wear-out every rank has as many.
+fn most_items(record: &PhaseRecord) -> u64 {
     record.ranks.iter().map(|rank| rank.operations).max().unwrap_or(0)
 }
 

@@ -22,9 +22,12 @@ fn detail(level: u32) -> String {
     format!("V-{level}: Rank {:3} Line {:5} ", 0, 0)
 }
 
+/// How the output begins.
+pub const BEGIN: &str = "-- started at ";
+
 /// The first lines. `command` is the command line after the tool's name.
-pub fn header(asked: &Parameters, ranks: u32, command: &[String]) -> String {
-    let mut text = format!("-- started at {} --\n\n", local_time());
+pub fn header(asked: &Parameters, ranks: u32, command: &[String], started_s: i64) -> String {
+    let mut text = format!("{BEGIN}{} --\n\n", local_time(started_s));
     let _ = writeln!(text, "mdtest-{VERSION} was launched with {ranks} total task(s) on 1 node(s)");
     let words: String = command.iter().map(|word| format!(" '{word}'")).collect();
     let _ = writeln!(text, "Command line used: mdtest{words}");
@@ -188,12 +191,15 @@ fn every_rank(text: &mut String, asked: &Parameters, iterations: &[Iteration], t
 
 /// The last line.
 pub fn footer() -> String {
-    format!("-- finished at {} --\n\n", local_time())
+    format!("-- finished at {} --\n\n", local_time(moment::now_s()))
 }
+
+/// How the file of every rank's results begins.
+pub const RANKS: &str = "rank,items";
 
 /// The results of every rank as CSV: a row for all of them, then one for each iteration and rank.
 pub fn rank_details(items: u64, iterations: &[Iteration]) -> String {
-    let mut text = "rank,items".to_owned();
+    let mut text = RANKS.to_owned();
     for row in Row::ALL {
         let _ = write!(text, ",rate-{0},time-{0}", row.title());
     }
@@ -222,9 +228,9 @@ pub fn rank_details(items: u64, iterations: &[Iteration]) -> String {
     text
 }
 
-/// The time of day here: `11/21/2026 17:03:46`.
-fn local_time() -> String {
-    moment::now("%m/%d/%Y %H:%M:%S")
+/// A time of day here: `11/21/2026 17:03:46`.
+fn local_time(unix_s: i64) -> String {
+    moment::format(unix_s, "%m/%d/%Y %H:%M:%S")
 }
 
 #[cfg(test)]
@@ -300,7 +306,7 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
     #[test]
     fn the_header_says_what_a_parser_looks_for() {
         let command = ["-n".to_owned(), "5".to_owned()];
-        let text = header(&asked("-n 5"), 3, &command);
+        let text = header(&asked("-n 5"), 3, &command, 0);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].starts_with("-- started at ") && lines[0].ends_with(" --") && lines[0].len() == 36);
         assert_eq!(lines[2], format!("mdtest-{VERSION} was launched with 3 total task(s) on 1 node(s)"));

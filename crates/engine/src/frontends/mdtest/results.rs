@@ -46,7 +46,13 @@ impl Iteration {
 
     /// Adds the record of a phase. Phases on several trees, one after the other, are one row.
     pub fn add(&mut self, record: &PhaseRecord) {
-        let Some(row) = Row::of_phase(&record.name) else { return };
+        if let Some(row) = Row::of_phase(&record.name) {
+            self.add_to(row, record);
+        }
+    }
+
+    /// Adds the record of a phase to `row`, whatever the phase is called.
+    pub fn add_to(&mut self, row: Row, record: &PhaseRecord) {
         for rank in &record.ranks {
             let at = rank.rank as usize;
             // A rank's own time ends before it calls sync; that of all of them does not.
@@ -108,52 +114,17 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::events::{RankRecord, Usage};
+    use crate::frontends::records;
+    use ioassay_contract::events::RankRecord;
     use ioassay_contract::plan::Operation;
 
+    /// A phase whose ranks did so much, until then, of which sync took so long.
     fn record(name: &str, ranks: &[(u64, u64, u64)]) -> PhaseRecord {
-        let rank = |(rank, &(operations, end_ns, fsync_ns)): (usize, &(u64, u64, u64))| RankRecord {
-            rank: rank as u32,
-            node: 0,
-            start_ns: 0,
-            end_ns,
-            open_ns: 0,
-            transfer_ns: end_ns - fsync_ns,
-            fsync_ns,
-            close_ns: 0,
-            bytes: 0,
-            operations,
-            short_transfers: 0,
-            slowest_ns: 0,
-            at_stonewall: None,
-            at_first_finish: None,
-            usage: Usage::default(),
-            sample_bytes: Vec::new(),
-            sample_operations: Vec::new(),
+        let rank = |(number, &(operations, end_ns, fsync_ns))| {
+            let transfer_ns = end_ns - fsync_ns;
+            RankRecord { operations, end_ns, transfer_ns, fsync_ns, ..records::rank(number) }
         };
-        PhaseRecord {
-            step: 0,
-            name: name.to_owned(),
-            job: "all".to_owned(),
-            operation: Operation::Create,
-            started_unix_ns: 0,
-            complete: true,
-            bytes: 0,
-            operations: ranks.iter().map(|rank| rank.0).sum(),
-            duration_ns: ranks.iter().map(|rank| rank.1).max().unwrap(),
-            first_finished_ns: 0,
-            first_finished_bytes: 0,
-            first_finished_operations: 0,
-            stonewall: None,
-            matched: None,
-            start_spread_ns: 0,
-            finish_spread_ns: 0,
-            sample_interval_ns: 1,
-            resident_bytes_before: None,
-            latencies: Default::default(),
-            ranks: ranks.iter().enumerate().map(rank).collect(),
-            doubts: Vec::new(),
-        }
+        records::phase(name, Operation::Create, (0..).zip(ranks).map(rank).collect())
     }
 
     #[test]

@@ -201,35 +201,21 @@ fn extremes(rates: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use crate::frontends::records;
+    use ioassay_contract::events::RankRecord;
+    use ioassay_contract::plan::Operation;
 
     /// A target of two threads that ran so long and did these MiB in each second.
     fn record(duration_ns: u64, mib: &[u64], complete: bool) -> PhaseRecord {
-        let rank = |number: u32, samples: &[u64]| {
-            let bytes: u64 = samples.iter().sum();
-            json!({
-                "rank": number, "node": 0, "start_ns": 0, "end_ns": duration_ns, "open_ns": 0, "transfer_ns": 0,
-                "fsync_ns": 0, "close_ns": 0, "bytes": bytes, "operations": samples.len(), "short_transfers": 0,
-                "slowest_ns": 0, "at_stonewall": null, "sample_bytes": samples,
-                "sample_operations": vec![1; samples.len()],
-                "usage": {
-                    "user_ns": 0, "system_ns": 0, "voluntary_switches": 0, "involuntary_switches": 0, "minor_faults": 0,
-                    "major_faults": 0, "peak_memory_bytes": 0, "device_read_bytes": null, "device_write_bytes": null,
-                },
-            })
+        let sample_bytes: Vec<u64> = mib.iter().map(|mib| mib << 19).collect();
+        let rank = |number| RankRecord {
+            end_ns: duration_ns,
+            bytes: sample_bytes.iter().sum(),
+            operations: mib.len() as u64,
+            sample_bytes: sample_bytes.clone(),
+            ..records::rank(number)
         };
-        let half: Vec<u64> = mib.iter().map(|mib| mib << 19).collect();
-        let bytes: u64 = 2 * half.iter().sum::<u64>();
-        serde_json::from_value(json!({
-            "step": 0, "name": "write", "job": "ost00", "operation": "write", "started_unix_ns": 0,
-            "complete": complete, "bytes": bytes, "operations": 2 * mib.len(), "duration_ns": duration_ns,
-            "first_finished_ns": duration_ns, "first_finished_bytes": bytes, "first_finished_operations": 0,
-            "stonewall": null, "matched": null, "start_spread_ns": 0, "finish_spread_ns": 0,
-            "sample_interval_ns": 1_000_000_000, "resident_bytes_before": null,
-            "latencies": {"lowest_ns": [], "highest_ns": [], "count": []},
-            "ranks": [rank(0, &half), rank(1, &half)], "doubts": [],
-        }))
-        .unwrap()
+        PhaseRecord { complete, ..records::phase("write", Operation::Write, vec![rank(0), rank(1)]) }
     }
 
     #[test]

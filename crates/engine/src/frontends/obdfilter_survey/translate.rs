@@ -12,6 +12,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
 use ioassay_contract::plan::storage::{DeviceTarget, InPlace, Storage, Target};
 use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
+use ioassay_units::count;
 
 use super::options::Given;
 use crate::frontends::common::{Common, usage};
@@ -327,8 +328,9 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
                 let records = size_kib / (record_kib * threads);
                 if records == 0 {
                     let problem = format!(
-                        "size: {} MiB hold no record of {record_kib} KiB for {threads} threads",
-                        size_kib >> 10
+                        "size: {} MiB hold no record of {record_kib} KiB for {}",
+                        size_kib >> 10,
+                        count(threads, "thread")
                     );
                     let remedy = format!("take size={} or more", (record_kib * threads).div_ceil(1024));
                     return Err(usage(problem, remedy));

@@ -23,6 +23,12 @@ impl Exchange {
         Ok(Self(file.into()))
     }
 
+    /// How long the file becomes for `ranks`: a limit of the size of files (`ulimit -f`) holds for it too. A single rank
+    /// exchanges nothing.
+    pub fn largest_bytes(ranks: u32) -> u64 {
+        if ranks < 2 { 0 } else { u64::from(ranks) << REGION_SHIFT }
+    }
+
     /// Leaves `bytes` in the region of `rank`.
     ///
     /// # Panics
