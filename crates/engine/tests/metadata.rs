@@ -829,6 +829,9 @@ fn a_case_is_counted_with_its_trees_before_it_starts() {
     let plan = parsed(&plan_text(target.path(), 3, &tree("unique", 1, 2, 10), &steps)).unwrap();
     assert_eq!(plan.trees["t"].items, Items::Files);
     assert_eq!(plan.trees["t"].sharing, Sharing::Unique);
+    assert_eq!(plan.sure_entries(), plan.entries());
+    let only_looked_at = Plan { steps: Vec::new(), ..plan.clone() };
+    assert_eq!(only_looked_at.sure_entries(), 0);
     // Three trees of three directories, ten files of each rank in each, and what holds them.
     assert_eq!(plan.entries(), 3 * 3 + 3 * 30 + 1);
     assert_eq!(plan.stored_bytes(), 90 * 4096);

@@ -8,7 +8,6 @@ use std::path::Path;
 
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork};
-use ioassay_contract::plan::storage::{Target, There};
 use ioassay_contract::plan::{Job, Plan, RankRange, Step, Work};
 
 pub use validate::{validate, validate_alignment};
@@ -94,7 +93,7 @@ pub trait Sizes {
     fn stored_bytes(&self) -> u64;
     /// The same without what is only read, and what a stonewall may end before it is written.
     fn sure_bytes(&self) -> u64;
-    /// [`Sizes::entries`] without those that are there, or that a stonewall may end before they are created.
+    /// [`Sizes::entries`] without those that nothing creates, and those that a stonewall may end before they are created.
     fn sure_entries(&self) -> u64;
     /// Bytes of all file sets together.
     fn file_sets_bytes(&self) -> u64;
@@ -128,9 +127,11 @@ impl Sizes for Plan {
     }
 
     fn sure_entries(&self) -> u64 {
-        let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name) && !is_there(self, name));
+        let sets = geometries(&self.files, self.rank_count()).filter(|(name, _)| is_written(self, name));
+        let files = sets.map(|(_, geometry)| geometry.files()).sum();
+        let trees = self.trees.iter().filter(|(name, _)| !is_walled(self, name) && is_created(self, name));
         let entries = trees.map(|(_, tree)| Shape::of(tree, self.rank_count()).entries() + 1);
-        entries.fold(file_count(self), u64::saturating_add)
+        entries.fold(files, u64::saturating_add)
     }
 
     fn file_sets_bytes(&self) -> u64 {
@@ -191,10 +192,13 @@ pub(crate) fn is_written(plan: &Plan, set: &str) -> bool {
     plan.jobs().any(|job| matches!(&job.work, Work::Data(work) if work.transfer.writes() && work.files == *set))
 }
 
-/// True if all of a tree is there before the case.
-fn is_there(plan: &Plan, name: &str) -> bool {
-    let Target::InPlace(place) = &plan.target else { return false };
-    place.trees.get(name).is_some_and(|tree| tree.there == There::Everything)
+/// True if a job creates entries of the tree. What is only looked at is there already.
+fn is_created(plan: &Plan, name: &str) -> bool {
+    use MetadataOperation as Kind;
+    plan.jobs().any(|job| match &job.work {
+        Work::Metadata(work) => work.tree == *name && matches!(work.operation, Kind::CreateTree | Kind::Create { .. }),
+        Work::Data(_) | Work::Find(_) => false,
+    })
 }
 
 /// True if a stonewall, or the rate of an earlier job, decides how much is written or created of a file set or tree.

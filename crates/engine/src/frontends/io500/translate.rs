@@ -2,7 +2,7 @@
 //!
 //! Not here: running it, and what is printed.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use ioassay_contract::VERSION;
@@ -16,6 +16,7 @@ use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange
 
 use super::phases::{PHASES, TIMESTAMP};
 use super::settings::Settings;
+use crate::plan::Jobs;
 use crate::workload::tree::MOST_ENTRIES;
 
 /// Bytes of a transfer of `ior-hard`, and of its block.
@@ -125,14 +126,12 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         branch: SETS,
         ..tree(Sharing::Unique, 0, set_files(settings).unwrap_or_else(|| most_set_files(settings)), MDWORKBENCH_MARK)
     };
-    let mut trees = BTreeMap::from([
+    let trees = [
         (MDTEST_EASY.to_owned(), tree(Sharing::Unique, displaced, settings.easy_items, MDTEST_EASY)),
         (MDTEST_HARD.to_owned(), tree(Sharing::Shared, 0, settings.hard_items, MDTEST_HARD)),
-    ]);
-    if settings.runs("mdworkbench-create") {
-        trees.insert(MDWORKBENCH.to_owned(), sets);
-    }
-    Plan {
+        (MDWORKBENCH.to_owned(), sets),
+    ];
+    let mut plan = Plan {
         version: VERSION,
         run: ground.run.to_owned(),
         case: CASE.to_owned(),
@@ -140,11 +139,24 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         storage: settings.api.storage.clone(),
         ranks: RankCount { clients: 1, per_client: settings.ranks },
         files: [(IOR_EASY.to_owned(), easy), (IOR_HARD.to_owned(), hard)].into(),
-        trees,
+        trees: trees.into(),
         steps: steps(settings),
         seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
         memory_bytes: 0,
         sample_interval_ns: 1_000_000_000,
+    };
+    let used: BTreeSet<String> = plan.jobs().filter_map(|job| worked_on(job).map(str::to_owned)).collect();
+    plan.files.retain(|name, _| used.contains(name));
+    plan.trees.retain(|name, _| used.contains(name));
+    plan
+}
+
+/// The file set or tree of a job.
+fn worked_on(job: &Job) -> Option<&str> {
+    match &job.work {
+        Work::Data(work) => Some(&work.files),
+        Work::Metadata(work) => Some(&work.tree),
+        Work::Find(work) => work.tree.as_deref(),
     }
 }
 
@@ -379,6 +391,15 @@ mod tests {
                 assert_eq!(validate(&plan), Ok(()), "{text} with {ranks} ranks");
             }
         }
+    }
+
+    #[test]
+    fn what_no_phase_works_on_is_not_in_the_plan() {
+        let alone =
+            "[ior-easy]\nrun = FALSE\n[mdtest-easy]\nrun = FALSE\n[mdtest-hard]\nrun = FALSE\n[find]\nrun = FALSE";
+        let plan = plan(&settings(alone, 2, false), &ground());
+        assert_eq!(plan.files.keys().collect::<Vec<_>>(), [IOR_HARD]);
+        assert!(plan.trees.is_empty());
     }
 
     #[test]
