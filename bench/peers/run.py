@@ -27,6 +27,7 @@ from bare import Bare
 from elbencho import Elbencho
 from engine import Engine
 from fio import Fio
+from io500 import Io500
 from ior import Ior
 from mdtest import Mdtest
 from pairs import Measurement, alternate
@@ -34,7 +35,7 @@ from pfind import Pfind
 from tool import Failed, Manner, Place, Tool
 from work import COMMAND_LINES, IN_MEMORY, ON_DISK, Find, Work
 
-PEERS: tuple[Tool, ...] = (Bare(), Ior(), Fio(reduced=False), Fio(reduced=True), Elbencho(), Mdtest(), Pfind())
+PEERS: tuple[Tool, ...] = (Bare(), Ior(), Fio(reduced=False), Fio(reduced=True), Elbencho(), Mdtest(), Io500(), Pfind())
 
 _PREFIX = "ioassay-peers-"
 

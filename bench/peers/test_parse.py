@@ -10,6 +10,7 @@ import elbencho
 import engine
 import find_tree
 import fio
+import io500
 import ior
 import mdtest
 import pfind
@@ -202,6 +203,18 @@ def test_the_tree_to_find_in_has_what_is_expected(tmp_path: Path) -> None:
     find_tree.expect(work, found=len(found), scanned=80)
     with pytest.raises(Failed, match="where 4 match"):
         find_tree.expect(work, found=len(found) - 1)
+
+
+def test_the_rates_of_md_workbench_are_read_from_the_lines_of_its_phases() -> None:
+    output = """\
+[RESULT]       ior-easy-write        0.000000 GiB/s : time 0.000 seconds [INVALID]
+[      ]   mdworkbench-create       38.939231 kIOPS : time 2.402 seconds
+[RESULT]    mdworkbench-bench      128.813798 kIOPS : time 5.991 seconds
+[      ]   mdworkbench-delete      104.989262 kIOPS : time 0.911 seconds
+"""
+    assert io500.parse(output) == pytest.approx({"create": 38939.231, "replace": 128813.798, "remove": 104989.262})
+    with pytest.raises(Failed, match="no line `mdworkbench-delete`"):
+        io500.parse(output.replace("delete", "clean"))
 
 
 def test_who_comes_first_changes_from_pair_to_pair() -> None:

@@ -38,8 +38,10 @@ class Place:
     commands: list[str] = field(default_factory=list)
     """Every command, as text that another machine understands."""
 
-    def run(self, *tokens: str | Path | int) -> str:
-        """Runs a command and returns its standard output. Raises `Failed` or `Missing`."""
+    def run(self, *tokens: str | Path | int, codes: tuple[int, ...] = (0,)) -> str:
+        """Runs a command and returns its standard output. Raises `Failed`, where it ends with none of `codes`, or
+        `Missing`.
+        """
         command = [str(token) for token in tokens]
         self.commands.append(self._as_text(command))
         try:
@@ -54,7 +56,7 @@ class Place:
             )
         except subprocess.TimeoutExpired as expired:
             raise Failed(f"`{self.commands[-1]}` has not ended in {DEADLINE_S} s") from expired
-        if ran.returncode != 0:
+        if ran.returncode not in codes:
             said = " ".join((ran.stderr or ran.stdout).split())[-1000:]
             raise Failed(f"`{self.commands[-1]}` ended with {ran.returncode}: {self._anywhere(said)}")
         return ran.stdout

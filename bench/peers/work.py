@@ -92,9 +92,9 @@ class CommandLine:
     """
 
     name: str
-    tool: Literal["ior", "mdtest"]
+    tool: Literal["ior", "mdtest", "io500"]
     arguments: tuple[str, ...]
-    """All but where to work and how to print."""
+    """All but where to work and how to print; of the IO500 the files of each set of md-workbench."""
     rates: tuple[str, ...]
     ranks: int = 2
 
@@ -108,6 +108,7 @@ COMMAND_LINES: tuple[Work, ...] = (
     CommandLine("ior-47008-n-1", "ior", ("-t", "47008", "-b", "47008", "-s", "8000", "-i", "3"), ("write", "read")),
     CommandLine("mdtest-unique", "mdtest", ("-F", "-u", "-n", "50000", "-i", "3"), Metadata.rates),
     CommandLine("mdtest-shared", "mdtest", ("-F", "-n", "50000", "-i", "3"), Metadata.rates),
+    CommandLine("io500-md-workbench", "io500", ("12000",), ("create", "replace", "remove")),
     CommandLine("mdtest-hard", "mdtest", ("-F", "-n", "20000", "-w", "3901", "-e", "3901", "-i", "3"), Metadata.rates),
 )
 """For the front ends, on any target."""

@@ -207,7 +207,7 @@ proptest! {
             prop_assert_eq!(ran.phase("write").bytes, items * times * 4096);
             prop_assert_eq!(ran.phase("read").operation, Operation::Read);
         }
-        let renamed = item_entries.iter().map(|item| format!("{item}.renamed"));
+        let renamed = item_entries.iter().map(|item| format!("{item}.r"));
         prop_assert_eq!(ran.paths(), tree_entries.iter().cloned().chain(renamed).collect::<BTreeSet<_>>());
         let files = if directories { 0 } else { items };
         prop_assert_eq!(ran.workspace.remove(), Removed { files, left: vec![] });
@@ -315,7 +315,7 @@ proptest! {
         let ran = run(&parsed(&text(&steps)).unwrap(), target.path());
         no_failure(&ran);
         let files = ran.paths().into_iter().filter(|path| path.contains("file")).collect::<Vec<_>>();
-        prop_assert!(files.iter().all(|path| path.ends_with(".renamed")));
+        prop_assert!(files.iter().all(|path| path.ends_with(".r")));
         prop_assert_eq!(ran.workspace.remove(), Removed { files: all, left: vec![] });
         steps.extend([phase("remove", kind("remove")), phase("fell", kind("remove-tree"))]);
         let ran = run(&parsed(&text(&steps)).unwrap(), target.path());
@@ -498,11 +498,11 @@ fn whose_files_a_rank_replaces_depends_on_the_directory() {
         assert_eq!((failure.rank, failure.operation.as_str()), (Some(taker), "stat"));
         assert_eq!(failure.path.map(PathBuf::from), Some(missing));
 
-        let in_the_way = |path: &Path| std::fs::write(path.with_added_extension("renamed"), "mine").unwrap();
+        let in_the_way = |path: &Path| std::fs::write(path.with_added_extension("r"), "mine").unwrap();
         let (ran, path) = disturbed(4, &leaves, &replace, &file, in_the_way);
         let failure = ran.place.failure().unwrap();
         assert_eq!((failure.rank, failure.errno_name.as_deref()), (Some(creator), Some("EEXIST")));
-        assert_eq!(failure.path.map(PathBuf::from), Some(path.with_added_extension("renamed")));
+        assert_eq!(failure.path.map(PathBuf::from), Some(path.with_added_extension("r")));
     }
 }
 

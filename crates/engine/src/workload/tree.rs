@@ -17,8 +17,9 @@ pub const MOST_ENTRIES: u64 = 1 << 40;
 /// More levels than this no path can name: each takes 14 bytes of at most 4096.
 const DEEPEST: u32 = 292;
 
-/// What an item that has been renamed has after its name.
-const RENAMED: &[u8] = b".renamed";
+/// What an item that has been renamed or replaced has after its name: short, because longer names make larger
+/// directories, which shows.
+const RENAMED: &[u8] = b".r";
 
 /// What follows from a tree's description and from how many ranks it is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -502,7 +503,7 @@ mod tests {
                 };
                 let trees = (0..shape.trees).filter(|&tree| has(tree, directory, name, false)).count();
                 prop_assert_eq!(trees, 1, "{}", path);
-                let renamed = [name, ".renamed"].concat();
+                let renamed = [name, ".r"].concat();
                 prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &renamed, true)));
                 let others = [[name, "0000"].concat(), renamed, ["x", name].concat(), name.replace(".m", "..m")];
                 for other in others {
