@@ -38,3 +38,27 @@ def test_a_trial_of_the_io500_runs_every_phase_and_is_marked_as_invalid(target: 
     assert "## IO500 score with 2 ranks on 1 client" in markdown
     assert "| Total | " in markdown
     assert list(target.iterdir()) == []
+
+
+def test_the_extended_list_has_a_score_of_its_own_beside_that_of_the_standard_list(
+    target: Path, tmp_path: Path
+) -> None:
+    settings = [word for setting in (*SMALL, "precreate=10ms") for word in ("--set", setting)]
+    code, out, err = ioassay(
+        "run", "io500-extended", "--scale", "quick", *settings, "--target", target, "--out", tmp_path / "run", "--json"
+    )
+    assert code == 1, err  # the scores are invalid
+    standard, extended = json.loads(out)["io500"]
+    assert (standard["list"], extended["list"]) == ("standard", "extended")
+    own = {phase["phase"]: phase for phase in extended["phases"]}
+    assert all(phase["score"] > 0 for phase in own.values()), own
+    ill = [name for name, phase in own.items() if not phase["valid"]]
+    assert ill == [rule.phase for rule in STANDARD if rule.walled], own
+    assert [name for name, phase in own.items() if not phase["counts"]] == ["mdworkbench-create", "mdworkbench-delete"]
+    assert extended["total"] > 0
+    replaced = load(tmp_path / "run").measurements.filter(phase="mdworkbench-bench")
+    assert sorted(replaced["operation"].to_list()) == ["create", "read", "remove", "stat"]
+    assert replaced["operations"].n_unique() == 1
+    assert replaced["valid"].all()
+    assert "IO500 extended score" in (tmp_path / "run" / "report.html").read_text()
+    assert list(target.iterdir()) == []

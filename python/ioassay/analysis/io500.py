@@ -32,6 +32,9 @@ STONEWALL_NS = 300 * 10**9
 
 Group = Literal["bandwidth", "metadata"]
 
+List = Literal["standard", "extended"]
+"""The lists of phases, each with a score of its own. The extended one has all phases of the standard one."""
+
 UNITS: Mapping[Group, RateUnit] = {"bandwidth": "GiB/s", "metadata": "kIOPS"}
 
 
@@ -49,37 +52,44 @@ class Rule:
     """It ends at a stonewall, with wear-out."""
     all_of: str | None = None
     """The phase that made what it works on, all of it."""
-    counts: bool = True
-    """False for the phases of the extended list, which are shown beside the others."""
+    besides: tuple[Operation, ...] = ()
+    """Other operations of the phase, which count with the first."""
+    lists: tuple[List, ...] = ("standard", "extended")
+    """The lists in whose score it counts. A phase that counts in none is shown beside the others."""
 
     def amount(self) -> str:
         """The column that says how much was done."""
         return "bytes" if self.group == "bandwidth" else "operations"
 
 
-_EASY, _HARD = "mdtest-easy-write", "mdtest-hard-write"
+_EASY, _HARD, _SETS = "mdtest-easy-write", "mdtest-hard-write", "mdworkbench-create"
+_REPLACES: tuple[Operation, ...] = ("stat", "read", "remove")
+_EXTENDED: tuple[List, ...] = ("extended",)
 
-STANDARD = (
+RULES = (
     Rule("ior-easy-write", "bandwidth", "write", walled=True),
     Rule(_EASY, "metadata", "create", "unique", walled=True),
+    Rule(_SETS, "metadata", "create", "unique", 3901, lists=()),
+    Rule("find-easy", "metadata", "find", lists=_EXTENDED),
     Rule("ior-hard-write", "bandwidth", "write", "N-1", 47_008, walled=True),
     Rule(_HARD, "metadata", "create", "shared", 3901, walled=True),
     Rule("find", "metadata", "find"),
+    Rule("find-hard", "metadata", "find", lists=_EXTENDED),
+    Rule("mdworkbench-bench", "metadata", "create", "unique", 3901, all_of=_SETS, besides=_REPLACES, lists=_EXTENDED),
     Rule("ior-easy-read", "bandwidth", "read", all_of="ior-easy-write"),
     Rule("mdtest-easy-stat", "metadata", "stat", "unique", all_of=_EASY),
     Rule("ior-hard-read", "bandwidth", "read", "N-1", 47_008, all_of="ior-hard-write"),
     Rule("mdtest-hard-stat", "metadata", "stat", "shared", all_of=_HARD),
+    Rule("mdworkbench-delete", "metadata", "remove", "unique", all_of=_SETS, lists=()),
     Rule("mdtest-easy-delete", "metadata", "remove", "unique", all_of=_EASY),
     Rule("mdtest-hard-read", "metadata", "read", "shared", 3901, all_of=_HARD),
     Rule("mdtest-hard-delete", "metadata", "remove", "shared", all_of=_HARD),
+    Rule("ior-rnd4K-easy-read", "bandwidth", "read", lists=()),
 )
-"""The phases that make the score, in the order in which they run."""
+"""All phases, in the order in which they run."""
 
-EXTENDED = (
-    Rule("find-easy", "metadata", "find", counts=False),
-    Rule("find-hard", "metadata", "find", counts=False),
-    Rule("ior-rnd4K-easy-read", "bandwidth", "read", counts=False),
-)
+STANDARD = tuple(rule for rule in RULES if "standard" in rule.lists)
+"""Those that make the score of the standard list."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,9 @@ class Score:
     """The score of a case."""
 
     case: str
+    list: List
     phases: tuple[PhaseScore, ...]
+    """Those that count, and those that were measured besides."""
     bandwidth: float
     """GiB/s"""
     metadata: float
@@ -114,42 +126,63 @@ class Score:
         """The geometric mean of both, without a unit."""
         return math.sqrt(self.bandwidth * self.metadata)
 
+    def counts(self, phase: PhaseScore) -> bool:
+        """True if the phase is in the list."""
+        return self.list in phase.rule.lists
+
     @property
     def is_valid(self) -> bool:
         """True if the rules were kept, as far as tables tell."""
-        return not self.reasons and not any(phase.reasons for phase in self.phases if phase.rule.counts)
+        return not self.reasons and not any(phase.reasons for phase in self.phases if self.counts(phase))
 
 
 def scores(run: LoadedRun) -> list[Score]:
-    """The score of every case that has phases of the IO500, where the study or command line asks for it."""
+    """The scores of every case that has phases of the IO500, where the study or command line asks for it: that of the
+    standard list, and that of the extended one where one of its own phases was measured.
+    """
     if run.document.study.scores != "io500":
         return []
     names = {rule.phase for rule in STANDARD}
     return [
-        _score(run.document, case.id, run.measurements.filter(case=case.id), run.doubts.filter(case=case.id))
+        score
         for case in run.document.cases
         if not names.isdisjoint(phase.name for phase in case.phases)
+        for score in _scores(run, case.id)
     ]
 
 
-def _score(document: RunDocument, case: str, measured: pl.DataFrame, doubts: pl.DataFrame) -> Score:
-    rows = {row["phase"]: row for rule in (*STANDARD, *EXTENDED) for row in _rows(measured, rule)}
-    phases = tuple(
-        _phase(rule, rows, doubts.filter(phase=rule.phase))
-        for rule in (*STANDARD, *EXTENDED)
-        if rule.counts or rule.phase in rows
-    )
-    return Score(
-        case=case,
-        phases=phases,
-        bandwidth=_geometric_mean(phases, "bandwidth"),
-        metadata=_geometric_mean(phases, "metadata"),
-        reasons=tuple(_about_the_whole(document, rows)),
-    )
+def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
+    measured, doubts = run.measurements.filter(case=case), run.doubts.filter(case=case)
+    rows = {rule.phase: row for rule in RULES if (row := _row(measured, rule)) is not None}
+    lists: tuple[List, ...] = ("standard", "extended")
+    for name in lists if any(rule.lists == _EXTENDED and rule.phase in rows for rule in RULES) else lists[:1]:
+        phases = tuple(
+            _phase(rule, rows, doubts.filter(phase=rule.phase))
+            for rule in RULES
+            if name in rule.lists or rule.phase in rows
+        )
+        counting = [phase for phase in phases if name in phase.rule.lists]
+        yield Score(
+            case=case,
+            list=name,
+            phases=phases,
+            bandwidth=_geometric_mean(counting, "bandwidth"),
+            metadata=_geometric_mean(counting, "metadata"),
+            reasons=tuple(_about_the_whole(run.document, rows)),
+        )
 
 
-def _rows(measured: pl.DataFrame, rule: Rule) -> Iterable[dict[str, Any]]:
-    return measured.filter(phase=rule.phase, job=rule.phase, operation=rule.operation).iter_rows(named=True)
+def _row(measured: pl.DataFrame, rule: Rule) -> dict[str, Any] | None:
+    """The measurement of a phase; of several operations what they are together."""
+    own = measured.filter(pl.col("operation").is_in([rule.operation, *rule.besides]), phase=rule.phase, job=rule.phase)
+    if own.is_empty():
+        return None
+    row = own.sort(pl.col("operation") != rule.operation).row(0, named=True)
+    if rule.besides:
+        row["operations"] = own["operations"].sum()
+        row["rate_operations_per_s"] = own["rate_operations_per_s"].sum()
+        row["valid"] = bool(own["valid"].all()) and own.height == 1 + len(rule.besides)
+    return row
 
 
 def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame) -> PhaseScore:
@@ -158,8 +191,8 @@ def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame)
         return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
     rate = row["rate_bytes_per_s"] if rule.group == "bandwidth" else row["rate_operations_per_s"]
     score = (rate or 0.0) / PER_SECOND[UNITS[rule.group]] if row["valid"] else 0.0
-    if rule.phase == "find" and score:
-        score *= min(row["operations"], _files(rows)) / row["operations"]
+    if rule.operation == "find" and score:
+        score *= min(row["operations"], _files(rows, rule.phase)) / row["operations"]
     reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts) if score else ()))
     return PhaseScore(rule, score, row["duration_ns"], reasons, tuple(row[name] for name in KEY))
 
@@ -188,19 +221,23 @@ def _breaks(
     if rule.group == "bandwidth" and not doubts.filter(kind="unsynced-write").is_empty():
         yield "its files were not forced to stable storage, which the rules count in its time"
     made = rows.get(rule.all_of or "")
-    if made is not None and row[rule.amount()] != made[rule.amount()]:
-        done, there = (_amount(rule, each[rule.amount()]) for each in (row, made))
+    times = 1 + len(rule.besides)
+    if made is not None and row[rule.amount()] != made[rule.amount()] * times:
+        done, there = _amount(rule, row[rule.amount()] // times), _amount(rule, made[rule.amount()])
         yield f"it did {done} of what {rule.all_of} had made, {there}"
-    if rule.phase == "find" and row["operations"] < _files(rows):
-        yield f"it visited {row['operations']} entries, and there were {_files(rows)} files"
+    if rule.operation == "find" and row["operations"] < (files := _files(rows, rule.phase)):
+        yield f"it visited {row['operations']} entries, and there were {files} files"
     if rule.operation == "find" and not row["matched"]:
         yield "it found nothing"
 
 
-def _files(rows: Mapping[str, dict[str, Any]]) -> int:
-    """How many files there are when `find` walks, which visits directories too but counts no more than these."""
-    made = {_EASY: "operations", _HARD: "operations", "ior-easy-write": "files", "ior-hard-write": "files"}
-    return sum(rows[phase][column] for phase, column in made.items() if phase in rows)
+def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int:
+    """How many files there are where a phase walks, which visits directories too but counts no more than these."""
+    below = {"find-easy": (_EASY,), "find-hard": (_HARD,)}
+    made = dict.fromkeys((_EASY, _HARD, _SETS), "operations") | dict.fromkeys(
+        ("ior-easy-write", "ior-hard-write"), "files"
+    )
+    return sum(rows[phase][made[phase]] for phase in below.get(walk, (*made,)) if phase in rows)
 
 
 def _about_stonewall(row: Mapping[str, Any]) -> Iterator[str]:
@@ -217,7 +254,7 @@ def _about_stonewall(row: Mapping[str, Any]) -> Iterator[str]:
 def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     if document.front_end is not None and document.study.scale is not None:
         yield f"its amounts were divided, scale {document.study.scale}"
-    began = [rows[rule.phase]["started_unix_ns"] for rule in STANDARD if rule.phase in rows]
+    began = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
     if began != sorted(began):
         yield "its phases did not run in the order of the rules"
 
@@ -233,5 +270,5 @@ def _time(duration_ns: int) -> str:
 
 def _geometric_mean(phases: Iterable[PhaseScore], group: Group) -> float:
     """0 where one of them is."""
-    own = [phase.score for phase in phases if phase.rule.counts and phase.rule.group == group]
+    own = [phase.score for phase in phases if phase.rule.group == group]
     return math.exp(sum(map(math.log, own)) / len(own)) if min(own) > 0 else 0.0

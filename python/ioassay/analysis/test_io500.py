@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -211,12 +212,43 @@ def test_divided_amounts_and_another_order_of_phases_make_the_whole_invalid() ->
     assert score(late).reasons == ("its phases did not run in the order of the rules",)
 
 
-def test_phases_of_the_extended_list_are_shown_and_do_not_count() -> None:
+def extended(**replaced: Any) -> LoadedRun:
+    """The standard list, and the extended one's phases: twice as many entries walked through in a second as files."""
     measured = rows(PUBLISHED)
-    measured["find-hard"] = measured["find"] | {"phase": "find-hard", "job": "find-hard", "rate_operations_per_s": 9e9}
-    found = score(measured)
-    assert found.phases[-1].rule.phase == "find-hard"
-    assert found.total == pytest.approx(22.076675, abs=1e-6)
+    for name, before in {"find-easy": "ior-hard-write", "find-hard": "ior-easy-read"}.items():
+        at = measured[before]["started_unix_ns"] - 10**6
+        walk = {"phase": name, "job": name, "started_unix_ns": at, "operations": 16_000, "rate_operations_per_s": 4e6}
+        measured[name] = measured["find"] | walk
+    replace_row = measured["mdtest-easy-write"] | {"stonewall_ns": None, "stonewall_most_operations": None}
+    replace_row |= {"transfer_bytes": 3901, "phase": "mdworkbench-bench", "job": "mdworkbench-bench"}
+    replace_row |= {"started_unix_ns": measured["ior-easy-read"]["started_unix_ns"] - 10**5}
+    for operation in ("stat", "read", "remove", "create"):
+        measured[f"replace {operation}"] = replace_row | {"operation": operation, "rate_operations_per_s": 250_000}
+    measured["replace stat"] |= replaced
+    return run(measured)
+
+
+def test_the_extended_list_has_a_score_of_its_own_in_which_walks_count_files_and_a_replacement_four_operations() -> (
+    None
+):
+    standard, found = scores(extended())
+    assert (standard.list, found.list) == ("standard", "extended")
+    assert standard.total == pytest.approx(22.076675, abs=1e-6)
+    assert reasons(found) == {}
+    by_phase = {phase.rule.phase: phase.score for phase in found.phases}
+    assert by_phase["mdworkbench-bench"] == pytest.approx(1000)
+    assert [by_phase["find-easy"], by_phase["find-hard"]] == pytest.approx([2000, 2000])
+    metadata = [PUBLISHED[phase] for phase in PUBLISHED if not phase.startswith("ior")] + [1000, 2000, 2000]
+    assert found.metadata == pytest.approx(math.prod(metadata) ** (1 / len(metadata)))
+    assert found.bandwidth == standard.bandwidth
+
+
+@pytest.mark.parametrize("replaced", [{"valid": False}, {"job": "elsewhere"}])
+def test_a_replacement_of_which_a_part_failed_or_is_missing_has_no_score(replaced: dict[str, Any]) -> None:
+    standard, found = scores(extended(**replaced))
+    assert standard.is_valid
+    assert (found.total, found.is_valid) == (0, False)
+    assert [*reasons(found)] == ["mdworkbench-bench"]
 
 
 def test_runs_that_ask_for_no_score_have_none() -> None:

@@ -62,15 +62,17 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     bandwidth = format_rate(score.bandwidth * PER_SECOND["GiB/s"], "GiB/s")
     metadata = format_rate(score.metadata * PER_SECOND["kIOPS"], "kIOPS")
     total = format.significant(score.total)
-    ill = sum(bool(phase.reasons) for phase in score.phases if phase.rule.counts)
-    because = [f"{ill} of {len(io500.STANDARD)} phases {'is' if ill == 1 else 'are'}"] * bool(ill) + list(score.reasons)
+    counting = [phase for phase in score.phases if score.counts(phase)]
+    ill = sum(bool(phase.reasons) for phase in counting)
+    because = [f"{ill} of {len(counting)} phases {'is' if ill == 1 else 'are'}"] * bool(ill) + list(score.reasons)
     validity = "valid by the rules that ioassay checks" if score.is_valid else f"{INVALID} because {'; '.join(because)}"
+    title = f"IO500 {'extended ' * (score.list == 'extended')}score with {where}"
     return ScoreTable(
-        title=f"IO500 score with {where}",
-        sentence=f"IO500 score with {where}: {total} ({bandwidth}, {metadata}), {validity}. "
+        title=title,
+        sentence=f"{title}: {total} ({bandwidth}, {metadata}), {validity}. "
         "Computed by ioassay, no official submission.",
         lines=[
-            *(_line(phase, found) for phase in score.phases),
+            *(_line(phase, score.counts(phase), found) for phase in score.phases),
             ScoreLine("Bandwidth", bandwidth, "", "", "", ()),
             ScoreLine("Metadata", metadata, "", "", "", ()),
             ScoreLine("Total", total, "", _verdict(score.is_valid), "; ".join(score.reasons), ()),
@@ -78,14 +80,14 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     )
 
 
-def _line(phase: PhaseScore, found: Doubts) -> ScoreLine:
+def _line(phase: PhaseScore, counts: bool, found: Doubts) -> ScoreLine:
     unit = io500.UNITS[phase.rule.group]
     return ScoreLine(
         what=phase.rule.phase,
         score=format_rate(phase.score * PER_SECOND[unit], unit) if phase.score else format.ABSENT,
         time=format.duration(phase.duration_ns),
         verdict=_verdict(not phase.reasons),
-        because="; ".join([*phase.reasons, *([] if phase.rule.counts else ["not in the score"])]),
+        because="; ".join([*phase.reasons, *([] if counts else ["not in the score"])]),
         marks=found.marks([phase.place]) if phase.place else (),
     )
 

@@ -79,6 +79,7 @@ def _score(score: Score) -> dict[str, Any]:
     """Scores in GiB/s and kIOPS, as the IO500 has them."""
     return {
         "case": score.case,
+        "list": score.list,
         "official": False,
         "valid": score.is_valid,
         "reasons": list(score.reasons),
@@ -88,7 +89,7 @@ def _score(score: Score) -> dict[str, Any]:
         "phases": [
             {
                 "phase": phase.rule.phase,
-                "counts": phase.rule.counts,
+                "counts": score.counts(phase),
                 "score": phase.score,
                 "unit": UNITS[phase.rule.group],
                 "duration_ns": phase.duration_ns,
