@@ -81,11 +81,6 @@ impl Geometry {
         self.part_bytes() * u64::from(self.parts)
     }
 
-    /// Bytes from the beginning of each file to its first block, in all files.
-    pub fn gap_bytes(&self) -> u64 {
-        self.offset_bytes * self.files()
-    }
-
     /// The number, among all files, of the `nth` file of `part`.
     pub fn file(&self, part: u32, nth: u64) -> u64 {
         u64::from(part / self.sharers) * self.files_per_rank + nth

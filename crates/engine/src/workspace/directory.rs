@@ -321,8 +321,7 @@ mod tests {
     #[test]
     fn a_tree_is_removed_whole_in_parts_and_with_renamed_items() {
         let (target, workspace, root) = workspace_with_tree();
-        fs::rename(root.join("mdtest_tree.1/file.mdtest.0.3"), root.join("mdtest_tree.1/file.mdtest.0.3.r"))
-            .unwrap();
+        fs::rename(root.join("mdtest_tree.1/file.mdtest.0.3"), root.join("mdtest_tree.1/file.mdtest.0.3.r")).unwrap();
         fs::remove_file(root.join("mdtest_tree.1/file.mdtest.1.5")).unwrap();
         fs::remove_dir_all(root.join("mdtest_tree.2")).unwrap();
         assert_eq!(workspace.remove(), Removed { files: 5, left: vec![] });
