@@ -94,10 +94,14 @@ impl Lab {
 
     /// A run with two ranks that would take many minutes.
     fn endless(&self) -> Child {
+        self.endless_saying(Stdio::null())
+    }
+
+    fn endless_saying(&self, err: Stdio) -> Child {
         let text = fs::read_to_string(self.ini()).unwrap();
         fs::write(self.ini(), text.replace("n = 1200", "n = 1000000").replace("time = 2", "time = 300")).unwrap();
         let mut command = self.command(&["--ranks", "2"]);
-        command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(Stdio::null());
+        command.env_remove("IOASSAY_SCALE_DOWN").stdout(Stdio::piped()).stderr(err);
         command.spawn().unwrap()
     }
 
@@ -443,6 +447,21 @@ fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
     assert!(results(&summary)[0].1 > 0.0, "{summary}");
     assert_eq!(score(&summary, "[SCORE ]").0[2], 0.0, "{summary}");
     assert!(lab.result("result.txt").contains("SIGINT"));
+}
+
+#[test]
+fn what_remains_on_the_target_is_said() {
+    let lab = Lab::new("");
+    let mut engine = lab.endless_saying(Stdio::piped());
+    wait_for_line(&mut engine, "ior-easy-write");
+    let workspace = fs::read_dir(lab.data()).unwrap().next().unwrap().unwrap().path();
+    let mine = workspace.join("mine");
+    fs::write(&mine, "a file of somebody else").unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    let (code, _, err) = ended(engine.wait_with_output().unwrap());
+    assert_eq!(code, 3);
+    assert!(err.contains(&format!("{} remains: ", mine.display())), "{err}");
+    assert_eq!(fs::read_to_string(&mine).unwrap(), "a file of somebody else");
 }
 
 /// A program that leaves results where its file says, after `work`.

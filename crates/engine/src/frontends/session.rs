@@ -5,9 +5,10 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
-use ioassay_contract::events::{Event, Failure};
+use ioassay_contract::events::{Event, Failure, Left, Removed};
 use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
 use ioassay_contract::plan::Plan;
+use ioassay_contract::plan::storage::Target;
 
 use super::common::Common;
 use super::doubts::Doubts;
@@ -16,6 +17,7 @@ use crate::failure;
 use crate::measure::clock::{self, Clock};
 use crate::output::EventLog;
 use crate::plan::validate;
+use crate::workspace;
 
 /// Where a run directory says what it is of.
 const DOCUMENT: &str = "front-end.json";
@@ -126,8 +128,10 @@ impl Session {
         let mut follow = || {
             reader.read_new(&mut |event| {
                 tell(event, console);
-                if let Event::Phase(record) = event {
-                    doubts.say(record);
+                match event {
+                    Event::Phase(record) => doubts.say(record),
+                    Event::Removed(removed) => say_what_is_left(plan, removed),
+                    _ => {}
                 }
             });
         };
@@ -178,6 +182,20 @@ impl Session {
         let path = directory.join(DOCUMENT);
         let text = serde_json::to_vec_pretty(&self.document).expect("our own types are JSON");
         replace(&path, &text).map_err(|error| failure::on_path("write", &path, &error))
+    }
+}
+
+/// Says what remains on the target, on standard error: the originals have no line for it.
+fn say_what_is_left(plan: &Plan, removed: &Removed) {
+    let own = match &plan.target {
+        Target::Directory(target) => Some(workspace::directory::path(target, &plan.run).display().to_string()),
+        Target::InPlace(_) | Target::Device(_) | Target::Url(_) => None,
+    };
+    for Left { path, because } in &removed.left {
+        eprintln!("ioassay-engine: {path} remains: {because}");
+        if own.as_ref() == Some(path) {
+            eprintln!("  try: ioassay-engine clean --events FILE {path}");
+        }
     }
 }
 

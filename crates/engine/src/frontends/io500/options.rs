@@ -23,7 +23,7 @@ pub const OPTIONS: &[Known] = &[
         "--cleanup",
         None,
         "run only the phases that delete",
-        "each run removes its own files; for what a killed one left take `ioassay-engine clean DIR/ioassay-RUN`",
+        "each run removes its own files; for what a killed one left take `ioassay-engine clean --events FILE DIR/ioassay-RUN`",
     ),
     Known::same("--official", Some("PATH"), "run the official program at PATH, and keep its files beside our evidence"),
     Known::same("--launcher", Some("COMMAND"), "what starts the official program, for example \"mpirun -np 4\""),

@@ -175,11 +175,7 @@ impl Invocation<'_> {
         let mut measured = Iteration::new(tasks, self.amounts.directories);
         let mut created = None;
         let tell = |event: &Event, console: &mut Console| {
-            let record = match event {
-                Event::Phase(record) => record,
-                Event::Removed(removed) => return console.print(&print::left(removed)),
-                _ => return,
-            };
+            let Event::Phase(record) = event else { return };
             measured.add(record);
             if Row::of_phase(&record.name) == Some(Row::FileCreation) {
                 console.print(&print::stonewall(record));

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use ioassay_contract::events::{PhaseRecord, Removed};
+use ioassay_contract::events::PhaseRecord;
 
 use super::options::Parameters;
 use super::results::{Iteration, Summary};
@@ -79,11 +79,6 @@ pub fn stonewall(record: &PhaseRecord) -> String {
     let Some(met) = record.stonewall else { return String::new() };
     let mean = met.operations as f64 / record.ranks.len() as f64;
     format!("Continue stonewall hit min: {} max: {} avg: {mean:.1} \n\n", met.least_operations, met.most_operations)
-}
-
-/// What could not be removed; nothing where everything was.
-pub fn left(removed: &Removed) -> String {
-    removed.left.iter().map(|left| format!("WARNING: {} remains: {}\n", left.path, left.because)).collect()
 }
 
 /// With `-v`, what rank 0 did in iteration number `number`.
