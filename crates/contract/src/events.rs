@@ -120,7 +120,7 @@ pub struct PhaseRecord {
     /// Name of the phase in the plan.
     pub name: String,
     /// Name of the job in the phase. A phase has a record for each of its jobs, and for each operation of a job:
-    /// a mix of reads and writes has two.
+    /// a mix of reads and writes has two, a replacement four.
     pub job: String,
     /// What its operations did.
     pub operation: Operation,
@@ -229,7 +229,7 @@ pub struct Done {
 }
 
 /// What the kernel spent on a rank from the opening of the barrier to the rank's end (`getrusage`,
-/// `/proc/self/io`). A job with two operations has it in both records.
+/// `/proc/self/io`). A job with several operations has it in each of their records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Processor time in user mode.

@@ -36,7 +36,7 @@ class JobEntry(_Document):
     """What some ranks do in a phase, as tables and reports need it."""
 
     name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
-    operations: list[Operation] = Field(description="One, or for a mix two: a measurement for each.")
+    operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
     ranks: int = Field(description="How many ranks do it.")
     file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
     layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
