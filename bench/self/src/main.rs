@@ -215,6 +215,7 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
         leaves_only: false,
         items: Items::Files,
         displaced: 0,
+        names: Default::default(),
         payload: None,
     };
     let operations = [

@@ -255,13 +255,16 @@ proptest! {
     #[test]
     fn every_file_is_replaced_once_and_verified_and_the_work_set_stays_as_large(
         shared: bool, depth in 0..3_u32, branch in 1..4_u32, items in 1..6_u64, rounds in 1..7_u64, leaves_only: bool,
-        ranks in 1..5_u32, shift in 0..6_u32, bytes in 0..4000_u64, per_file: bool, named: bool,
+        ranks in 1..5_u32, shift in 0..6_u32, bytes in 0..4000_u64, per_file: bool, named: bool, short: bool,
     ) {
         let mut described = tree(if shared { "shared" } else { "unique" }, depth, branch, items);
         described["leaves_only"] = json!(leaves_only);
         let kind_of_payload = if per_file { "ior-offset" } else { "ior-timestamp" };
         if named {
             described["payload"] = json!({"kind": kind_of_payload, "signature": 7});
+        }
+        if short && !shared {
+            described["names"] = json!("md-workbench");
         }
         let in_turn = json!({"order": "interleaved"});
         let replace = |name: &str| {
@@ -721,6 +724,11 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     assert!(refused(&job(json!({"kind": "read", "bytes": 0})), &directories).contains("hold no bytes"));
     assert!(refused(&[grow.clone(), phase("x", create(7))], &directories).contains("hold no bytes"));
     assert_eq!(refused(&job(kind("stat")), &directories), "accepted");
+    let short = |text: &mut Value| {
+        text["trees"]["t"]["sharing"] = json!("shared");
+        text["trees"]["t"]["names"] = json!("md-workbench");
+    };
+    assert!(refused(&job(kind("stat")), short).contains("trees.t.names: they do not tell whose items are whose"));
     let displaced = |text: &mut Value| {
         text["trees"]["t"]["sharing"] = json!("shared");
         text["trees"]["t"]["displaced"] = json!(1);

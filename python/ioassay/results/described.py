@@ -125,7 +125,8 @@ def tree(one: Plan) -> str:
     where = "each of the deepest directories" if one["leaves_only"] else "each directory"
     items = f"{one['items_per_directory']} {one['items']} of each rank in {where}"
     displaced = f" in the tree of the rank {one['displaced']} further on" if one.get("displaced") else ""
-    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}{displaced}"
+    names = ", called as md-workbench calls them" if one.get("names") == "md-workbench" else ""
+    return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}{displaced}{names}"
 
 
 def steps(plan: Plan) -> str:

@@ -102,7 +102,7 @@ def test_what_a_tree_and_its_work_say_beside_has_words() -> None:
 def test_a_replacement_says_whose_files_and_how_many() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     tree = {"sharing": "unique", "depth": 1, "branch": 2, "items_per_directory": 3, "leaves_only": True}
-    plan |= {"trees": {"tree": tree | {"items": "files"}}}
+    plan |= {"trees": {"tree": tree | {"items": "files", "names": "md-workbench"}}}
     work = {"kind": "metadata", "tree": "tree", "order": "interleaved", "paths": "full"}
     create = {"kind": "create", "write_bytes": 9, "fsync": False}
     jobs: dict[str, dict[str, Any]] = {
@@ -116,6 +116,7 @@ def test_a_replacement_says_whose_files_and_how_many() -> None:
     plan["steps"] = [{"step": "phase", "name": name, "jobs": [{"name": name, **job}]} for name, job in jobs.items()]
     text = told(plan)
     for said in (
+        "in each of the deepest directories, called as md-workbench calls them",
         "create the items of tree, 9 B each, one of each directory in turn, as many as grow would have done in 1 min",
         "look at every item, read it, remove it and create another one of tree, 9 B each, one of each directory in "
         "turn, in the n-th directory those of the rank n before, by new ones of the rank n after, with all reads "

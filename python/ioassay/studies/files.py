@@ -5,7 +5,7 @@ Not here: what is done to them (`studies.steps`), how they divide among ranks (`
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -125,6 +125,11 @@ class Tree(Part):
         description="With `unique`: each rank has its items in the tree of the rank this many further on (mdtest's "
         "`-u` with `-N`).",
     )
+    names: Literal["mdtest", "md-workbench"] = Field(
+        default="mdtest",
+        description="How directories and items are called: `file.mdtest.3.17` or, only with `unique`, `file-17`. "
+        "Longer names make larger directories.",
+    )
     payload: ItemPayload | None = Field(
         default=None,
         description="What items hold, so that it can be verified: one of IOR's payloads, as mdtest writes them. "
@@ -135,9 +140,11 @@ class Tree(Part):
     )
 
     @model_validator(mode="after")
-    def _displaced_to_trees_of_others(self) -> Self:
+    def _each_rank_its_own(self) -> Self:
         if self.displaced and self.sharing != "unique":
             raise ValueError("is displaced, but all ranks have one tree; take `sharing: unique`")
+        if self.names != "mdtest" and self.sharing != "unique":
+            raise ValueError("has names that do not tell whose items are whose; take `sharing: unique`")
         return self
 
     def plan(self) -> dict[str, Any]:
@@ -150,5 +157,6 @@ class Tree(Part):
             "leaves_only": self.leaves_only,
             "items": self.of,
             **({"displaced": self.displaced} if self.displaced else {}),
+            **({"names": self.names} if self.names != "mdtest" else {}),
             **({"payload": spelling.payload_plan(self.payload)} if self.payload else {}),
         }

@@ -235,11 +235,12 @@ def test_a_tree_goes_through_its_life() -> None:
 
 
 def test_items_are_synced_at_the_end_verified_and_in_trees_of_others() -> None:
-    tree = "tree: {items: 10, displaced: 1, payload: ior-timestamp 7}"
+    tree = "tree: {items: 10, displaced: 1, names: md-workbench, payload: ior-timestamp 7}"
     text = "[create-tree, {create: {bytes: 100, fsync: at-end, verify: writes}}, {read: {bytes: 9, verify: reads}}, "
     text += "{stat: {shift: 1}}, {remove: {shift: 2}}]"
     case, plan = only(f"{HEAD}workloads:\n  w:\n    title: W\n    {tree}\n    steps: {text}\n")
     assert plan["trees"]["tree"]["displaced"] == 1
+    assert plan["trees"]["tree"]["names"] == "md-workbench"
     assert plan["trees"]["tree"]["payload"] == {"kind": "ior-timestamp", "signature": 7}
     _, create, read, _, _ = (step["jobs"][0]["work"] for step in plan["steps"])
     assert (create["sync_at_end"], create["verify"], create["operation"]["fsync"]) == (True, True, False)
@@ -494,6 +495,7 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
     ("key", "message"),
     [
         ("displaced: 1", "is displaced, but all ranks have one tree; take `sharing: unique`"),
+        ("names: md-workbench", "has names that do not tell whose items are whose; take `sharing: unique`"),
         ("payload: unique", 'payload: "unique" is unknown; it can be `ior-offset`, `ior-timestamp`'),
     ],
 )

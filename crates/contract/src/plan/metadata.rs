@@ -32,10 +32,31 @@ pub struct Tree {
     /// with `-N`).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub displaced: u32,
+    /// How directories and items are called.
+    #[serde(default, skip_serializing_if = "ItemNames::is_usual")]
+    pub names: ItemNames,
     /// What files hold: one of IOR's payloads, with the item's number in the place of the offset, as mdtest writes them.
     /// Left out: random bytes that begin with the item's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Payload>,
+}
+
+/// How directories and items are called. Longer names make larger directories, which shows in rates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ItemNames {
+    /// `mdtest_tree.3.0`, `file.mdtest.3.17`: mdtest's.
+    #[default]
+    Mdtest,
+    /// `3_0`, `file-17`: md-workbench's. Only where each rank has a tree of its own.
+    MdWorkbench,
+}
+
+impl ItemNames {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Mdtest
+    }
 }
 
 /// Who has which tree.

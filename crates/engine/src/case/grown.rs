@@ -88,6 +88,7 @@ mod tests {
             leaves_only: false,
             items: Items::Files,
             displaced: 0,
+            names: Default::default(),
             payload: None,
         };
         Shape::of(&tree, 3)

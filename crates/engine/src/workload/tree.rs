@@ -1,4 +1,5 @@
-//! The shape of a tree and the names in it: mdtest's own, so that each finds its way in what the other created.
+//! The shape of a tree and the names in it: mdtest's own, so that each finds its way in what the other created, or
+//! md-workbench's.
 //!
 //! Directories are numbered level by level: 0 is the root, the children of d are d × branch + 1 and the following.
 //! Items are numbered through the directories: directory d has d × items_per_directory and the following. None of it
@@ -9,7 +10,7 @@ use std::ffi::CStr;
 use std::ops::Range;
 
 use ioassay_contract::plan::RankRange;
-use ioassay_contract::plan::metadata::{Items, MetadataOperation, Sharing, Tree};
+use ioassay_contract::plan::metadata::{ItemNames, Items, MetadataOperation, Sharing, Tree};
 
 /// More entries than this no file system holds, and all sums with fewer fit 64 bits.
 pub const MOST_ENTRIES: u64 = 1 << 40;
@@ -35,6 +36,7 @@ pub struct Shape {
     /// What the items are.
     pub items: Items,
     sharing: Sharing,
+    names: ItemNames,
     /// How many trees further on each part has its items, where each has a tree.
     displaced: u32,
     branch: u64,
@@ -76,6 +78,7 @@ impl Shape {
             items_per_directory: tree.items_per_directory,
             items: tree.items,
             sharing: tree.sharing,
+            names: tree.names,
             displaced: tree.displaced % trees.max(1),
             branch,
             first,
@@ -160,6 +163,7 @@ impl Shape {
     /// What the names of the directories of `tree` begin with; the directory's number follows.
     pub fn directory_prefix(&self, tree: u32) -> String {
         match self.sharing {
+            _ if self.names == ItemNames::MdWorkbench => format!("{tree}_"),
             Sharing::Unique => format!("mdtest_tree.{tree}."),
             Sharing::Shared | Sharing::SharedItems => "mdtest_tree.".to_owned(),
         }
@@ -172,6 +176,7 @@ impl Shape {
             Items::Directories => "dir",
         };
         match self.sharing {
+            _ if self.names == ItemNames::MdWorkbench => format!("{kind}-"),
             Sharing::Unique | Sharing::Shared => format!("{kind}.mdtest.{part}."),
             Sharing::SharedItems => format!("{kind}.mdtest.shared."),
         }
@@ -181,9 +186,11 @@ impl Shape {
     pub fn has_item(&self, tree: u32, directory: u64, name: &[u8], renamed: bool) -> bool {
         let first = if renamed { name.strip_suffix(RENAMED).unwrap_or(name) } else { name };
         let Ok(first) = std::str::from_utf8(first) else { return false };
-        let mut fields = first.rsplit('.');
+        let mut fields = first.rsplit(['.', '-']);
         let (number, part) = (fields.next().and_then(|field| field.parse().ok()), fields.next());
         let part = match self.sharing {
+            // It is not in the name: each tree has one.
+            _ if self.names == ItemNames::MdWorkbench => Some(self.parts_in(tree).start),
             Sharing::Unique | Sharing::Shared => part.and_then(|field| field.parse().ok()),
             Sharing::SharedItems => Some(0),
         };
@@ -440,8 +447,8 @@ mod tests {
     fn tree(sharing: Sharing, depth: u32, branch: u32, items: u64, leaves_only: bool) -> Tree {
         let items_per_directory = items;
         let items = Items::Files;
-        let (displaced, payload) = (0, None);
-        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items, displaced, payload }
+        let (displaced, names, payload) = (0, ItemNames::Mdtest, None);
+        Tree { ranks: None, sharing, depth, branch, items_per_directory, leaves_only, items, displaced, names, payload }
     }
 
     const SHARINGS: [Sharing; 3] = [Sharing::Unique, Sharing::Shared, Sharing::SharedItems];
@@ -486,26 +493,29 @@ mod tests {
         #[test]
         fn every_entry_is_named_once_lies_in_its_directory_and_is_counted(
             sharing in 0..3_usize, depth in 0..4_u32, branch in 1..4_u32, items in 0..5_u64, leaves_only: bool,
-            ranks in 1..4_u32, displaced in 0..6_u32,
+            ranks in 1..4_u32, displaced in 0..6_u32, short: bool,
         ) {
-            let tree = Tree { displaced, ..tree(SHARINGS[sharing], depth, branch, items, leaves_only) };
+            let short = short && SHARINGS[sharing] == Sharing::Unique;
+            let names = if short { ItemNames::MdWorkbench } else { ItemNames::Mdtest };
+            let tree = Tree { displaced, names, ..tree(SHARINGS[sharing], depth, branch, items, leaves_only) };
             let shape = Shape::of(&tree, ranks);
             let mut enumerated = enumerated(shape);
             prop_assert_eq!(enumerated.len() as u64, shape.entries());
             prop_assert!(enumerated.iter().all(|path| path.len() - "/w/".len() <= shape.longest_path_bytes()));
             prop_assert_eq!(enumerated.iter().collect::<HashSet<_>>().len(), enumerated.len());
             let mut walked = walked(shape);
-            for path in walked.iter().filter(|path| path.contains(".mdtest.")) {
+            for path in walked.iter().filter(|path| path.contains("file")) {
                 let (above, name) = path.rsplit_once('/').unwrap();
-                let directory: u64 = above.rsplit_once('.').unwrap().1.parse().unwrap();
+                let directory: u64 = above.rsplit_once(['.', '_']).unwrap().1.parse().unwrap();
                 let has = |tree, directory, name: &str, renamed| {
                     shape.has_item(tree, directory, name.as_bytes(), renamed)
                 };
                 let trees = (0..shape.trees).filter(|&tree| has(tree, directory, name, false)).count();
-                prop_assert_eq!(trees, 1, "{}", path);
+                // Short names do not tell whose they are: each tree has them.
+                prop_assert_eq!(trees as u32, if short { shape.trees } else { 1 }, "{}", path);
                 let renamed = [name, ".r"].concat();
                 prop_assert!((0..shape.trees).any(|tree| has(tree, directory, &renamed, true)));
-                let others = [[name, "0000"].concat(), renamed, ["x", name].concat(), name.replace(".m", "..m")];
+                let others = [[name, "0000"].concat(), renamed, ["x", name].concat(), name.replace(".m", "..m").replace('-', "--")];
                 for other in others {
                     prop_assert!((0..shape.trees).all(|tree| !has(tree, directory, &other, false)), "{}", other);
                 }

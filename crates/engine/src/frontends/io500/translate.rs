@@ -8,7 +8,7 @@ use std::path::Path;
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
 use ioassay_contract::plan::metadata::{
-    CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+    CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
 use ioassay_contract::plan::pace::{AtRateOf, Limit};
 use ioassay_contract::plan::storage::{Storage, Target};
@@ -117,6 +117,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         leaves_only: true,
         items: Items::Files,
         displaced,
+        names: ItemNames::Mdtest,
         payload: Some(mark(section)),
     };
     // mdtest's -N 1: each rank creates its files in a directory that another one made.
@@ -124,6 +125,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
     let sets = Tree {
         depth: 1,
         branch: SETS,
+        names: ItemNames::MdWorkbench,
         ..tree(Sharing::Unique, 0, set_files(settings).unwrap_or_else(|| most_set_files(settings)), MDWORKBENCH_MARK)
     };
     let trees = [

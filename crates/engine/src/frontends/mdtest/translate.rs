@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ioassay_contract::VERSION;
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::metadata::{
-    CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+    CreateWith, EntryOrder, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
 use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{InPlace, Storage, Target, There, TreePlace};
@@ -329,6 +329,7 @@ impl Writer<'_> {
             leaves_only: asked.leaves_only,
             items,
             // The original names a rank's directory after the rank that will work in it next.
+            names: ItemNames::Mdtest,
             displaced: if asked.unique { asked.shift % self.turn.tasks } else { 0 },
             payload: (items == Items::Files).then_some(payload),
         }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use ioassay_contract::plan::data::Payload;
 use ioassay_contract::plan::metadata::{
-    CreateWith, EntryOrder, FindWork, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+    CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
 use ioassay_contract::plan::storage::{Target, There};
 use ioassay_contract::plan::{Job, Plan, Step};
@@ -45,6 +45,9 @@ pub(super) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) 
     }
     if tree.displaced > 0 && tree.sharing != Sharing::Unique {
         return refuse("displaced", "all ranks have one tree".to_owned(), "leave it out");
+    }
+    if tree.names == ItemNames::MdWorkbench && tree.sharing != Sharing::Unique {
+        return refuse("names", "they do not tell whose items are whose".to_owned(), "take mdtest, or sharing unique");
     }
     if let Some(Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. }) = tree.payload {
         let valid = "take one of ior-offset, ior-timestamp, ior-incompressible, ior-random, or leave it out";
