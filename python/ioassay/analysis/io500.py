@@ -22,7 +22,7 @@ from typing import Any, Literal
 import polars as pl
 
 from ioassay.analysis.doubts import Place
-from ioassay.results.document import Operation, RunDocument
+from ioassay.results.document import REPLACEMENT, Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 from ioassay.units import PER_SECOND, RateUnit, format_bytes
@@ -63,7 +63,7 @@ class Rule:
 
 
 _EASY, _HARD, _SETS = "mdtest-easy-write", "mdtest-hard-write", "mdworkbench-create"
-_REPLACES: tuple[Operation, ...] = ("stat", "read", "remove")
+_BESIDES = tuple(operation for operation in REPLACEMENT if operation != "create")
 _EXTENDED: tuple[List, ...] = ("extended",)
 
 RULES = (
@@ -75,7 +75,7 @@ RULES = (
     Rule(_HARD, "metadata", "create", "shared", 3901, walled=True),
     Rule("find", "metadata", "find"),
     Rule("find-hard", "metadata", "find", lists=_EXTENDED),
-    Rule("mdworkbench-bench", "metadata", "create", "unique", 3901, all_of=_SETS, besides=_REPLACES, lists=_EXTENDED),
+    Rule("mdworkbench-bench", "metadata", "create", "unique", 3901, all_of=_SETS, besides=_BESIDES, lists=_EXTENDED),
     Rule("ior-easy-read", "bandwidth", "read", all_of="ior-easy-write"),
     Rule("mdtest-easy-stat", "metadata", "stat", "unique", all_of=_EASY),
     Rule("ior-hard-read", "bandwidth", "read", "N-1", 47_008, all_of="ior-hard-write"),

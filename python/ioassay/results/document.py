@@ -31,6 +31,9 @@ Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "st
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
+REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
+"""What is done to each item that is replaced, as the contract's `MetadataOperation::operations`."""
+
 
 class JobEntry(_Document):
     """What some ranks do in a phase, as tables and reports need it."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ioassay.results.document import OPERATIONS, CaseEntry, JobEntry, Operation, PhaseEntry
+from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
 
 Plan = Mapping[str, Any]
 """A plan, or one of the objects in it."""
@@ -165,7 +165,7 @@ def _operations_of(work: Plan) -> list[Operation]:
     if work["kind"] == "data" and isinstance(work["transfer"], Mapping):
         return ["read", "write"]
     if _replaces(work):
-        return ["stat", "read", "remove", "create"]
+        return [*REPLACEMENT]
     said = {"data": work.get("transfer"), "metadata": work.get("operation", {}).get("kind"), "find": "find"}
     return [operation for operation in OPERATIONS if operation == said[work["kind"]]]
 

@@ -11,7 +11,7 @@ from typing import Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from ioassay.results.document import OPERATIONS, Operation
+from ioassay.results.document import OPERATIONS, REPLACEMENT, Operation
 from ioassay.studies import spelling
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
@@ -339,7 +339,7 @@ class Work(Part):
         if self.verb == "mixed":
             return ["read", "write"]
         if self.verb == "replace":
-            return ["stat", "read", "remove", "create"]
+            return [*REPLACEMENT]
         return [operation for operation in OPERATIONS if operation == self.verb]
 
 

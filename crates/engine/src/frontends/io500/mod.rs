@@ -1,8 +1,8 @@
 //! The IO500 with its .ini file.
 //!
-//! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all phases, [`rules`] has the
-//! scores and what makes them invalid, [`print`] the files of results, [`official`] drives the official program. What is
-//! not as in the official one stands in [`options`].
+//! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all
+//! phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of results ([`retold`] those of each
+//! phase), [`official`] drives the official program. What is not as in the official one stands in [`options`].
 
 mod api;
 mod commands;
@@ -165,7 +165,7 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
     let timestamp = asked.timestamp();
     let results = results_of(settings, &timestamp);
     let places = Places { data: &settings.data, results: &results, timestamp: &timestamp };
-    let set_files = settings.set_files.unwrap_or_else(|| translate::set_files_without_rate(settings));
+    let set_files = translate::assumed_set_files(settings);
     let mut text = String::new();
     for phase in settings.phases().filter(|phase| settings.runs(phase.name)) {
         if let Some(command) = commands::command(settings, &places, phase.name, set_files) {
@@ -206,7 +206,7 @@ fn measure(
         outcomes: Vec::new(),
         preparing_s: 0.0,
         together: Vec::new(),
-        set_files: settings.set_files.unwrap_or_else(|| translate::set_files_without_rate(settings)),
+        set_files: translate::assumed_set_files(settings),
         first_iteration: 0.0,
         found: Found::default(),
         from_the_start: &from_the_start,

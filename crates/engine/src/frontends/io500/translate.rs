@@ -229,13 +229,16 @@ fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step 
 
 /// Files of each set of md-workbench, where that is known beforehand.
 fn set_files(settings: &Settings) -> Option<u64> {
-    settings.set_files.or_else(|| (!settings.runs("mdtest-easy-write")).then(|| set_files_without_rate(settings)))
+    let known = settings.set_files.is_some() || !settings.runs("mdtest-easy-write");
+    known.then(|| assumed_set_files(settings))
 }
 
-/// Files of each set where nobody knows how fast `mdtest-easy-write` is.
-pub fn set_files_without_rate(settings: &Settings) -> u64 {
-    let files = PRECREATE_PER_S * precreate_ns(settings) / 1_000_000_000;
-    (files / u64::from(settings.ranks) / u64::from(SETS)).max(1)
+/// Files of each set as long as nobody knows how fast `mdtest-easy-write` is.
+pub fn assumed_set_files(settings: &Settings) -> u64 {
+    settings.set_files.unwrap_or_else(|| {
+        let files = PRECREATE_PER_S * precreate_ns(settings) / 1_000_000_000;
+        (files / u64::from(settings.ranks) / u64::from(SETS)).max(1)
+    })
 }
 
 /// In how many records a phase is told: one for each kind of operation.
