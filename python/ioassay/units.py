@@ -133,6 +133,14 @@ _OPERATIONS_RATE = _Quantity(
     largest="18446744073709551kIOPS",
 )
 
+_LINK_RATE = _Quantity(
+    noun="the rate of a link",
+    examples="1Gbit or 100Mbit",
+    families=[{"kbit": 10**3, "Mbit": 10**6, "Gbit": 10**9}],
+    suffixes="kbit Mbit Gbit (decimal, per second)",
+    largest="18446744073Gbit",
+)
+
 
 def parse_bytes(text: str) -> int:
     """A size in bytes, typed as in IOR: `4k 1m 16g 2t` and `KiB MiB GiB TiB PiB` binary, `KB MB GB TB PB` decimal.
@@ -160,6 +168,11 @@ def parse_operations_rate(text: str) -> int:
     return _OPERATIONS_RATE.parse(text)
 
 
+def parse_link_rate(text: str) -> int:
+    """The rate of a network link in bits per second, as the field says it: `1Gbit`. Raises `UnitError`."""
+    return _LINK_RATE.parse(text)
+
+
 def parse_share(text: str) -> float:
     """A share of one, typed in percent: `25%` is 0.25. Raises `UnitError`."""
     if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?%", text):
@@ -184,6 +197,11 @@ def format_bytes(size_bytes: int) -> str:
 def format_duration(duration_ns: int) -> str:
     """A duration, exactly, in the largest unit that divides it: `3 s`, `1500 ms`."""
     return _exact(duration_ns, _DURATIONS, zero="s")
+
+
+def format_link_rate(bits_per_s: int) -> str:
+    """The rate of a link, exactly, in the largest unit that divides it: `1 Gbit/s`."""
+    return _exact(bits_per_s, _LINK_RATE.families[0], zero="kbit") + "/s"
 
 
 def format_about_bytes(size_bytes: float) -> str:

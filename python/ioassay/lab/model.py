@@ -1,0 +1,39 @@
+"""What a lab can say: every option once, with its meaning and default. Not: starting it (`lab.up`)."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from ioassay import units
+from ioassay.lab.requirements import BASE, Requirement
+from ioassay.lab import ssh
+from ioassay.lab.storage import Storages
+from ioassay.studies.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
+
+LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1Gbit`")]
+
+
+class Lab(Part):
+    """A lab: hosts, and storage systems that they share."""
+
+    name: Identifier = Field(description="What it is called.")
+    title: Prose = Field(description="What it is, in a line.")
+    hosts: Count = Field(default=1, description="Hosts that measure: `client1`, `client2`, …")
+    servers: Count = Field(default=1, description="Hosts that the storage systems run on: `server1`, …")
+    link: LinkRate | None = Field(
+        default=None, description="Rate of each host's link, in each direction. Left out: as fast as the machine."
+    )
+    ssh: YesNo = Field(default=False, description="Whether hosts reach each other by ssh, as mpirun wants it.")
+    disk: Size = Field(default=8 << 30, description="Size of each disk. Room is taken as it is written.")
+    storage: Storages = Field(description="The [storage systems](#storage), by kind.")
+
+    def requirements(self) -> list[Requirement]:
+        """All that it needs of the machine."""
+        needs: list[Requirement] = [*BASE]
+        if self.ssh:
+            needs += ssh.requirements()
+        for storage in self.storage.wanted.values():
+            needs += storage.requirements()
+        return needs

@@ -1,0 +1,65 @@
+"""The network of a lab: a switch, and a link from it to each host. Not: what speaks over it.
+
+The switch is a bridge in the lab's own namespace. Nothing leads from there to the machine's own network.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Network
+
+from ioassay.lab.namespaces import Space
+
+_NETWORK = IPv4Network("10.86.0.0/24")
+"""Where the addresses come from. Labs do not see each other's networks, so all have the same."""
+
+MOST_HOSTS = _NETWORK.num_addresses - 2
+
+_SWITCH = "switch"
+_INTERFACE = "eth0"
+
+_LEAST_BURST_BYTES = 64 << 10
+_BURST_S = 0.002
+"""How much of a second's traffic may go at once: less than the kernel sends in one go, and the rate is never reached."""
+_LATENCY = "20ms"
+
+
+def address(number: int) -> str:
+    """The address of host number `number`, from 1."""
+    return str(_NETWORK[number])
+
+
+def make_switch(lab: Space) -> None:
+    """The switch of a lab, to be connected to."""
+    for words in ("set lo up", f"add {_SWITCH} type bridge", f"set {_SWITCH} up"):
+        lab.run("ip", "link", *words.split())
+
+
+def connect(lab: Space, host: Space, name: str, its_address: str, bits_per_s: int | None) -> None:
+    """Connects a host to the switch, with at most `bits_per_s` in each direction where that is said."""
+    # The other end goes where process 1 is: into the lab's own namespace. It is called as the host.
+    host.run("ip", "link", "add", _INTERFACE, "type", "veth", "peer", "name", name, "netns", "1")
+    host.run("ip", "address", "add", f"{its_address}/{_NETWORK.prefixlen}", "dev", _INTERFACE)
+    lab.run("ip", "link", "set", name, "master", _SWITCH)
+    if bits_per_s is not None:
+        # A shaper holds back what leaves an interface, so each direction has its own.
+        burst = max(_LEAST_BURST_BYTES, int(bits_per_s / 8 * _BURST_S))
+        shaper = f"root tbf rate {bits_per_s}bit burst {burst} latency {_LATENCY}".split()
+        host.run("tc", "qdisc", "add", "dev", _INTERFACE, *shaper)
+        lab.run("tc", "qdisc", "add", "dev", name, *shaper)
+    for space, interface in ((host, "lo"), (host, _INTERFACE), (lab, name)):
+        space.run("ip", "link", "set", interface, "up")
+
+
+def cut(lab: Space, host: str) -> None:
+    """Takes a host's link down, as a pulled cable does."""
+    lab.run("ip", "link", "set", host, "down")
+
+
+def heal(lab: Space, host: str) -> None:
+    """Takes a host's link up again."""
+    lab.run("ip", "link", "set", host, "up")
+
+
+def is_cut(lab: Space, host: str) -> bool:
+    """True while a host's link is down."""
+    return "state DOWN" in lab.run("ip", "-oneline", "link", "show", "dev", host)

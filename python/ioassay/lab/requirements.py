@@ -1,0 +1,83 @@
+"""What a lab needs of the machine: what is missing of it, said exactly. Not: installing it (`lab.install`)."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"
+"""Where commands are looked for; the PATH of a user often has no sbin."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the system."""
+
+    name: str
+    package: str
+    """The Debian package that has it."""
+
+    @property
+    def missing(self) -> bool:
+        """True if the machine lacks it."""
+        return shutil.which(self.name, path=SEARCHED) is None
+
+    def __str__(self) -> str:
+        return f"{self.name} (Debian package {self.package})"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of a package that brings no command of its own: a plug-in, a library."""
+
+    patterns: tuple[str, ...]
+    """Below `/usr/lib`; the first that is found counts."""
+    package: str
+
+    @property
+    def missing(self) -> bool:
+        """True if the machine lacks it."""
+        return not any(True for pattern in self.patterns for _ in Path("/usr/lib").glob(pattern))
+
+    def __str__(self) -> str:
+        return f"{self.patterns[0]} (Debian package {self.package})"
+
+
+@dataclass(frozen=True)
+class Built:
+    """Something that no package has and that is fetched and built once."""
+
+    name: str
+    ready: Path
+    """There when it is."""
+    how: str
+    """What builds it, in a line."""
+    build: Callable[[], None]
+    """Builds it, on standard error what takes time. Raises `CannotRun`."""
+
+    @property
+    def missing(self) -> bool:
+        """True if it is not built."""
+        return not self.ready.exists()
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.how})"
+
+
+Requirement = Command | File | Built
+
+BASE = (
+    Command("unshare", "util-linux"),
+    Command("nsenter", "util-linux"),
+    Command("ip", "iproute2"),
+    Command("tc", "iproute2"),
+    Command("ss", "iproute2"),
+)
+"""What every lab needs."""
+
+
+def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
+    """Those that the machine lacks, each once."""
+    return [requirement for requirement in dict.fromkeys(requirements) if requirement.missing]

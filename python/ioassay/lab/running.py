@@ -1,0 +1,92 @@
+"""The labs that are up, found by their processes: nothing else remembers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import psutil
+from pydantic import ValidationError
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.lab import record
+from ioassay.lab.disk import is_attached
+from ioassay.lab.namespaces import HOST, LAB, Space, name_of, pids_called
+from ioassay.lab.waiting import until
+
+
+@dataclass(frozen=True)
+class Running:
+    """A lab that is up, or being started."""
+
+    name: str
+    space: Space
+
+    def record(self) -> record.Lab | None:
+        """What it says of itself; `None` as long as it is not ready. Raises `CannotRun`."""
+        try:
+            text = self.space.path(record.RECORD).read_text()
+        except OSError as error:
+            if isinstance(error, PermissionError):
+                raise CannotRun(f"The lab {self.name} is root's.", "Do it as root.") from None
+            return None
+        try:
+            return record.Lab.model_validate_json(text)
+        except ValidationError:
+            raise CannotRun(
+                f"The lab {self.name} was started by another version of ioassay.",
+                f"End it: ioassay lab down {self.name}",
+            ) from None
+
+    def host(self, name: str) -> Space:
+        """The namespaces of one of its hosts. Raises `UsageError` that lists them."""
+        hosts = self.hosts()
+        if name not in hosts:
+            raise UsageError(f"The lab {self.name} has no host `{name}`.", f"It has {', '.join(hosts)}.")
+        return hosts[name]
+
+    def hosts(self) -> dict[str, Space]:
+        """Its hosts by name, in the order in which they were started."""
+        first = psutil.Process(self.space.pid).children()
+        pids = sorted(pids_called(HOST, None, first))
+        return {str(name_of(HOST, psutil.Process(pid))): Space(pid) for pid in pids}
+
+    def users(self) -> list[psutil.Process]:
+        """Processes that came into it from outside: runs, shells."""
+        inside = [process for process in psutil.process_iter() if _pid_space(process.pid) == _pid_space(self.space.pid)]
+        own = {self.space.pid, *(child.pid for child in psutil.Process(self.space.pid).children(recursive=True))}
+        return [process for process in inside if process.pid not in own]
+
+    def end(self) -> None:
+        """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
+        ready = self.record()
+        disks = ready.disks if ready else []
+        psutil.Process(self.space.pid).kill()
+        until(lambda: not psutil.pid_exists(self.space.pid), f"the processes of the lab {self.name} to end")
+        until(lambda: not any(map(is_attached, disks)), f"the disks of the lab {self.name} to be free")
+
+
+def running() -> dict[str, Running]:
+    """The labs that are up, by name."""
+    found = {}
+    for process in psutil.process_iter():
+        if (name := name_of(LAB, process)) is not None:
+            found[name] = Running(name, Space(process.pid))
+    return dict(sorted(found.items()))
+
+
+def find(name: str) -> Running:
+    """The lab of this name. Raises `UsageError` that lists those that are up."""
+    labs = running()
+    if name in labs:
+        return labs[name]
+    known = f"Up are {', '.join(labs)}." if labs else "None is up."
+    raise UsageError(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
+
+
+def _pid_space(pid: int) -> str | None:
+    import os
+
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return None

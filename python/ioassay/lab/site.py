@@ -1,0 +1,162 @@
+"""What a storage system is built on: the lab's hosts and disks, files and processes on them.
+
+Everything has its place below `record.ROOT`, which is in memory and seen by all hosts of the lab.
+Not here: what is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ioassay.errors import CannotRun
+from ioassay.lab import disk
+from ioassay.lab.namespaces import Space
+from ioassay.lab.record import LOGS, ROOT, Member
+from ioassay.lab.waiting import until
+
+FileSystem = Literal["xfs", "ext4"]
+
+_MAKE = {"xfs": ["mkfs.xfs", "-q", "-f"], "ext4": ["mkfs.ext4", "-q", "-F", "-E", "nodiscard"]}
+_LAST_WORDS = 3
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of a lab."""
+
+    member: Member
+    space: Space
+    lab: Space
+
+    @property
+    def name(self) -> str:
+        """Its host name."""
+        return self.member.name
+
+    @property
+    def address(self) -> str:
+        """Its address in the lab's network."""
+        return self.member.address
+
+    def run(self, *command: str) -> str:
+        """Runs a command on it to its end and returns what it printed. Raises `CannotRun` if it failed."""
+        return self.space.run(*command)
+
+    def start(self, name: str, *command: str, environment: dict[str, str] | None = None) -> Process:
+        """Starts a process that stays. What it prints goes to a log that bears its and the host's name."""
+        log = f"{LOGS}/{self.name}-{name}.log"
+        settings = [f"{key}={value}" for key, value in (environment or {}).items()]
+        words = ["sh", "-c", f'setsid env "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *settings, *command]
+        return Process(name, int(self.space.run(*words)), self.lab, log)
+
+    def private(self, directory: str) -> None:
+        """Gives it a directory in memory of its own in place of what is there."""
+        self.run("mkdir", "-p", directory)
+        self.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process that was started on a host."""
+
+    name: str
+    pid: int
+    """Its number in the lab."""
+    lab: Space
+    log: str
+
+    def until(self, ready: Callable[[], object], what: str = "it to be ready") -> None:
+        """Waits until `ready` holds. Raises `CannotRun`, with its last words, if it ends before that."""
+
+        def looked() -> bool:
+            if not self.lab.path(f"/proc/{self.pid}").exists():
+                raise CannotRun(f"{self.name} ended before it was ready: {self._last_words()}")
+            return bool(ready())
+
+        until(looked, f"{self.name}: {what}")
+
+    def _last_words(self) -> str:
+        said = self.lab.path(self.log).read_text(errors="replace").strip().splitlines()[-_LAST_WORDS:]
+        return " ".join(said) or "it said nothing."
+
+
+@dataclass
+class Site:
+    """A lab under construction."""
+
+    lab: Space
+    clients: list[Host]
+    servers: list[Host]
+    disk_place: Path
+    disk_bytes: int
+    """Size of a disk that nobody gives another one."""
+    disks: list[str] = field(default_factory=list)
+    disks_bytes: int = 0
+
+    @property
+    def server(self) -> Host:
+        """The host of what has one server."""
+        return self.servers[0]
+
+    @property
+    def hosts(self) -> list[Host]:
+        """All of them."""
+        return [*self.clients, *self.servers]
+
+    def directory(self, name: str) -> str:
+        """A new directory in memory for configuration and state, seen by all hosts."""
+        path = f"{ROOT}/{name}"
+        self.lab.path(path).mkdir(parents=True)
+        return path
+
+    def write(self, path: str, text: str, mode: int = 0o644) -> str:
+        """Writes a file in memory and returns its path."""
+        file = self.lab.path(path)
+        file.write_text(text)
+        file.chmod(mode)
+        return path
+
+    def private(self, directory: str) -> None:
+        """Gives the whole lab a directory in memory of its own in place of the machine's, if that has it."""
+        if Path(directory).is_dir():
+            self.lab.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+
+    def cover(self, file: str, text: str) -> None:
+        """Lets the whole lab see another file in place of the machine's, if that has it."""
+        if Path(file).is_file() and not Path(file).is_symlink():
+            ours = self.write(f"{ROOT}/{file.strip('/').replace('/', '-')}", text)
+            self.lab.run("mount", "--bind", ours, file)
+
+    @contextmanager
+    def disk(self, size_bytes: int | None = None) -> Iterator[str]:
+        """A new disk to be mounted within the context, which it then outlives."""
+        size_bytes = size_bytes or self.disk_bytes
+        with disk.disk(self.disk_place, size_bytes) as device:
+            self.disks.append(device)
+            self.disks_bytes += size_bytes
+            yield device
+
+    def mounted_disk(
+        self, name: str, file_system: FileSystem, size_bytes: int | None = None, options: Sequence[str] = ()
+    ) -> str:
+        """A new disk with a file system on it, seen by all hosts. `options` are mkfs's. Returns where it is mounted."""
+        point = self.directory(f"disk/{name}")
+        with self.disk(size_bytes) as device:
+            self.lab.run(*_MAKE[file_system], *options, device)
+            self.lab.run("mount", "-t", file_system, device, point)
+        return point
+
+    def mount_point(self, name: str) -> str:
+        """The directory on which clients see a storage system, the same on each."""
+        return self.directory(f"mnt/{name}")
+
+
+def until_usable(host: Host, directory: str) -> None:
+    """Waits until a file can be written, synced, read back and removed in `directory` on `host`."""
+    probe = f"{directory}/.ioassay-ready-{host.name}"
+    script = f'echo ready >"{probe}" && sync "{probe}" && test "$(cat "{probe}")" = ready; code=$?; rm -f "{probe}"; exit $code'
+    until(lambda: host.space.attempt("sh", "-c", script).returncode == 0, f"{host.name}: {directory} to take a file")

@@ -1,0 +1,47 @@
+"""The storage systems of labs: well-kept engines that exist, started and configured here, never an imitation.
+
+One file per kind, with its options (a `Part`), what it needs of the machine (`requirements`) and how it is started
+(`start`, which returns when every client can use it). A line in `Storages` registers it.
+Not: stopping them. A lab ends as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from pydantic import Field
+
+from ioassay.lab.record import Target
+from ioassay.lab.requirements import Requirement
+from ioassay.lab.site import Site
+from ioassay.lab.storage.gluster import Gluster
+from ioassay.lab.storage.local import Ext4, Xfs
+from ioassay.lab.storage.moosefs import MooseFs
+from ioassay.studies.values import Part
+
+
+class Storage(Protocol):
+    """A kind of storage system, with its options."""
+
+    def requirements(self) -> list[Requirement]:
+        """What it needs of the machine."""
+        ...
+
+    def start(self, site: Site) -> Target:
+        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
+        ...
+
+
+class Storages(Part):
+    """The storage systems of a lab, in the order in which they are started."""
+
+    xfs: Xfs | None = Field(default=None, description="xfs on a disk of its own, the same on all clients.")
+    ext4: Ext4 | None = Field(default=None, description="ext4 on a disk of its own, the same on all clients.")
+    gluster: Gluster | None = Field(default=None, description="GlusterFS, mounted on every client.")
+    moosefs: MooseFs | None = Field(default=None, description="MooseFS, mounted on every client.")
+
+    @property
+    def wanted(self) -> dict[str, Storage]:
+        """Those that the lab has, by kind."""
+        fields = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: storage for name, storage in fields.items() if storage is not None}

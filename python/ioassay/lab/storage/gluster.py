@@ -1,0 +1,114 @@
+"""`gluster`: GlusterFS, a volume over bricks on the servers, mounted on every client by its FUSE client."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pydantic import Field
+
+from ioassay.lab.record import Target
+from ioassay.lab.requirements import Command, Requirement
+from ioassay.lab.site import Host, Site, until_usable
+from ioassay.lab.waiting import until
+from ioassay.studies.values import Count, Part, Size
+from ioassay.units import format_bytes, format_count
+
+_VOLUME = "lab"
+
+_MANAGEMENT = """\
+volume management
+    type mgmt/glusterd
+    option working-directory {work}
+    option run-directory {work}
+    option glusterd-sockfile {work}/socket
+    option transport-type socket
+    option transport.socket.bind-address {address}
+    option transport.socket.listen-port 24007
+end-volume
+"""
+
+
+class Gluster(Part):
+    """GlusterFS."""
+
+    bricks: Count = Field(default=2, description="Bricks, dealt out to the servers in turn, each on a disk of its own.")
+    shard: Size | None = Field(
+        default=None,
+        description="Size of the pieces that files are cut into. Left out: a whole file lies on one brick.",
+    )
+
+    def requirements(self) -> list[Requirement]:
+        """What it needs of the machine."""
+        return [
+            Command("glusterd", "glusterfs-server"),
+            Command("gluster", "glusterfs-cli"),
+            Command("glusterfs", "glusterfs-client"),
+        ]
+
+    def start(self, site: Site) -> Target:
+        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
+        # These directories are compiled in, and must not see or keep anything of the machine's own GlusterFS.
+        site.private("/var/lib/glusterd")
+        for server in site.servers:
+            _start_daemon(site, server)
+        for server in site.servers[1:]:
+            _gluster(site.server, "peer", "probe", server.name)
+            until(partial(_is_friend, site.server, server), f"{server.name} to join the pool")
+        self._make_volume(site)
+        point = site.mount_point("gluster")
+        for host in site.hosts:
+            mount(host, site.server, point)
+        for host in site.hosts:
+            until_usable(host, point)
+        sharded = f"in shards of {format_bytes(self.shard)}" if self.shard else "a whole file on one brick"
+        about = (
+            f"GlusterFS, {format_count(self.bricks, 'brick')} on {format_count(len(site.servers), 'server')}, {sharded}"
+        )
+        return Target(storage="gluster", about=about, kind="directory", place=point, api="posix")
+
+    def _make_volume(self, site: Site) -> None:
+        bricks = []
+        for number in range(self.bricks):
+            server = site.servers[number % len(site.servers)]
+            disk = site.mounted_disk(f"brick{number + 1}", "xfs")
+            bricks.append(f"{server.name}:{disk}/brick")
+        _gluster(site.server, "volume", "create", _VOLUME, *bricks, "force")
+        settings = {"features.shard": "on", "features.shard-block-size": str(self.shard)} if self.shard else {}
+        for name, value in settings.items():
+            _gluster(site.server, "volume", "set", _VOLUME, name, value)
+        _gluster(site.server, "volume", "start", _VOLUME)
+
+
+def _work(server: Host) -> str:
+    return f"/run/gluster/{server.name}"
+
+
+def _start_daemon(site: Site, server: Host) -> None:
+    server.private("/run/gluster")
+    work = _work(server)
+    server.run("mkdir", "-p", work)
+    volume = site.write(
+        f"{site.directory(f'gluster-{server.name}')}/glusterd.vol",
+        _MANAGEMENT.format(work=work, address=server.address),
+    )
+    daemon = server.start("glusterd", "glusterd", "-N", "-f", volume, "-p", f"{work}/pid", "-l", "/dev/stderr")
+    daemon.until(lambda: server.space.attempt(*_command(server, "volume", "list")).returncode == 0)
+
+
+def _command(server: Host, *words: str) -> list[str]:
+    return ["gluster", f"--glusterd-sock={_work(server)}/socket", "--mode=script", *words]
+
+
+def _gluster(server: Host, *words: str) -> str:
+    return server.run(*_command(server, *words))
+
+
+def _is_friend(server: Host, other: Host) -> bool:
+    pool = _gluster(server, "pool", "list").splitlines()
+    return any(other.name in line and "Connected" in line for line in pool)
+
+
+def mount(host: Host, server: Host, point: str) -> None:
+    """Mounts the volume on a host."""
+    log = f"/run/ioassay/logs/{host.name}-glusterfs.log"
+    host.run("glusterfs", f"--volfile-server={server.name}", f"--volfile-id={_VOLUME}", f"--log-file={log}", point)

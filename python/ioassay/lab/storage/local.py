@@ -1,0 +1,62 @@
+"""`xfs` and `ext4`: a local file system on a disk of the lab, the same on all clients.
+
+All hosts of a lab have one kernel, so they can share a local file system as the processes of one node do.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ioassay.lab.record import Target
+from ioassay.lab.requirements import Command, Requirement
+from ioassay.lab.site import FileSystem, Site
+from ioassay.studies.values import Count, Part, Size
+from ioassay.units import format_bytes
+
+
+class Stripe(Part):
+    """What a RAID set would tell the file system of itself."""
+
+    chunk: Size = Field(description="Bytes that lie on one disk before the next follows (mdadm's chunk).")
+    disks: Count = Field(description="Disks that hold data, those of parity not counted.")
+
+
+class _Local(Part):
+    size: Size | None = Field(default=None, description="Size of its disk. Left out: that of the lab's disks.")
+    stripe: Stripe | None = Field(default=None, description="The geometry that the file system is made for.")
+
+    def _start(self, site: Site, file_system: FileSystem, options: list[str]) -> Target:
+        point = site.mounted_disk(file_system, file_system, self.size, options)
+        about = f"{file_system} on a loop device with direct I/O"
+        if self.stripe:
+            about += f", made for {self.stripe.disks} disks with chunks of {format_bytes(self.stripe.chunk)}"
+        return Target(storage=file_system, about=about, kind="directory", place=point, api="posix")
+
+
+class Xfs(_Local):
+    """xfs on a disk of its own."""
+
+    def requirements(self) -> list[Requirement]:
+        """What it needs of the machine."""
+        return [Command("mkfs.xfs", "xfsprogs")]
+
+    def start(self, site: Site) -> Target:
+        """Starts it, and returns when it can be used. Raises `CannotRun`."""
+        options = ["-d", f"su={self.stripe.chunk},sw={self.stripe.disks}"] if self.stripe else []
+        return self._start(site, "xfs", options)
+
+
+class Ext4(_Local):
+    """ext4 on a disk of its own."""
+
+    def requirements(self) -> list[Requirement]:
+        """What it needs of the machine."""
+        return [Command("mkfs.ext4", "e2fsprogs")]
+
+    def start(self, site: Site) -> Target:
+        """Starts it, and returns when it can be used. Raises `CannotRun`."""
+        options = []
+        if self.stripe:
+            blocks = self.stripe.chunk // 4096
+            options = ["-b", "4096", "-E", f"stride={blocks},stripe_width={blocks * self.stripe.disks}"]
+        return self._start(site, "ext4", options)

@@ -1,0 +1,92 @@
+"""`moosefs`: MooseFS, a master and chunk servers on the servers, mounted on every client by its FUSE client."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from ioassay.lab.record import Target
+from ioassay.lab.requirements import Command, Requirement
+from ioassay.lab.site import Host, Site, until_usable
+from ioassay.studies.values import Count, Part
+from ioassay.units import format_count
+
+_COMMON = """\
+WORKING_USER = root
+WORKING_GROUP = root
+LOCK_MEMORY = 0
+DATA_PATH = {data}
+"""
+
+_MASTER = """\
+EXPORTS_FILENAME = {data}/exports.cfg
+MATOML_LISTEN_HOST = {address}
+MATOCS_LISTEN_HOST = {address}
+MATOCL_LISTEN_HOST = {address}
+"""
+
+_CHUNKSERVER = """\
+HDD_CONF_FILENAME = {data}/disks.cfg
+MASTER_HOST = {master}
+CSSERV_LISTEN_HOST = {address}
+CSSERV_LISTEN_PORT = {port}
+"""
+
+_EXPORTS = "* / rw,alldirs,maproot=0:0\n"
+_NO_METADATA_YET = "MFSM NEW"
+_FIRST_PORT = 9422
+
+
+class MooseFs(Part):
+    """MooseFS."""
+
+    chunkservers: Count = Field(
+        default=2, description="Chunk servers, dealt out to the servers in turn, each with a disk of its own."
+    )
+
+    def requirements(self) -> list[Requirement]:
+        """What it needs of the machine."""
+        return [
+            Command("mfsmaster", "moosefs-master"),
+            Command("mfschunkserver", "moosefs-chunkserver"),
+            Command("mfsmount", "moosefs-client"),
+        ]
+
+    def start(self, site: Site) -> Target:
+        """Starts it, and returns when every client can use it. Raises `CannotRun`."""
+        _start_master(site)
+        for number in range(1, self.chunkservers + 1):
+            _start_chunkserver(site, number)
+        point = site.mount_point("moosefs")
+        for host in site.clients:
+            host.run("mfsmount", "-H", site.server.address, "-S", "/", point)
+        for host in site.clients:
+            until_usable(host, point)
+        about = (
+            f"MooseFS, {format_count(self.chunkservers, 'chunk server')} on {format_count(len(site.servers), 'server')}"
+        )
+        return Target(storage="moosefs", about=about, kind="directory", place=point, api="posix")
+
+
+def _start_master(site: Site) -> None:
+    data = site.directory("moosefs/master")
+    site.write(f"{data}/metadata.mfs", _NO_METADATA_YET)
+    site.write(f"{data}/exports.cfg", _EXPORTS)
+    settings = (_COMMON + _MASTER).format(data=data, address=site.server.address)
+    daemon = site.server.start("mfsmaster", "mfsmaster", "-f", "-c", site.write(f"{data}/mfsmaster.cfg", settings))
+    daemon.until(lambda: _listens(site.server, 9421))
+
+
+def _start_chunkserver(site: Site, number: int) -> None:
+    server = site.servers[(number - 1) % len(site.servers)]
+    name = f"chunkserver{number}"
+    data = site.directory(f"moosefs/{name}")
+    site.write(f"{data}/disks.cfg", site.mounted_disk(name, "xfs") + "\n")
+    port = _FIRST_PORT + number - 1
+    settings = (_COMMON + _CHUNKSERVER).format(data=data, master=site.server.address, address=server.address, port=port)
+    configuration = site.write(f"{data}/mfschunkserver.cfg", settings)
+    daemon = server.start(name, "mfschunkserver", "-f", "-c", configuration)
+    daemon.until(lambda: _listens(server, port))
+
+
+def _listens(host: Host, port: int) -> bool:
+    return bool(host.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))

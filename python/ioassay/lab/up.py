@@ -1,0 +1,127 @@
+"""Starts a lab: all of it, or nothing.
+
+Whatever ends this process before the lab is ready ends the lab with it (`namespaces.Nursery`).
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.lab import network, record, ssh
+from ioassay.lab.model import Lab
+from ioassay.lab.namespaces import Nursery, Space
+from ioassay.lab.running import running
+from ioassay.lab.site import Host, Site
+from ioassay.units import format_about_bytes, format_count
+
+Say = Callable[[str], None]
+"""Is told what is being done."""
+
+
+def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
+    """Starts a lab, with its disks' room taken in the directory `disk_place`; returns it ready and not yet released.
+
+    Raises `UsageError` if there is one of that name, `CannotRun` for what the machine will not do.
+    """
+    if os.geteuid() != 0:
+        raise CannotRun("A lab needs root: it makes namespaces, mounts and loop devices.", "Try it with sudo.")
+    with _alone(lab.name):
+        if lab.name in running():
+            raise UsageError(
+                f"The lab {lab.name} is up already.",
+                f"See `ioassay lab status`, or end it: ioassay lab down {lab.name}",
+            )
+        nursery = Nursery(lab.name)
+        try:
+            _build(lab, text, nursery.space, disk_place, say)
+        except BaseException:
+            nursery.end()
+            raise
+        return nursery
+
+
+@contextmanager
+def _alone(name: str) -> Iterator[None]:
+    """Nobody else starts a lab of this name at the same time. A socket without a file ends with its process."""
+    with socket.socket(socket.AF_UNIX) as lock:
+        try:
+            lock.bind(f"\0ioassay-lab-{name}")
+        except OSError:
+            raise UsageError(f"The lab {name} is being started by somebody else.", "Wait for that.") from None
+        yield
+
+
+def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> None:
+    say(f"{format_count(lab.hosts + lab.servers, 'host')} on a network")
+    _prepare(space)
+    site = _site(lab, space, disk_place)
+    targets = []
+    for kind, storage in lab.storage.wanted.items():
+        say(kind)
+        targets.append(storage.start(site))
+    if lab.ssh:
+        say("ssh")
+        ssh.start(site)
+    _check_room(site)
+    written = record.Lab(
+        name=lab.name,
+        title=lab.title,
+        yaml=text,
+        started=f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        hosts=[host.member for host in site.hosts],
+        link_bits_per_s=lab.link,
+        ssh=lab.ssh,
+        slurm=False,
+        targets=targets,
+        disks=site.disks,
+        disk_bytes=site.disks_bytes,
+        disk_place=str(disk_place),
+    )
+    site.write(record.RECORD, written.model_dump_json(indent=2))
+
+
+def _prepare(space: Space) -> None:
+    """Places that daemons write to get memory of the lab's own, so that nothing remains and nothing of the machine is seen."""
+    # What is mounted here later shall reach the hosts.
+    space.run("mount", "--make-rshared", "/")
+    for directory in ("/run", "/var/log"):
+        space.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+    space.run("mkdir", "-p", record.ROOT, record.LOGS, "/run/lock")
+
+
+def _site(lab: Lab, space: Space, disk_place: Path) -> Site:
+    names = [(f"client{n}", "client") for n in range(1, lab.hosts + 1)]
+    names += [(f"server{n}", "server") for n in range(1, lab.servers + 1)]
+    members = [
+        record.Member.model_validate({"name": name, "role": role, "address": network.address(number)})
+        for number, (name, role) in enumerate(names, start=1)
+    ]
+    site = Site(space, [], [], disk_place, lab.disk)
+    site.cover("/etc/hosts", "127.0.0.1 localhost\n" + "".join(f"{host.address} {host.name}\n" for host in members))
+    site.cover("/etc/resolv.conf", "")  # nobody answers in there, and waiting for that takes long
+    network.make_switch(space)
+    for member in members:
+        own = space.child(member.name)
+        host = Host(member, own, space)
+        host.run("hostname", member.name)
+        host.private("/dev/shm")
+        network.connect(space, own, member.name, member.address, lab.link)
+        (site.clients if member.role == "client" else site.servers).append(host)
+    return site
+
+
+def _check_room(site: Site) -> None:
+    free = shutil.disk_usage(site.disk_place).free
+    if site.disks_bytes > free:
+        needed, there = format_about_bytes(site.disks_bytes), format_about_bytes(free)
+        raise CannotRun(
+            f"The lab's disks can grow to {needed}, but {site.disk_place} has {there} free.",
+            "Name another directory with --disk, or write a smaller `disk:` into the lab.",
+        )
