@@ -7,8 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 from ioassay import units
-from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab import ssh
+from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
 from ioassay.studies.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
 

@@ -72,12 +72,7 @@ class Space:
         hold = f"unshare {' '.join(_OWN)} sh -c '{_HOLD}' {HOST} {name}"
         # Orphaned at once, so that it belongs to the first process inside and not to one out here.
         self.run("sh", "-c", f"setsid {hold} </dev/null >/dev/null 2>&1 &")
-        found: list[int] = []
-        until(
-            lambda: found.extend(pids_called(HOST, name, psutil.Process(self.pid).children())) or found,
-            f"the host {name}",
-        )
-        return Space(found[0])
+        return Space(_first_of(HOST, name, self.pid))
 
 
 class Nursery:
@@ -104,18 +99,15 @@ class Nursery:
             stderr=subprocess.PIPE,
             start_new_session=True,  # what a Ctrl-C means is decided by who starts it
         )
-        found: list[int] = []
-
-        def begun() -> bool:
-            if self._process.poll() is not None:
-                assert self._process.stderr is not None
-                said = self._process.stderr.read().decode(errors="replace").strip()
-                raise CannotRun(f"The kernel gives no namespaces: {said}.", "A lab needs a kernel with all of them.")
-            found.extend(pids_called(LAB, name, psutil.Process(self._process.pid).children()))
-            return bool(found)
-
-        until(begun, "the namespaces")
-        self.space = Space(found[0])
+        try:
+            self.space = Space(_first_of(LAB, name, self._process.pid))
+        except (CannotRun, psutil.Error):
+            self.end()
+            assert self._process.stderr is not None
+            said = self._process.stderr.read().decode(errors="replace").strip()
+            raise CannotRun(
+                f"The kernel gives no namespaces: {said}.", "A lab needs a kernel with all of them."
+            ) from None
 
     def release(self) -> None:
         """Lets it live on without this process."""
@@ -127,6 +119,18 @@ class Nursery:
         """Ends it, and the kernel everything in it."""
         self._process.kill()
         self._process.wait()
+
+
+def _first_of(what: str, name: str, parent: int) -> int:
+    """The first process of a lab or host, a child of `parent`, as soon as it is there."""
+    found: list[int] = []
+
+    def begun() -> bool:
+        found.extend(pids_called(what, name, psutil.Process(parent).children()))
+        return bool(found)
+
+    until(begun, f"the namespaces of {name}")
+    return found[0]
 
 
 def pids_called(what: str, name: str | None, processes: Sequence[psutil.Process]) -> list[int]:

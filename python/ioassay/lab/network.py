@@ -19,7 +19,7 @@ _INTERFACE = "eth0"
 
 _LEAST_BURST_BYTES = 64 << 10
 _BURST_S = 0.002
-"""How much of a second's traffic may go at once: less than the kernel sends in one go, and the rate is never reached."""
+"""How much traffic may go at once: less than the kernel sends in one go, and the rate is never reached."""
 _LATENCY = "20ms"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import psutil
@@ -84,8 +85,6 @@ def find(name: str) -> Running:
 
 
 def _pid_space(pid: int) -> str | None:
-    import os
-
     try:
         return os.readlink(f"/proc/{pid}/ns/pid")
     except OSError:

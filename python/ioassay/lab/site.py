@@ -158,5 +158,6 @@ class Site:
 def until_usable(host: Host, directory: str) -> None:
     """Waits until a file can be written, synced, read back and removed in `directory` on `host`."""
     probe = f"{directory}/.ioassay-ready-{host.name}"
-    script = f'echo ready >"{probe}" && sync "{probe}" && test "$(cat "{probe}")" = ready; code=$?; rm -f "{probe}"; exit $code'
-    until(lambda: host.space.attempt("sh", "-c", script).returncode == 0, f"{host.name}: {directory} to take a file")
+    script = 'echo ready >"$1" && sync "$1" && test "$(cat "$1")" = ready; code=$?; rm -f "$1"; exit $code'
+    command = ["sh", "-c", script, "sh", probe]
+    until(lambda: host.space.attempt(*command).returncode == 0, f"{host.name}: {directory} to take a file")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ioassay.lab.record import HOSTS_FILE, ROOT
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site
@@ -49,13 +51,13 @@ def start(site: Site) -> None:
     site.cover("/etc/ssh/ssh_config", _CLIENT)
     for host in site.hosts:
         _start_on(site, host)
-    first = site.clients[0]
     for host in site.hosts:
-        until(
-            lambda: first.space.attempt("ssh", host.name, "true").returncode == 0,
-            f"ssh from {first.name} to {host.name}",
-        )
+        until(partial(_lets_in, site.clients[0], host), f"ssh from {site.clients[0].name} to {host.name}")
     site.write(HOSTS_FILE, "".join(f"{host.name}\n" for host in site.clients))
+
+
+def _lets_in(client: Host, host: Host) -> bool:
+    return client.space.attempt("ssh", host.name, "true").returncode == 0
 
 
 def _start_on(site: Site, host: Host) -> None:

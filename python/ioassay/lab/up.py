@@ -88,7 +88,7 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
 
 
 def _prepare(space: Space) -> None:
-    """Places that daemons write to get memory of the lab's own, so that nothing remains and nothing of the machine is seen."""
+    """Where daemons write there is memory of the lab's own: nothing remains, and nothing of the machine is seen."""
     # What is mounted here later shall reach the hosts.
     space.run("mount", "--make-rshared", "/")
     for directory in ("/run", "/var/log"):
