@@ -17,7 +17,7 @@ from ioassay.lab.site import Site
 from ioassay.lab.storage.gluster import Gluster
 from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
-from ioassay.studies.values import Part
+from ioassay.written.values import Part
 
 
 class Storage(Protocol):

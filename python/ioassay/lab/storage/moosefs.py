@@ -7,8 +7,8 @@ from pydantic import Field
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site, until_usable
-from ioassay.studies.values import Count, Part
 from ioassay.units import format_count
+from ioassay.written.values import Count, Part
 
 _COMMON = """\
 WORKING_USER = root
@@ -80,7 +80,7 @@ def _start_chunkserver(site: Site, number: int) -> None:
     server = site.servers[(number - 1) % len(site.servers)]
     name = f"chunkserver{number}"
     data = site.directory(f"moosefs/{name}")
-    site.write(f"{data}/disks.cfg", site.mounted_disk(name, "xfs") + "\n")
+    site.write(f"{data}/disks.cfg", site.disk(name, "xfs") + "\n")
     port = _FIRST_PORT + number - 1
     settings = (_COMMON + _CHUNKSERVER).format(data=data, master=site.server.address, address=server.address, port=port)
     configuration = site.write(f"{data}/mfschunkserver.cfg", settings)
