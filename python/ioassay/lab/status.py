@@ -5,6 +5,7 @@ Everything is asked of the kernel; nothing is remembered.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -78,6 +79,11 @@ def _memory_bytes(process: psutil.Process) -> int:
         return 0
 
 
+def _unescaped(word: str) -> str:
+    """As /proc has it, a space is `\\040`."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), word)
+
+
 def _ports(host: Space) -> list[str]:
     lines = host.run("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric", "--processes").splitlines()
     ports = set()
@@ -91,7 +97,7 @@ def _ports(host: Space) -> list[str]:
 def _mounts(host: Space) -> list[str]:
     found = []
     for line in Path(f"/proc/{host.pid}/mounts").read_text().splitlines():
-        source, point, kind, *_ = line.split()
+        source, point, kind, *_ = map(_unescaped, line.split())
         if point.startswith(f"{record.ROOT}/"):
             found.append(f"{point} ({kind}, {source})")
     return found
