@@ -41,7 +41,7 @@ impl Hosts {
         let spaces: Vec<_> = pids.iter().map(|&pid| open(pid)).collect::<io::Result<_>>()?;
         if let Some(&first) = pids.first() {
             // Only a child has a number among the processes in there, and the /proc in there knows no others.
-            setns(File::open(format!("/proc/{first}/ns/pid"))?, CloneFlags::CLONE_NEWPID)?;
+            setns(open_space(first, "pid")?, CloneFlags::CLONE_NEWPID)?;
             go_on_in_child()?;
         }
         let hosts = Self { spaces };
@@ -65,8 +65,13 @@ impl Hosts {
 }
 
 fn open(pid: i32) -> io::Result<[File; SPACES.len()]> {
-    let [ipc, uts, net, mnt] = SPACES.map(|(name, _)| File::open(format!("/proc/{pid}/ns/{name}")));
+    let [ipc, uts, net, mnt] = SPACES.map(|(name, _)| open_space(pid, name));
     Ok([ipc?, uts?, net?, mnt?])
+}
+
+fn open_space(pid: i32, name: &str) -> io::Result<File> {
+    let path = format!("/proc/{pid}/ns/{name}");
+    File::open(&path).map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
 }
 
 /// Returns in a child. The parent passes on to it what it is told, and ends as it ends.

@@ -32,6 +32,8 @@ def execute(run: RunDirectory, watcher: Watcher) -> None:
     """
     document = run.document
     start = Start.of(document)
+    if all(case.state == "pending" for case in document.cases):
+        document.started = now()  # another run may have come between
     document.state, document.ended = "running", None
     with Interruption() as interruption:
         run.save()
