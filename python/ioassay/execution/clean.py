@@ -57,7 +57,10 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     logs = run.path / "logs"
     events = EventTail(logs / "clean.jsonl")
     events.new()  # those of earlier clean-ups
-    start = Start.of(run.document)
+    try:
+        start = Start.of(run.document)
+    except CannotRun as error:  # a lab that is not up
+        return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
     command = start.command(engine.clean_arguments(logs / "clean.jsonl", workspace))
     with EngineProcess(command, logs / "clean-stderr.txt", [run.lock.descriptor], start.environment()) as process:
         seen = follow(process, interruption, events)

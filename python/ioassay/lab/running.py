@@ -94,12 +94,12 @@ def running() -> dict[str, Running]:
 
 
 def find(name: str) -> Running:
-    """The lab of this name. Raises `UsageError` that lists those that are up."""
+    """The lab of this name. Raises `CannotRun` that lists those that are up."""
     labs = running()
     if name in labs:
         return labs[name]
     known = f"Up are {', '.join(labs)}." if labs else "None is up."
-    raise UsageError(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
+    raise CannotRun(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
 
 
 def _pid_space(pid: int) -> str | None:

@@ -41,6 +41,7 @@ def up(
     All of it runs in namespaces of its own: when it ends, however that happens, nothing of it is left.
     """
     from ioassay.cli.lab.status import show  # noqa: PLC0415
+    from ioassay.errors import CannotRun  # noqa: PLC0415
     from ioassay.lab.install import install as install_all  # noqa: PLC0415
     from ioassay.lab.install import refuse_incomplete  # noqa: PLC0415
     from ioassay.lab.library import LABS, changed, read  # noqa: PLC0415
@@ -62,7 +63,10 @@ def up(
 
     # A kill shall undo what was begun, as Ctrl-C does.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    nursery = start(wanted, source.text, disk, say)
+    try:
+        nursery = start(wanted, source.text, disk, say)
+    except KeyboardInterrupt:
+        raise CannotRun(f"Stopped by a signal; nothing is left of the lab {wanted.name}.") from None
     if not foreground:
         nursery.release()
     say(f"up after {time.monotonic() - began:.1f} s")

@@ -1,0 +1,259 @@
+"""A lab as its user meets it: up, used, cut off, down; and whatever ends it, nothing of it is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ioassay.lab.library import LABS, read
+from ioassay.lab.namespaces import HOST, LAB, name_of
+from ioassay.lab.requirements import missing
+from ioassay.lab.running import running
+from ioassay.results.run_directory import load
+
+from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, study, until, workload
+
+NAME = f"test-{os.getpid()}"
+MOUNT = "/run/ioassay/mnt/gluster"
+
+
+def skip_without(lab: str) -> None:
+    """Skips the test aloud where this lab cannot be started."""
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
+    if lacking := missing(read(LABS.find(lab)).requirements()):
+        pytest.skip(f"the lab {lab} needs {', '.join(map(str, lacking))}")
+
+
+def traces() -> dict[str, object]:
+    """Everything of the machine that a lab could leave something in, apart from what others do there."""
+
+    def said(*command: str) -> list[str]:
+        return sorted(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines())
+
+    return {
+        "processes": sorted(
+            name for process in psutil.process_iter() for what in (LAB, HOST) if (name := name_of(what, process))
+        ),
+        "mounts": sorted(Path("/proc/mounts").read_text().splitlines()),
+        "loop devices": said("losetup", "--all"),
+        "links": said("ip", "-oneline", "link"),
+        "namespaces": len(said("lsns", "--type", "net", "--noheadings")),
+        "listening": said("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric"),
+        "files": [sorted(Path(place).glob("*")) for place in ("/run", "/var/tmp", "/var/log", "/var/lib/glusterd")],
+    }
+
+
+@pytest.fixture
+def untouched() -> Iterator[dict[str, object]]:
+    """The machine before a test, which it must be again after it."""
+    before = traces()
+    yield before
+    until(lambda: traces() == before, f"{traces()} to be {before}")
+
+
+def up(lab: str, name: str, *options: str) -> Iterator[str]:
+    """Starts a lab, yields its name, and ends it if it is still up."""
+    skip_without(lab)
+    code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
+    assert code == 0, err
+    yield name
+    if name in running():
+        assert ioassay("lab", "down", name, "--force")[0] == 0
+
+
+@pytest.fixture(scope="module")
+def gluster() -> Iterator[str]:
+    """GlusterFS for two hosts, with ssh and slow links. Its name."""
+    yield from up("gluster", f"{NAME}-gluster", "--hosts", "2", "--link", "100Mbit")
+
+
+@pytest.fixture
+def passing(untouched: dict[str, object]) -> Iterator[str]:
+    """A lab that a test may end. Its name."""
+    yield from up("xfs", NAME)
+
+
+def on(lab: str, *command: str) -> tuple[int, str, str]:
+    return ioassay("lab", "exec", lab, *command)
+
+
+def test_hosts_have_names_addresses_ssh_and_memory_of_their_own_and_share_the_storage(gluster: str) -> None:
+    client1, client2 = f"{gluster}/client1", f"{gluster}/client2"
+    assert on(client1, "ssh", "client2", "hostname") == (0, "client2\n", "")
+    assert on(client1, "sh", "-c", f"echo shared > {MOUNT}/file; echo own > /dev/shm/file")[0] == 0
+    assert on(client2, "cat", f"{MOUNT}/file")[1] == "shared\n"
+    assert on(client2, "cat", "/dev/shm/file")[0] == 1
+    assert on(client2, "cat", "/run/ioassay/hosts")[1] == "client1\nclient2\n"
+    assert on(client1, "sh", "-c", f"rm {MOUNT}/file; exit 7")[0] == 7
+
+
+def test_what_is_cut_off_is_not_reached_until_it_is_healed(gluster: str) -> None:
+    reach = ("ssh", "-o", "ConnectTimeout=1", "client2", "true")
+    assert ioassay("lab", "cut", f"{gluster}/client2")[0] == 0
+    assert on(f"{gluster}/client1", *reach)[0] == 255
+    assert "client2 10.86.0.2 (cut off)" in ioassay("lab", "status", gluster)[1]
+    assert ioassay("lab", "heal", f"{gluster}/client2")[0] == 0
+    until(lambda: on(f"{gluster}/client1", *reach)[0] == 0, "client2 to be reached again")
+
+
+def test_links_have_their_rate_in_both_directions(gluster: str) -> None:
+    leaving = on(f"{gluster}/client1", "tc", "qdisc", "show", "dev", "eth0")[1]
+    lab = running()[gluster].space
+    arriving = lab.run("tc", "qdisc", "show", "dev", "client1")
+    assert all("tbf" in shown and "rate 100Mbit" in shown for shown in (leaving, arriving))
+
+
+def test_status_says_what_it_consists_of_and_nothing_listens_beyond_it(gluster: str) -> None:
+    code, out, _ = ioassay("lab", "status", gluster, "--json")
+    status = json.loads(out)
+    assert code == 0
+    assert status["processes"]["glusterfsd"] == 2
+    assert status["memory_bytes"] > 1 << 20
+    addresses = {host["name"]: host["address"] for host in status["lab"]["hosts"]}
+    for host, ports in status["ports"].items():
+        assert ports
+        assert all(port.startswith((f"{addresses[host]}:", "127.0.0.1:")) for port in ports)
+    assert f"{MOUNT} (fuse.glusterfs, server1:lab)" in status["mounts"]["client2"]
+    outside = subprocess.run(["ss", "-Hlntu"], capture_output=True, text=True, check=True).stdout
+    assert "10.86.0." not in outside
+    assert ":24007" not in outside
+
+
+def test_a_study_runs_with_each_rank_on_the_host_of_its_client(gluster: str, tmp_path: Path) -> None:
+    shared = workload("shared", layout="N-1", steps="[write, {cold-cache: [drop-caches]}, {read: {verify: reads}}]")
+    run = measure(study(tmp_path, shared), f"lab:{gluster}", tmp_path / "run")
+    assert sorted(run.ranks["node"].to_list()) == ["client1", "client1", "client2", "client2"]
+    assert (run.document.storage, run.document.clients) == (f"lab:{gluster}/gluster", f"lab:{gluster}")
+    assert {node["mount"]["file_system"] for node in run.document.environment} == {"fuse.glusterfs"}
+    assert "shared-machine" in run.doubts["kind"].to_list()
+    assert on(f"{gluster}/client1", "ls", MOUNT)[1] == ""
+
+
+def test_a_lab_in_use_is_not_ended_and_an_interrupted_run_leaves_nothing_on_it(gluster: str, tmp_path: Path) -> None:
+    run = Measurement(study(tmp_path, LONG), Path(f"lab:{gluster}"), tmp_path / "run")
+    run.until_moving()
+    code, _, err = ioassay("lab", "down", gluster)
+    assert code == 3
+    assert "is in use by ioassay-engine" in err
+    os.kill(run.pid, signal.SIGINT)
+    assert run.end()[0] == 3
+    assert on(f"{gluster}/client1", "ls", MOUNT)[1] == ""
+    assert ioassay("clean", tmp_path / "run")[0] == 0
+    assert load(tmp_path / "run").document.state == "interrupted"
+
+
+def test_a_run_says_it_when_its_lab_ends_under_it(passing: str, tmp_path: Path) -> None:
+    run = Measurement(study(tmp_path, LONG), Path(f"lab:{passing}"), tmp_path / "run")
+    run.until_moving()
+    assert ioassay("lab", "down", passing, "--force")[0] == 0
+    code, _, err = run.end()
+    assert code == 3
+    assert "The engine ended without its last word" in err
+    code, _, err = ioassay("run", "--resume", tmp_path / "run")
+    assert code == 3
+    assert f"The lab {passing} is not up." in err
+
+
+def test_two_labs_do_not_see_each_other(gluster: str) -> None:
+    other = f"{gluster}-other"
+    assert ioassay("lab", "up", "xfs", "--name", other)[0] == 0
+    try:
+        assert ioassay("lab", "exec", other, "ls", "/run/ioassay/mnt")[0] == 2
+        assert ioassay("lab", "exec", other, "ss", "-Hltn")[1] == ""
+        assert {gluster, other} <= running().keys()
+    finally:
+        assert ioassay("lab", "down", other)[0] == 0
+    assert on(f"{gluster}/client1", "true")[0] == 0
+
+
+class Starting:
+    """A lab on its way up, as a process that can be sent signals."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            ["env", "--default-signal=INT", sys.executable, "-m", "ioassay", "lab", "up", *arguments, "--name", NAME],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def until_said(self, words: str) -> None:
+        """Waits until it says that it does this."""
+        assert self.process.stderr is not None
+        assert any(line.strip().endswith(words) for line in self.process.stderr), f"never said: {words}"
+
+    def end(self, *, given: str | None = None) -> int:
+        """Waits for its end and returns its exit code."""
+        self.process.communicate(given, timeout=DEADLINE_S)
+        return self.process.returncode
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("stage", ["3 hosts on a network", "gluster", "ssh"])
+def test_whatever_ends_it_half_way_leaves_nothing(
+    stage: str, number: signal.Signals, untouched: dict[str, object]
+) -> None:
+    skip_without("gluster")
+    starting = Starting("gluster", "--hosts", "2")
+    starting.until_said(f": {stage}")
+    assert running().keys() >= {NAME}
+    starting.process.send_signal(number)
+    assert starting.end() == (-9 if number == signal.SIGKILL else 3)
+    until(lambda: NAME not in running(), "the lab to be gone")
+
+
+@pytest.mark.parametrize("victim", ["first process", "who watches it"])
+def test_whatever_kills_it_leaves_nothing(victim: str, passing: str) -> None:
+    first = psutil.Process(running()[passing].space.pid)
+    killed = first if victim == "first process" else first.parent()
+    assert killed is not None
+    killed.kill()
+    until(lambda: passing not in running(), "the lab to be gone")
+
+
+def test_in_the_foreground_it_ends_with_its_input(untouched: dict[str, object]) -> None:
+    skip_without("xfs")
+    starting = Starting("xfs", "--foreground")
+    starting.until_said("the end of standard input.")
+    assert NAME in running()
+    assert starting.end(given="") == 0
+    assert NAME not in running()
+
+
+def test_a_name_is_taken_once(passing: str) -> None:
+    code, _, err = ioassay("lab", "up", "xfs", "--name", passing)
+    assert code == 2
+    assert "is up already" in err
+
+
+def test_what_cannot_be_meant_is_refused_with_what_can() -> None:
+    for arguments, words in {
+        ("up", "glustr"): "did you mean `gluster`?",
+        ("up", "xfs", "--link", "1G"): 'unknown suffix "G"; use kbit Mbit Gbit',
+        ("up", "xfs", "--hosts", "many"): '"many" is not a whole number',
+        ("down",): "ioassay lab down NAME",
+    }.items():
+        code, _, err = ioassay("lab", *arguments)
+        assert (code, words in err) == (2, True), err
+
+
+def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:
+    for arguments in (
+        ("lab", "down", "nothing"),
+        ("lab", "exec", "nothing", "true"),
+        ("lab", "cut", "nothing/client1"),
+        ("run", "quick", "--target", "lab:nothing"),
+        ("run", "quick", "--target", ".", "--clients", "lab:nothing"),
+    ):
+        code, _, err = ioassay(*arguments)
+        assert (code, "The lab nothing is not up." in err) == (3, True), err
