@@ -6,6 +6,7 @@ Not here: what is built.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,13 +16,23 @@ from typing import Literal
 from ioassay.errors import CannotRun
 from ioassay.lab import disk
 from ioassay.lab.namespaces import Space
-from ioassay.lab.record import LOGS, ROOT, Member
+from ioassay.lab.record import LOGS, ROOT, Member, Target
 from ioassay.lab.waiting import until
 
 FileSystem = Literal["xfs", "ext4"]
 
 _MAKE = {"xfs": ["mkfs.xfs", "-q", "-f"], "ext4": ["mkfs.ext4", "-q", "-F", "-E", "nodiscard"]}
 _LAST_WORDS = 3
+
+_ASK = """\
+import sys, urllib.error, urllib.request
+request = urllib.request.Request(sys.argv[2], method=sys.argv[1])
+try:
+    # A proxy of the machine is out of reach.
+    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+except urllib.error.HTTPError:
+    pass
+"""
 
 
 @dataclass(frozen=True)
@@ -49,9 +60,17 @@ class Host:
     def start(self, name: str, *command: str, environment: dict[str, str] | None = None) -> Process:
         """Starts a process that stays. What it prints goes to a log that bears its and the host's name."""
         log = f"{LOGS}/{self.name}-{name}.log"
-        settings = [f"{key}={value}" for key, value in (environment or {}).items()]
-        words = ["sh", "-c", f'setsid env "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *settings, *command]
-        return Process(name, int(self.space.run(*words)), self.lab, log)
+        # An environment may have secrets in it, and anybody can read command lines.
+        words = ["sh", "-c", f'setsid "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *command]
+        return Process(name, int(self.space.run(*words, environment=environment)), self.lab, log)
+
+    def listens(self, port: int) -> bool:
+        """True while a process on it takes TCP connections on `port`."""
+        return bool(self.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
+
+    def answers(self, url: str, method: str = "GET") -> bool:
+        """True if an HTTP server answers this host, whatever it says."""
+        return self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url).returncode == 0
 
     def private(self, directory: str) -> None:
         """Gives it a directory in memory of its own in place of what is there."""
@@ -96,6 +115,8 @@ class Site:
     """Size of a disk that nobody gives another one."""
     disks: list[str] = field(default_factory=list)
     disks_bytes: int = 0
+    targets: list[Target] = field(default_factory=list)
+    """What is started already: one storage system may stand on another."""
 
     @property
     def server(self) -> Host:

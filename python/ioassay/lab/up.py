@@ -62,10 +62,9 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
     say(f"{format_count(lab.hosts + lab.servers, 'host')} on a network")
     _prepare(space)
     site = _site(lab, space, disk_place)
-    targets = []
     for kind, storage in lab.storage.wanted.items():
         say(kind)
-        targets.append(storage.start(site))
+        site.targets.append(storage.start(site))
     if lab.ssh:
         say("ssh")
         ssh.start(site)
@@ -79,12 +78,12 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
         link_bits_per_s=lab.link,
         ssh=lab.ssh,
         slurm=False,
-        targets=targets,
+        targets=site.targets,
         disks=site.disks,
         disk_bytes=site.disks_bytes,
         disk_place=str(disk_place),
     )
-    site.write(record.RECORD, written.model_dump_json(indent=2))
+    site.write(record.RECORD, written.model_dump_json(indent=2), mode=0o600)  # it has the credentials
 
 
 def _prepare(space: Space) -> None:
