@@ -29,9 +29,9 @@ import sys, urllib.error, urllib.request
 request = urllib.request.Request(sys.argv[2], method=sys.argv[1])
 try:
     # A proxy of the machine is out of reach.
-    urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
-except urllib.error.HTTPError:
-    pass
+    print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
 """
 
 
@@ -68,9 +68,10 @@ class Host:
         """True while a process on it takes TCP connections on `port`."""
         return bool(self.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
 
-    def answers(self, url: str, method: str = "GET") -> bool:
-        """True if an HTTP server answers this host, whatever it says."""
-        return self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url).returncode == 0
+    def http_status(self, url: str, method: str = "GET") -> int | None:
+        """What an HTTP server answers this host; `None` if there is no answer."""
+        asked = self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url)
+        return int(asked.stdout) if asked.returncode == 0 else None
 
     def private(self, directory: str) -> None:
         """Gives it a directory in memory of its own in place of what is there."""

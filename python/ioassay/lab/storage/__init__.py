@@ -15,6 +15,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Requirement
 from ioassay.lab.site import Site
 from ioassay.lab.storage.gluster import Gluster
+from ioassay.lab.storage.hdfs import Hdfs
 from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
 from ioassay.lab.storage.s3 import S3
@@ -41,6 +42,7 @@ class Storages(Part):
     gluster: Gluster | None = Field(default=None, description="GlusterFS, mounted on every client.")
     moosefs: MooseFs | None = Field(default=None, description="MooseFS, mounted on every client.")
     s3: S3 | None = Field(default=None, description="An S3 gateway over a directory.")
+    hdfs: Hdfs | None = Field(default=None, description="HDFS with WebHDFS.")
 
     @model_validator(mode="after")
     def _what_s3_stands_on(self) -> Self:

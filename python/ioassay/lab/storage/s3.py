@@ -61,7 +61,7 @@ class S3(Part):
         )
         gateway.until(lambda: site.server.listens(_PORT))
         for client in site.clients:
-            gateway.until(partial(client.answers, endpoint), f"to answer {client.name}")
+            gateway.until(partial(client.http_status, endpoint), f"to answer {client.name}")
         return Target(
             storage="s3",
             about=f"S3 (versitygw {_VERSION}) over {'GlusterFS' if self.over == 'gluster' else 'xfs'}",
