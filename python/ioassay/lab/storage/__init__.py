@@ -18,6 +18,7 @@ from ioassay.lab.storage.gluster import Gluster
 from ioassay.lab.storage.hdfs import Hdfs
 from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
+from ioassay.lab.storage.nfs import Nfs
 from ioassay.lab.storage.s3 import S3
 from ioassay.studies.values import Part
 
@@ -43,6 +44,7 @@ class Storages(Part):
     moosefs: MooseFs | None = Field(default=None, description="MooseFS, mounted on every client.")
     s3: S3 | None = Field(default=None, description="An S3 gateway over a directory.")
     hdfs: Hdfs | None = Field(default=None, description="HDFS with WebHDFS.")
+    nfs: Nfs | None = Field(default=None, description="NFS version 3, mounted on every client where the kernel can.")
 
     @model_validator(mode="after")
     def _what_s3_stands_on(self) -> Self:
