@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.lab import network, record, ssh
+from ioassay.lab import network, record, slurm, ssh
 from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Nursery, Space
 from ioassay.lab.running import running
@@ -68,6 +68,9 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
     if lab.ssh:
         say("ssh")
         ssh.start(site)
+    if lab.slurm:
+        say("slurm")
+        slurm.start(site)
     _check_room(site)
     written = record.Lab(
         name=lab.name,
@@ -77,7 +80,7 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
         hosts=[host.member for host in site.hosts],
         link_bits_per_s=lab.link,
         ssh=lab.ssh,
-        slurm=False,
+        slurm=lab.slurm,
         targets=site.targets,
         disks=site.disks,
         disk_bytes=site.disks_bytes,
