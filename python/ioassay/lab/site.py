@@ -99,9 +99,15 @@ class Process:
 
         until(looked, f"{self.name}: {what}")
 
+    def has_said(self, line: str) -> bool:
+        """True once it printed this line."""
+        return line in self._said()
+
+    def _said(self) -> list[str]:
+        return self.lab.path(self.log).read_text(errors="replace").strip().splitlines()
+
     def _last_words(self) -> str:
-        said = self.lab.path(self.log).read_text(errors="replace").strip().splitlines()[-_LAST_WORDS:]
-        return " ".join(said) or "it said nothing."
+        return " ".join(self._said()[-_LAST_WORDS:]) or "it said nothing."
 
 
 @dataclass

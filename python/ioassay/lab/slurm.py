@@ -8,6 +8,8 @@ from __future__ import annotations
 import secrets
 from pathlib import Path
 
+import psutil
+
 from ioassay.errors import CannotRun
 from ioassay.lab.record import ROOT
 from ioassay.lab.requirements import Command, Requirement
@@ -41,6 +43,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 SlurmdParameters=config_overrides
 ReturnToService=2
+EnforcePartLimits=ALL
 SlurmctldTimeout=20
 SlurmdTimeout=20
 KillWait=5
@@ -48,9 +51,7 @@ MailProg=/bin/true
 {{nodes}}
 PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-"""A node that is cut off shall be missed in a minute, and not in five."""
-
-_NODE = f"NodeName={{host.name}} NodeHostname={{host.name}} NodeAddr={{host.address}} CPUs={_SLOTS}"
+"""A node that is cut off shall be missed in a minute and not in five, and what no nodes can take be refused."""
 
 # What makes Slurm look for no cgroups, which belong to the machine.
 _CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
@@ -75,7 +76,7 @@ def start(site: Site) -> None:
         raise CannotRun(f"{_SETTINGS} is not there, where Slurm looks.", f"Make it: mkdir {_SETTINGS}")
     site.private(_SETTINGS)
     _start_munge(site)
-    nodes = "\n".join(_NODE.format(host=client) for client in site.clients)
+    nodes = "\n".join(_node(client) for client in site.clients)
     site.write(f"{_SETTINGS}/slurm.conf", _SLURM_CONF.format(server=site.server, nodes=nodes))
     site.write(f"{_SETTINGS}/cgroup.conf", _CGROUP_CONF)
     site.write(f"{_SETTINGS}/mpi.conf", _MPI_CONF)
@@ -87,6 +88,12 @@ def start(site: Site) -> None:
     controller.until(lambda: _idle(site.clients[0]) == len(site.clients), "all nodes to be idle")
     names = sorted(client.name for client in site.clients)
     until(lambda: _hosts_of_a_job(site.clients[0], len(names)) == names, "a job over all clients")
+
+
+def _node(client: Host) -> str:
+    memory_mib = psutil.virtual_memory().total >> 20
+    name = f"NodeName={client.name} NodeHostname={client.name} NodeAddr={client.address}"
+    return f"{name} CPUs={_SLOTS} RealMemory={memory_mib}"
 
 
 def _start_munge(site: Site) -> None:

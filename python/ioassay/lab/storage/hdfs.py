@@ -48,7 +48,8 @@ class Hdfs(Part):
         """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         server = site.server
         daemon = server.start("hdfs", *self._command(server, site.mounted_disk("hdfs", "xfs")))
-        daemon.until(lambda: server.listens(_PORT))
+        # The name node answers much earlier, when it has no data node yet.
+        daemon.until(lambda: daemon.has_said(f"webhdfs {_PORT}"))
         daemon.until(partial(_asks, server, server.name, "MKDIRS", "PUT"), "to make a directory")
         for client in site.clients:
             daemon.until(partial(_asks, client, server.name, "LISTSTATUS"), f"to show it to {client.name}")
