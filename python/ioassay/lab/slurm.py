@@ -19,6 +19,9 @@ from ioassay.lab.waiting import until
 _SETTINGS = "/etc/slurm"
 """Compiled in: where all of its commands look."""
 
+_OURS = {"SLURM_CONF": f"{_SETTINGS}/slurm.conf"}
+"""Whoever starts a lab may use the Slurm of a cluster, and say so in the environment."""
+
 _OWN = f"{ROOT}/slurm"
 
 _SLOTS = 64
@@ -81,10 +84,10 @@ def start(site: Site) -> None:
     site.write(f"{_SETTINGS}/cgroup.conf", _CGROUP_CONF)
     site.write(f"{_SETTINGS}/mpi.conf", _MPI_CONF)
     site.directory("slurm/state")
-    controller = site.server.start("slurmctld", "slurmctld", "-D", "-i")
+    controller = site.server.start("slurmctld", "slurmctld", "-D", "-i", environment=_OURS)
     for client in site.clients:
         site.directory(f"slurm/{client.name}")
-        client.start("slurmd", "slurmd", "-D")
+        client.start("slurmd", "slurmd", "-D", environment=_OURS)
     controller.until(lambda: _idle(site.clients[0]) == len(site.clients), "all nodes to be idle")
     names = sorted(client.name for client in site.clients)
     until(lambda: _hosts_of_a_job(site.clients[0], len(names)) == names, "a job over all clients")
@@ -108,10 +111,11 @@ def _start_munge(site: Site) -> None:
 
 def _idle(client: Host) -> int:
     """How many nodes wait for work."""
-    seen = client.space.attempt("sinfo", "--noheader", "--Node", "--format=%T")
+    seen = client.space.attempt("sinfo", "--noheader", "--Node", "--format=%T", environment=_OURS)
     return seen.stdout.split().count("idle")
 
 
 def _hosts_of_a_job(client: Host, nodes: int) -> list[str]:
-    ran = client.space.attempt("srun", f"--nodes={nodes}", "--ntasks-per-node=1", "hostname")
+    srun = ["srun", f"--nodes={nodes}", "--ntasks-per-node=1", "hostname"]
+    ran = client.space.attempt(*srun, environment=_OURS)
     return sorted(ran.stdout.split())
