@@ -1,4 +1,7 @@
-"""`s3`: S3 as versitygw speaks it, a gateway over a directory of a lab's disk or of its GlusterFS."""
+"""`s3`: S3 as versitygw speaks it, a gateway over a directory of a lab's disk or of its GlusterFS.
+
+It never syncs (strace shows no call of that kind): an object that it has acknowledged may be in its memory only.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class S3(Part):
             gateway.until(partial(client.http_status, endpoint), f"to answer {client.name}")
         return Target(
             storage="s3",
-            about=f"S3 (versitygw {_VERSION}) over {'GlusterFS' if self.over == 'gluster' else 'xfs'}",
+            about=f"S3 (versitygw {_VERSION}) over {'GlusterFS' if self.over == 'gluster' else 'xfs'}, never synced",
             kind="url",
             place=f"s3://{_BUCKET}?endpoint={endpoint}&region={_REGION}",
             api="object",
