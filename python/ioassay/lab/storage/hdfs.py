@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from functools import cache as once
 from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -74,7 +73,6 @@ def _asks(host: Host, server: str, operation: str, method: str = "GET") -> bool:
     return host.http_status(url, method) == 200
 
 
-@once
 def _place() -> Path:
     """Where it is kept: another place for other sources."""
     sources = files("ioassay.lab") / "java"
