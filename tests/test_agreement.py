@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ioassay.engine import check_arguments, find_engine
-from ioassay.studies import StudyError, Target, expand, parse_study, resolve
+from ioassay.studies import SourceError, Target, expand, parse_source, resolve
 
 ORDERS = ["sequential", "backward", "strided 3", "random", "random-with-replacement", "zipf 1.1", "hot-spot 10% 90%"]
 OPTIONS = [
@@ -124,8 +124,10 @@ def test_what_a_study_may_say_the_engine_takes(text: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
         try:
-            cases = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Target("directory", scratch), "local")
-        except StudyError:
+            cases = expand(
+                resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", scratch), "local"
+            )
+        except SourceError:
             return
         plans = []
         for number, (_, plan) in enumerate(cases):

@@ -75,7 +75,7 @@ pub enum Reason {
     },
     /// More ranks than processors: the scheduler takes part in every figure.
     Oversubscribed {
-        /// Ranks on the node.
+        /// Ranks on the machine.
         ranks: u32,
         /// Processors that they may use.
         processors: u32,
@@ -86,6 +86,14 @@ pub enum Reason {
         clients: u32,
         /// Nodes that took part.
         nodes: u32,
+    },
+    /// Nodes were hosts of one machine, such as containers or a lab's: what they did side by side they did on the same
+    /// processors and memory.
+    SharedMachine {
+        /// Nodes that took part.
+        nodes: u32,
+        /// Machines that they were.
+        machines: u32,
     },
     /// The clock's resolution is coarse against the operations that it timed.
     CoarseClock {

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Environment {
     /// Host name.
     pub host: String,
+    /// Identifies the running kernel: hosts that have the same one are one machine.
+    pub boot_id: Option<String>,
     /// Processor model.
     pub cpu_model: Option<String>,
     /// Processors that this process may use.

@@ -78,6 +78,11 @@ impl RankCount {
     pub fn total(&self) -> Option<u32> {
         self.clients.checked_mul(self.per_client)
     }
+
+    /// The client that `rank` is on. Ranks follow each other client by client.
+    pub fn client_of(&self, rank: u32) -> u32 {
+        rank / self.per_client
+    }
 }
 
 /// Consecutive ranks.

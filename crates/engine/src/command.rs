@@ -2,11 +2,13 @@
 //!
 //! Not here: exiting, printing, parsing arguments.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
 
 use ioassay_contract::VERSION;
+use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Checked, Event, Failure, Finished, Left, Outcome, Progress, Removed, Started};
 use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Plan, Step, Work};
@@ -15,10 +17,12 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 
 use crate::case::{self, Case};
 use crate::environment::{self, direct};
+use crate::hosts::Hosts;
 use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog, ProgressLog};
 use crate::plan::{self, Jobs, Refusal, Sizes};
 use crate::ranks::local::{MeetingPlace, Watched};
+use crate::ranks::{Ranks, Stopped};
 use crate::supervise::{self, Ending};
 use crate::workspace::contents::Contents;
 use crate::workspace::{Room, Workspace};
@@ -31,7 +35,7 @@ const PHASE_FAILED: u8 = 1;
 /// What it was given cannot be meant.
 const REFUSED: u8 = 2;
 /// The machine or the target would not do it, or a signal ended it.
-const COULD_NOT_RUN: u8 = 3;
+pub const COULD_NOT_RUN: u8 = 3;
 
 /// How long an interrupted run may spend on removing its files before it names them instead. Together with the
 /// escalation of [`crate::supervise`] that is 4.1 s of the 5 s in which a run must end.
@@ -68,7 +72,7 @@ impl Ended {
 }
 
 /// Runs the case in the file `plan`.
-pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool) -> Ended {
+pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool, hosts: &Hosts) -> Ended {
     let mut log = match prepare(events, stop_with_parent) {
         Ok(log) => log,
         Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
@@ -83,7 +87,7 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
     match plan::read(plan) {
         Ok(plan) => {
             let clock = Clock::calibrated();
-            run_case(&plan, &clock, &mut log, &mut |watched| {
+            run_case(&plan, hosts, &clock, &mut log, &mut |watched| {
                 if let Some(progress) = &mut progress {
                     progress.write(&progress_of(&plan, &clock, watched));
                 }
@@ -109,8 +113,14 @@ pub(crate) fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog,
 }
 
 /// Runs a validated plan and writes its events, the last one included. `watch` is called some five times a second.
-pub(crate) fn run_case(plan: &Plan, clock: &Clock, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ended {
-    let ran = run_plan(plan, clock, log, watch);
+pub(crate) fn run_case(
+    plan: &Plan,
+    hosts: &Hosts,
+    clock: &Clock,
+    log: &mut EventLog,
+    watch: &mut dyn FnMut(Watched),
+) -> Ended {
+    let ran = run_plan(plan, hosts, clock, log, watch);
     finish(log, ran.unwrap_or_else(Conclusion::of))
 }
 
@@ -130,6 +140,7 @@ impl Conclusion {
 
 fn run_plan(
     plan: &Plan,
+    hosts: &Hosts,
     clock: &Clock,
     log: &mut EventLog,
     watch: &mut dyn FnMut(Watched),
@@ -137,7 +148,7 @@ fn run_plan(
     let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
     let contents = if keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     check_room(plan).map_err(could_not)?;
-    let nodes = [environment::of_this_node(path_of(plan), clock)];
+    let nodes = nodes(plan, hosts, clock).map_err(could_not)?;
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let workspace = Workspace::create(plan, &contents).map_err(could_not)?;
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
@@ -154,13 +165,22 @@ fn run_plan(
         case: plan.case.clone(),
         unix_ns: clock::unix_ns(),
         workspace: workspace.name(),
-        nodes: nodes.to_vec(),
+        nodes: nodes.clone(),
         direct_alignment_bytes,
     };
     let case = Case { plan, apis: &storage::of_plan, workspace: &workspace, clock, nodes: &nodes };
-    let ran = log
-        .write(&Event::Started(started))
-        .and_then(|()| supervise::run(plan.rank_count(), *clock, watch, |rank| case::run(&case, &rank, log)));
+    let ran = log.write(&Event::Started(started)).and_then(|()| {
+        supervise::run(plan.rank_count(), *clock, watch, |rank| {
+            let node = case.node_of(rank.rank());
+            match hosts.go_to(node) {
+                Ok(()) => case::run(&case, &rank, log),
+                Err(error) => {
+                    rank.fail(&cannot_enter(node, &error));
+                    Err(Stopped)
+                }
+            }
+        })
+    });
     let ending = ran.unwrap_or_else(|error| {
         let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
         Ending { failure: Some(failure), signal: None }
@@ -178,6 +198,23 @@ fn run_plan(
 }
 
 const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+
+/// What each node looks like. Leaves this process on the first of them.
+fn nodes(plan: &Plan, hosts: &Hosts, clock: &Clock) -> Result<Vec<Environment>, Failure> {
+    // From the last to the first: where the engine goes on is where it ends.
+    let mut nodes = Vec::new();
+    for host in (0..hosts.count()).rev() {
+        hosts.go_to(host).map_err(|error| cannot_enter(host, &error))?;
+        nodes.push(environment::of_this_node(path_of(plan), clock));
+    }
+    nodes.reverse();
+    Ok(nodes)
+}
+
+fn cannot_enter(host: u32, error: &io::Error) -> Failure {
+    let message = format!("host number {} cannot be entered: {error}", host + 1);
+    failure::plain("enter host", message, "see whether it is still up")
+}
 
 /// Removes the workspace. After a signal or a failure only for as long as the user may be kept waiting: a file
 /// system that takes longer, or hangs, is left to `clean`.

@@ -10,6 +10,7 @@ pub mod command;
 pub mod environment;
 pub mod failure;
 pub mod frontends;
+pub mod hosts;
 pub mod measure;
 pub mod output;
 pub mod plan;

@@ -6,12 +6,16 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use ioassay_contract::front_end::Tool;
+use ioassay_engine::hosts::Hosts;
 use ioassay_engine::{command, frontends};
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Arguments {
+    /// Spread the clients over hosts that are namespaces of this machine: the process numbers of one process in each.
+    #[arg(long = "host", value_name = "PID")]
+    hosts: Vec<i32>,
     #[command(subcommand)]
     command: Command,
 }
@@ -81,9 +85,17 @@ fn arguments() -> Vec<OsString> {
 }
 
 fn main() -> ExitCode {
-    let ended = match Arguments::parse_from(arguments()).command {
+    let Arguments { hosts, command } = Arguments::parse_from(arguments());
+    let hosts = match Hosts::enter(&hosts) {
+        Ok(hosts) => hosts,
+        Err(error) => {
+            eprintln!("ioassay-engine: the hosts cannot be entered: {error}");
+            return ExitCode::from(command::COULD_NOT_RUN);
+        }
+    };
+    let ended = match command {
         Command::Run { plan, events, progress, stop_with_parent } => {
-            command::run(&plan, &events, progress.as_deref(), stop_with_parent)
+            command::run(&plan, &events, progress.as_deref(), stop_with_parent, &hosts)
         }
         Command::Check { plans, events } => command::check(&plans, &events),
         Command::Clean { workspace, events } => command::clean(&workspace, &events),

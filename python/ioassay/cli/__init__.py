@@ -20,6 +20,7 @@ import typer
 
 from ioassay import __version__
 from ioassay.cli.clean import clean
+from ioassay.cli.lab import app as lab
 from ioassay.cli.report import report
 from ioassay.cli.run import run
 from ioassay.cli.studies import studies
@@ -28,6 +29,7 @@ from ioassay.errors import CannotRun, IoassayError, UsageError
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in (run, studies, report, clean):
     app.command()(command)
+app.add_typer(lab)
 
 
 @app.callback(invoke_without_command=True)

@@ -362,7 +362,7 @@ def _amount(case: CaseEntry, event: Event) -> str:
 
 def _headline(document: RunDocument) -> str:
     scale = f" ({document.study.scale})" if document.study.scale else ""
-    return f"{document.study.name}{scale} on {document.target}: {format_count(len(document.cases), 'case')}"
+    return f"{document.study.name}{scale} on {document.where}: {format_count(len(document.cases), 'case')}"
 
 
 def _need(need: Need) -> str:

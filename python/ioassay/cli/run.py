@@ -13,6 +13,9 @@ from ioassay.errors import CannotRun, UsageError
 from ioassay.units import format_count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioassay.execution.check import Need
     from ioassay.results.loaded import LoadedRun
     from ioassay.results.run_directory import RunDirectory
 
@@ -25,11 +28,12 @@ def run(
         str | None, typer.Argument(metavar="STUDY", help="A built-in study (see `ioassay studies`) or a YAML file.")
     ] = None,
     target: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="TARGET",
             help="What to measure: a directory, of which only a directory of its own is written to; a URL such as "
-            "s3://BUCKET/PREFIX; a block device (see --destroy-data).",
+            "s3://BUCKET/PREFIX; a block device (see --destroy-data); a lab's storage as lab:NAME or lab:NAME/STORAGE "
+            "(see `ioassay lab`). Repeatable: a run for each.",
         ),
     ] = None,
     destroy_data: Annotated[
@@ -41,8 +45,20 @@ def run(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the study. Repeatable.")
     ] = None,
     launcher: Annotated[str, typer.Option(metavar="NAME", help="What starts the ranks.")] = "local",
+    clients: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lab:NAME",
+            help="The hosts to measure from.  [default: of a lab's target its own, else processes of this node]",
+        ),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="The run directory to create.  [default: runs/TIME-STUDY]")
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="The run directory to create, or of several targets the directory for theirs.  "
+            "[default: runs/TIME-STUDY]",
+        ),
     ] = None,
     resume: Annotated[
         Path | None,
@@ -52,56 +68,77 @@ def run(
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
 ) -> int:
-    """Run a study on a directory, an object store or a block device and write its report.
+    """Run a study on a directory, an object store, a block device or a lab and write its report.
 
     Everything is checked before anything is written. Whatever ends the run, finished phases are kept.
     """
-    from ioassay.cli.progress import watcher  # noqa: PLC0415
-    from ioassay.execution.execute import execute  # noqa: PLC0415
+    from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import Request, prepare  # noqa: PLC0415
-    from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
-    from ioassay.studies import parse_target  # noqa: PLC0415
 
     if resume is not None:
-        if study or target or destroy_data or scale or settings or out:
+        if study or target or destroy_data or scale or settings or clients or out:
             raise UsageError(
                 "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
             )
-        directory, need = RunDirectory.reopen(resume), None
-        if directory.document.front_end is not None:
-            directory.close()
-            raise UsageError(
-                f"{resume} is a run of the command line {shlex.join(directory.document.command)}, which has no resume.",
-                "Give the command line again, with another directory.",
-            )
-    else:
-        if study is None:
-            raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")
-        if target is None:
-            raise UsageError(
-                "Which directory, URL or device is to be measured?", f"Write: ioassay run {study} --target DIR"
-            )
-        directory, need = prepare(
-            Request(
-                study=study,
-                target=parse_target(target, destroy_data),
-                scale=scale,
-                settings=settings or [],
-                launcher=launcher,
-                out=out,
-                command=["ioassay", *sys.argv[1:]],
-            )
+        return _do([(_reopen(resume), None)], as_json)
+    if study is None:
+        raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")
+    if not target:
+        raise UsageError(
+            "Which directory, URL or device is to be measured?", f"Write: ioassay run {study} --target DIR"
         )
-    with directory:
-        execute(directory, watcher(need))
-        loaded = directory.loaded()
-    if loaded.document.state != "interrupted":
-        _report(directory, loaded, as_json)
-    _say_how_it_ended(directory, loaded)
-    return _exit_code(loaded)
+    request = Request(
+        study=study,
+        places=places(target, destroy_data, clients),
+        scale=scale,
+        settings=settings or [],
+        launcher=launcher,
+        out=out,
+        command=["ioassay", *sys.argv[1:]],
+    )
+    return _do([(prepared.create(), prepared.need) for prepared in prepare(request)], as_json)
 
 
-def _report(directory: RunDirectory, loaded: LoadedRun, as_json: bool) -> None:
+def _reopen(resume: Path) -> RunDirectory:
+    from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
+
+    directory = RunDirectory.reopen(resume)
+    if directory.document.front_end is not None:
+        directory.close()
+        raise UsageError(
+            f"{resume} is a run of the command line {shlex.join(directory.document.command)}, which has no resume.",
+            "Give the command line again, with another directory.",
+        )
+    return directory
+
+
+def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
+    """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
+    from ioassay.cli.progress import watcher  # noqa: PLC0415
+    from ioassay.execution.execute import execute  # noqa: PLC0415
+
+    codes, documents = [], []
+    for number, (directory, need) in enumerate(runs):
+        with directory:
+            execute(directory, watcher(need))
+            loaded = directory.loaded()
+        interrupted = loaded.document.state == "interrupted"
+        if not interrupted:
+            documents.append(_report(directory, loaded, as_json))
+        _say_how_it_ended(directory, loaded)
+        codes.append(_exit_code(loaded))
+        if interrupted:
+            for later, _ in runs[number + 1 :]:
+                later.close()
+                print(f"Not begun: ioassay run --resume {later.path}", file=sys.stderr)
+            break
+    if as_json and documents:
+        print(documents[0] if len(runs) == 1 else f"[{','.join(documents)}]")
+    return max(codes)
+
+
+def _report(directory: RunDirectory, loaded: LoadedRun, as_json: bool) -> str:
+    """Writes the report and shows its summary; with `as_json` returns the results instead."""
     from rich.console import Console  # noqa: PLC0415
 
     from ioassay import reports  # noqa: PLC0415
@@ -111,12 +148,12 @@ def _report(directory: RunDirectory, loaded: LoadedRun, as_json: bool) -> None:
     file = directory.path / REPORT
     file.write_bytes(reports.build(loaded, "html"))
     if as_json:
-        print(reports.build(loaded, "json").decode())
-        return
+        return reports.build(loaded, "json").decode()
     console = Console()
     with console.capture() as text:  # printed below: rich would end the process when nobody reads it
         console.print("", terminal.summary(loaded))
-    print(f"{text.get()}\nReport: {file}")
+    print(f"{text.get()}\nReport: {file}", flush=True)
+    return ""
 
 
 def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
-from ioassay.launchers import Launcher, Placement
+from ioassay.execution.start import Start
 from ioassay.results.events import Event, read_events
 from ioassay.results.planned import is_walled
 
@@ -36,7 +36,7 @@ class Need:
     """A stonewall may end a phase before all that is written."""
 
 
-def check(plans: Mapping[str, dict[str, Any]], launcher: Launcher) -> Need:
+def check(plans: Mapping[str, dict[str, Any]], start: Start) -> Need:
     """Checks every plan on one node.
 
     Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
@@ -47,13 +47,14 @@ def check(plans: Mapping[str, dict[str, Any]], launcher: Launcher) -> Need:
         for file, plan in zip(files, plans.values(), strict=True):
             file.write_text(json.dumps(plan))
         events = directory / "events.jsonl"
-        command = [
-            *launcher.tokens(Placement(clients=1, ranks_per_client=1)),
-            str(engine.find_engine()),
-            *engine.check_arguments(events, files),
-        ]
+        command = start.command(engine.check_arguments(events, files))
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False
+            command,
+            env=start.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
         )
         reported = read_events(events)
     checked = [event for event in reported if event["event"] == "checked"]

@@ -10,7 +10,7 @@ from ioassay.errors import CannotRun
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
-from ioassay.launchers import Placement, find_launcher
+from ioassay.execution.start import Start
 from ioassay.results.events import EventTail
 from ioassay.results.outcome import sentence
 from ioassay.results.run_directory import RunDirectory
@@ -57,12 +57,9 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     logs = run.path / "logs"
     events = EventTail(logs / "clean.jsonl")
     events.new()  # those of earlier clean-ups
-    command = [
-        *find_launcher(run.document.launcher).tokens(Placement(clients=1, ranks_per_client=1)),
-        str(engine.find_engine()),
-        *engine.clean_arguments(logs / "clean.jsonl", workspace),
-    ]
-    with EngineProcess(command, logs / "clean-stderr.txt", inherited=[run.lock.descriptor]) as process:
+    start = Start.of(run.document)
+    command = start.command(engine.clean_arguments(logs / "clean.jsonl", workspace))
+    with EngineProcess(command, logs / "clean-stderr.txt", [run.lock.descriptor], start.environment()) as process:
         seen = follow(process, interruption, events)
     cleaned = Cleaned(workspace, 0, [workspace], "The engine was ended before it had removed everything.")
     for event in seen:

@@ -16,8 +16,8 @@ from ioassay.execution.clean import clean
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
+from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
-from ioassay.launchers import Launcher, Placement, find_launcher
 from ioassay.results.document import CaseEntry, RunState
 from ioassay.results.events import EventTail
 from ioassay.results.outcome import outcome
@@ -31,14 +31,16 @@ def execute(run: RunDirectory, watcher: Watcher) -> None:
     plane itself cannot go on, for example because the disk of the run directory is full.
     """
     document = run.document
-    launcher = find_launcher(document.launcher)
+    start = Start.of(document)
+    if all(case.state == "pending" for case in document.cases):
+        document.started = now()  # another run may have come between
     document.state, document.ended = "running", None
     with Interruption() as interruption:
         run.save()
         watcher.run_begins(document)
         try:
             if _is_clean(run, interruption, watcher):
-                _run_cases(run, launcher, interruption, watcher)
+                _run_cases(run, start, interruption, watcher)
             # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
             document.state = _state(document.cases, interruption)
             document.ended = now()
@@ -68,17 +70,15 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
     return "interrupted" if interruption.first else "failed"
 
 
-def _run_cases(run: RunDirectory, launcher: Launcher, interruption: Interruption, watcher: Watcher) -> None:
+def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> None:
     for case in run.document.cases:
         if case.state == "complete":
             continue
-        if interruption.first or not _run_case(run, case, launcher, interruption, watcher):
+        if interruption.first or not _run_case(run, case, start, interruption, watcher):
             return
 
 
-def _run_case(
-    run: RunDirectory, case: CaseEntry, launcher: Launcher, interruption: Interruption, watcher: Watcher
-) -> bool:
+def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
     """Runs one case and stores its results. True if it is complete, and the next one may follow."""
     files = run.files(case.id)
     run.begin(case)
@@ -95,12 +95,9 @@ def _run_case(
             told = True
             watcher.notice(f"{interruption.first.name}: stopping and removing files. A second signal ends at once.")
 
-    command = [
-        *launcher.tokens(Placement(case.clients, case.ranks_per_client)),
-        str(engine.find_engine()),
-        *engine.run_arguments(files.events, files.progress, files.plan),
-    ]
-    with EngineProcess(command, files.stderr, inherited=[run.lock.descriptor]) as process:
+    arguments = engine.run_arguments(files.events, files.progress, files.plan)
+    command = start.command(arguments, case.clients, case.ranks_per_client)
+    with EngineProcess(command, files.stderr, [run.lock.descriptor], start.environment()) as process:
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
     end = outcome(events)
     case.state = end.state or ("interrupted" if interruption.first else "failed")

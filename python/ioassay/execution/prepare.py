@@ -8,58 +8,84 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from ioassay import __version__
+from ioassay.errors import UsageError
 from ioassay.execution.check import Need, check
-from ioassay.launchers import find_launcher
+from ioassay.execution.places import Place
+from ioassay.execution.start import Start
 from ioassay.results.document import RunDocument
 from ioassay.results.run_directory import RunDirectory, now, refuse_occupied
-from ioassay.studies import Target, expand, find_study, resolve
+from ioassay.studies import expand, find_study, resolve
 
 
 @dataclass(frozen=True)
 class Request:
-    """A run as it was asked for."""
+    """Runs of a study as they were asked for."""
 
     study: str
     """Name of a built-in study, or path of one."""
-    target: Target
+    places: Sequence[Place]
+    """A run for each."""
     scale: str | None
     settings: Sequence[str]
     """`KEY=VALUE` each."""
     launcher: str
     out: Path | None
-    """The run directory; by default a new one below `runs/`."""
+    """The run directory, or of several runs the one that holds theirs; by default new ones below `runs/`."""
     command: Sequence[str]
     """The command line, for the record."""
 
 
-def prepare(request: Request) -> tuple[RunDirectory, Need]:
-    """Resolves the study, checks every case, then creates the run directory with all plans in it.
+@dataclass(frozen=True)
+class Prepared:
+    """A run that can be done."""
 
-    Nothing is written, neither here nor on the target, unless all of it can run.
-    Raises `UsageError` for what was asked, `CannotRun` for what the target will not hold.
+    path: Path
+    document: RunDocument
+    plans: dict[str, dict[str, Any]]
+    need: Need
+
+    def create(self) -> RunDirectory:
+        """Creates its directory, with all plans in it."""
+        return RunDirectory.create(Path(os.path.abspath(self.path)), self.document, self.plans)
+
+
+def prepare(request: Request) -> list[Prepared]:
+    """Resolves the study and checks every case of every run.
+
+    Nothing is written, neither here nor on the targets.
+    Raises `UsageError` for what was asked, `CannotRun` for what a target will not hold.
     """
-    launcher = find_launcher(request.launcher)
-    if request.out is not None:
-        refuse_occupied(request.out)
-    resolved = resolve(find_study(request.study), request.scale, request.settings)
+    names = [place.name for place in request.places]
+    if len(set(names)) < len(names):
+        raise UsageError("Two targets have the same name.", "Measure them one after the other, with an --out for each.")
+    return [_prepare(request, place) for place in request.places]
+
+
+def _prepare(request: Request, place: Place) -> Prepared:
+    resolved = resolve(find_study(request.study), request.scale, request.settings, place.target.api)
     stamp = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{resolved.entry.name}"
+    path = request.out or Path("runs") / stamp
+    if len(request.places) > 1:
+        path = request.out / place.name if request.out else Path("runs") / f"{stamp}-{place.name}"
+    refuse_occupied(path)
     # Two runs of one second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
-    expanded = expand(resolved, identifier, request.target, request.launcher)
-    plans = {case.id: plan for case, plan in expanded}
-    need = check(plans, launcher)
+    expanded = expand(resolved, identifier, place.target, request.launcher)
     document = RunDocument(
         run=identifier,
         study=resolved.entry,
         cases=[case for case, _ in expanded],
-        target=request.target.place,
-        target_kind=request.target.kind,
+        target=place.target.place,
+        target_kind=place.target.kind,
+        storage=place.storage,
+        clients=place.clients,
         launcher=request.launcher,
         command=list(request.command),
         ioassay_version=__version__,
         started=now(),
     )
-    path = request.out or Path("runs") / stamp
-    return RunDirectory.create(Path(os.path.abspath(path)), document, plans), need
+    plans = {case.id: plan for case, plan in expanded}
+    return Prepared(path, document, plans, check(plans, Start.of(document)))

@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -27,7 +27,13 @@ KILL_S = 0.4
 class EngineProcess:
     """An engine at work, with its launcher. Leaving the context stops it."""
 
-    def __init__(self, command: Sequence[str], output: Path, inherited: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        output: Path,
+        inherited: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         """Starts `command`; what it prints is appended to `output`. Raises `CannotRun` when it does not start."""
         try:
             with output.open("ab") as file:
@@ -38,6 +44,7 @@ class EngineProcess:
                     stderr=file,
                     start_new_session=True,
                     pass_fds=inherited,
+                    env=environment,
                 )
         except OSError as error:
             raise CannotRun(

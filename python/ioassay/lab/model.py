@@ -10,7 +10,7 @@ from ioassay import units
 from ioassay.lab import slurm, ssh
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
-from ioassay.studies.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
+from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
 
 LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1Gbit`")]
 
@@ -27,7 +27,7 @@ class Lab(Part):
     )
     ssh: YesNo = Field(default=False, description="Whether hosts reach each other by ssh, as mpirun wants it.")
     slurm: YesNo = Field(default=False, description="Whether Slurm runs jobs on the hosts that measure.")
-    disk: Size = Field(default=8 << 30, description="Size of each disk. Room is taken as it is written.")
+    disk: Size = Field(default=4 << 30, description="Size of each disk. Room is taken as it is written.")
     storage: Storages = Field(description="The [storage systems](#storage), by kind.")
 
     def requirements(self) -> list[Requirement]:

@@ -58,7 +58,7 @@ class Lab(_Document):
     ssh: bool
     slurm: bool
     targets: list[Target]
-    disks: list[str] = Field(description="Loop devices, such as `/dev/loop0`.")
+    disks: dict[str, str] = Field(description="Loop devices, such as `/dev/loop0`, and where each is mounted.")
     disk_bytes: int = Field(description="What the disks can take in all.")
     disk_place: str = Field(description="The directory of the machine whose room they take.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -22,7 +23,7 @@ class Running:
     name: str
     space: Space
 
-    def record(self) -> record.Lab | None:
+    def look(self) -> record.Lab | None:
         """What it says of itself; `None` as long as it is not ready. Raises `CannotRun`."""
         try:
             text = self.space.path(record.RECORD).read_text()
@@ -37,6 +38,12 @@ class Running:
                 f"The lab {self.name} was started by another version of ioassay.",
                 f"End it: ioassay lab down {self.name}",
             ) from None
+
+    def ready(self) -> record.Lab:
+        """What it says of itself. Raises `CannotRun` as long as it is not ready."""
+        if written := self.look():
+            return written
+        raise CannotRun(f"The lab {self.name} is still being started.", "Wait for that.")
 
     def host(self, name: str) -> Space:
         """The namespaces of one of its hosts. Raises `UsageError` that lists them."""
@@ -57,13 +64,24 @@ class Running:
         own = {self.space.pid, *(child.pid for child in psutil.Process(self.space.pid).children(recursive=True))}
         return [process for process in inside if process.pid not in own]
 
+    def refuse_used(self) -> None:
+        """Raises `CannotRun` if something runs in it that came from outside."""
+        if users := self.users():
+            names = ", ".join(f"{user.name()} (process {user.pid})" for user in users)
+            raise CannotRun(f"The lab {self.name} is in use by {names}.", "Wait for that, or end it with --force.")
+
     def end(self) -> None:
         """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
-        ready = self.record()
-        disks = ready.disks if ready else []
+        disks = self._disks()
         psutil.Process(self.space.pid).kill()
         until(lambda: not psutil.pid_exists(self.space.pid), f"the processes of the lab {self.name} to end")
         until(lambda: not any(map(is_attached, disks)), f"the disks of the lab {self.name} to be free")
+
+    def _disks(self) -> list[str]:
+        with contextlib.suppress(CannotRun):  # another version's lab must come to an end too
+            if written := self.look():
+                return [*written.disks]
+        return []
 
 
 def running() -> dict[str, Running]:

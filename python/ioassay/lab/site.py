@@ -6,18 +6,19 @@ Not here: what is built.
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 from ioassay.errors import CannotRun
-from ioassay.lab import disk
+from ioassay.lab.disk import disk
 from ioassay.lab.namespaces import Space
 from ioassay.lab.record import LOGS, ROOT, Member, Target
 from ioassay.lab.waiting import until
+from ioassay.units import format_about_bytes
 
 FileSystem = Literal["xfs", "ext4"]
 
@@ -120,7 +121,8 @@ class Site:
     disk_place: Path
     disk_bytes: int
     """Size of a disk that nobody gives another one."""
-    disks: list[str] = field(default_factory=list)
+    disks: dict[str, str] = field(default_factory=dict)
+    """Where each device is mounted."""
     disks_bytes: int = 0
     targets: list[Target] = field(default_factory=list)
     """What is started already: one storage system may stand on another."""
@@ -159,24 +161,28 @@ class Site:
             ours = self.write(f"{ROOT}/{file.strip('/').replace('/', '-')}", text)
             self.lab.run("mount", "--bind", ours, file)
 
-    @contextmanager
-    def disk(self, size_bytes: int | None = None) -> Iterator[str]:
-        """A new disk to be mounted within the context, which it then outlives."""
-        size_bytes = size_bytes or self.disk_bytes
-        with disk.disk(self.disk_place, size_bytes) as device:
-            self.disks.append(device)
-            self.disks_bytes += size_bytes
-            yield device
-
-    def mounted_disk(
+    def disk(
         self, name: str, file_system: FileSystem, size_bytes: int | None = None, options: Sequence[str] = ()
     ) -> str:
         """A new disk with a file system on it, seen by all hosts. `options` are mkfs's. Returns where it is mounted."""
+        size_bytes = size_bytes or self.disk_bytes
+        self._check_room(self.disks_bytes + size_bytes)
         point = self.directory(f"disk/{name}")
-        with self.disk(size_bytes) as device:
+        with disk(self.disk_place, size_bytes) as device:
             self.lab.run(*_MAKE[file_system], *options, device)
             self.lab.run("mount", "-t", file_system, device, point)
+        self.disks[device] = point
+        self.disks_bytes += size_bytes
         return point
+
+    def _check_room(self, needed_bytes: int) -> None:
+        free_bytes = shutil.disk_usage(self.disk_place).free
+        if needed_bytes > free_bytes:
+            needed, free = format_about_bytes(needed_bytes), format_about_bytes(free_bytes)
+            raise CannotRun(
+                f"The lab's disks can grow to {needed}, but {self.disk_place} has {free} free.",
+                "Name another directory with --disk, or write a smaller `disk:` into the lab.",
+            )
 
     def mount_point(self, name: str) -> str:
         """The directory on which clients see a storage system, the same on each."""

@@ -6,7 +6,6 @@ Whatever ends this process before the lab is ready ends the lab with it (`namesp
 from __future__ import annotations
 
 import os
-import shutil
 import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,10 +18,16 @@ from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Nursery, Space
 from ioassay.lab.running import running
 from ioassay.lab.site import Host, Site
-from ioassay.units import format_about_bytes, format_count
+from ioassay.units import format_count
 
 Say = Callable[[str], None]
 """Is told what is being done."""
+
+
+def refuse_ordinary_users() -> None:
+    """Raises `CannotRun` unless this process is root's."""
+    if os.geteuid() != 0:
+        raise CannotRun("A lab needs root: it makes namespaces, mounts and loop devices.", "Try it with sudo.")
 
 
 def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
@@ -30,8 +35,6 @@ def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
 
     Raises `UsageError` if there is one of that name, `CannotRun` for what the machine will not do.
     """
-    if os.geteuid() != 0:
-        raise CannotRun("A lab needs root: it makes namespaces, mounts and loop devices.", "Try it with sudo.")
     with _alone(lab.name):
         if lab.name in running():
             raise UsageError(
@@ -71,7 +74,6 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
     if lab.slurm:
         say("slurm")
         slurm.start(site)
-    _check_room(site)
     written = record.Lab(
         name=lab.name,
         title=lab.title,
@@ -117,13 +119,3 @@ def _site(lab: Lab, space: Space, disk_place: Path) -> Site:
         network.connect(space, own, member.name, member.address, lab.link)
         (site.clients if member.role == "client" else site.servers).append(host)
     return site
-
-
-def _check_room(site: Site) -> None:
-    free = shutil.disk_usage(site.disk_place).free
-    if site.disks_bytes > free:
-        needed, there = format_about_bytes(site.disks_bytes), format_about_bytes(free)
-        raise CannotRun(
-            f"The lab's disks can grow to {needed}, but {site.disk_place} has {there} free.",
-            "Name another directory with --disk, or write a smaller `disk:` into the lab.",
-        )

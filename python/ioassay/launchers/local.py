@@ -1,6 +1,7 @@
-"""Everything on this machine: the engine forks the ranks itself, so there is nothing to put before it.
+"""Everything on this machine: the engine forks the ranks itself.
 
-All clients of a case share one node then; the engine stores that as a doubt.
+Without nodes all clients of a case share this one; with nodes that are namespaces of this machine, such as the hosts
+of a lab, they are spread over those. The engine stores either as a doubt.
 """
 
 from __future__ import annotations
@@ -8,12 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ioassay.launchers import Placement
 
 
 class Local:
     """Starts the engine as a plain child process."""
 
-    def tokens(self, placement: Placement) -> list[str]:
-        """No tokens: the engine forks `placement`'s ranks by itself."""
-        return []
+    def tokens(self, engine: Path, placement: Placement) -> list[str]:
+        """The engine, and the hosts that it is to enter."""
+        hosts = [token for node in placement.used for token in ("--host", str(node.pid))]
+        return [str(engine), *hosts]

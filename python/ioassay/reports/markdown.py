@@ -45,7 +45,7 @@ def _opening(content: Content) -> list[str]:
         "",
         run.study.question,
         "",
-        f"- Target: `{run.target}`",
+        f"- Target: `{run.where}`",
         f"- Measured: {wording.moment(run.started)}{ended} (UTC)",
         f"- {': '.join(wording.asked(content))}",
         f"- Run: {run.run}",

@@ -170,6 +170,12 @@ class RunDocument(_Document):
     cases: list[CaseEntry] = Field(description="In the order in which they run.")
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
     target_kind: TargetKind = "directory"
+    storage: str | None = Field(
+        default=None, description="The storage system of a lab that the target is: `lab:NAME/STORAGE`."
+    )
+    clients: str | None = Field(
+        default=None, description="Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."
+    )
     front_end: str | None = Field(
         default=None, description="The tool whose command line it was, where a front end of the engine ran it."
     )
@@ -184,6 +190,11 @@ class RunDocument(_Document):
     started: str = Field(description="ISO 8601, UTC.")
     ended: str | None = None
     leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
+
+    @property
+    def where(self) -> str:
+        """The target as people call it."""
+        return f"{self.storage} ({self.target})" if self.storage else self.target
 
 
 def damaged(file: Path, error: Exception) -> UsageError:

@@ -16,19 +16,19 @@ Not: launching cases, reading results.
 from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies, find_study
 from ioassay.studies.resolve import ResolvedStudy, resolve
-from ioassay.studies.source import StudyError, StudySource, parse_study, read_study
 from ioassay.studies.target import Target, parse_target
+from ioassay.written.source import Source, SourceError, parse_source, read_source
 
 __all__ = [
     "ResolvedStudy",
-    "StudyError",
-    "StudySource",
+    "Source",
+    "SourceError",
     "Target",
     "builtin_studies",
     "expand",
     "find_study",
-    "parse_study",
+    "parse_source",
     "parse_target",
-    "read_study",
+    "read_source",
     "resolve",
 ]

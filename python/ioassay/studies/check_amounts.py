@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from ioassay.results import planned
 from ioassay.studies import plans, sweep
 from ioassay.studies.model import Study
-from ioassay.studies.source import Problem
 from ioassay.studies.sweep import LARGEST_BYTES, Locate
 from ioassay.units import format_count
+from ioassay.written.source import Problem
 
 
 def check(study: Study, at: Locate) -> Iterator[Problem]:

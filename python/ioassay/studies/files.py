@@ -11,7 +11,6 @@ from pydantic import Field, model_validator
 
 from ioassay.studies import spelling
 from ioassay.studies.values import (
-    Count,
     Interleave,
     ItemPayload,
     Items,
@@ -19,16 +18,14 @@ from ioassay.studies.values import (
     Levels,
     Order,
     Ordinal,
-    Part,
     Payload,
     Share,
     Sharing,
-    Size,
     SizeOrNone,
     Swept,
     Transfer,
-    YesNo,
 )
+from ioassay.written.values import Count, Part, Size, YesNo
 
 SIZES = ("total", "per_client", "per_rank", "per_file")
 """The keys of a file set's size, of which it has one."""

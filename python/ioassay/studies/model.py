@@ -17,25 +17,21 @@ from pydantic import Field, model_validator
 
 from ioassay import units
 from ioassay.studies.files import FileSet, Tree
-from ioassay.studies.source import nearest, quoted
 from ioassay.studies.steps import Step
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     AnyOperation,
     Clients,
-    Identifier,
-    Kind,
     OperationOrAll,
-    Part,
-    Prose,
     Repetitions,
     SampleInterval,
     Scores,
     Seed,
     Swept,
     Unit,
-    text_of,
 )
+from ioassay.written.source import nearest, quoted
+from ioassay.written.values import Identifier, Kind, Part, Prose, text_of
 
 _STEPS = "What every rank does in each case, in this order."
 

@@ -8,9 +8,9 @@ from typing import Any
 from ioassay.results.planned import is_walled
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve, scales
-from ioassay.studies.source import StudySource
 from ioassay.studies.target import Target
 from ioassay.units import format_about_bytes, format_count
+from ioassay.written.source import Source
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class Overview:
         }
 
 
-def overview(source: StudySource) -> Overview:
-    """What the study needs at each of its scales. Raises `StudyError`."""
+def overview(source: Source) -> Overview:
+    """What the study needs at each of its scales. Raises `SourceError`."""
     study = resolve(source, None, []).study
     named: list[str | None] = [*scales(source)]
     needs = [_need(source, scale) for scale in named or [None]]
     return Overview(study.name, study.title, study.question, source.text, needs)
 
 
-def _need(source: StudySource, scale: str | None) -> Need:
+def _need(source: Source, scale: str | None) -> Need:
     # Neither run nor target nor launcher change what a case takes.
     expanded = expand(resolve(source, scale, []), "run", Target("directory", "/"), "local")
     cases = [case for case, _ in expanded]

@@ -29,9 +29,9 @@ from ioassay.studies.model import (
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
-from ioassay.studies.validate import keys, part_of
-from ioassay.studies.values import Kind, Part
 from ioassay.units import format_duration
+from ioassay.written.validate import keys, part_of
+from ioassay.written.values import Kind, Part
 
 PAGE = Path(__file__).parents[3] / "docs/reference/study.md"
 

@@ -4,11 +4,12 @@ A setting is a value with a name, said under `settings:` and used as `${NAME}` a
 some of them at once, `--set NAME=VALUE` one. A setting has no type of its own: it is read where it is used, and
 because each value knows where it was written, a wrong one is blamed on its line or on `--set`.
 
-Not here: reading YAML (`studies.source`), what is valid (`studies.model`, `studies.sweep`).
+Not here: reading YAML (`written.source`), what is valid (`studies.model`, `studies.sweep`).
 """
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -19,14 +20,14 @@ from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
 from ioassay.studies.shorthand import spread
-from ioassay.studies.source import (
+from ioassay.written.source import (
     Entries,
     Items,
     Node,
     Origin,
     Problem,
-    StudyError,
-    StudySource,
+    Source,
+    SourceError,
     Text,
     locate,
     map_texts,
@@ -35,7 +36,8 @@ from ioassay.studies.source import (
     printable,
     texts,
 )
-from ioassay.studies.validate import keys, validate
+from ioassay.written.validate import keys, validate
+from ioassay.written.values import Part
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
@@ -49,26 +51,45 @@ class ResolvedStudy:
     """The study as `run.json` keeps it."""
 
 
-def resolve(source: StudySource, scale: str | None, settings: Iterable[str]) -> ResolvedStudy:
+def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str = "posix") -> ResolvedStudy:
     """Fills in the settings: those of the study, over them those of `scale`, over them `NAME=VALUE` texts.
 
-    Raises `StudyError` with every problem found.
+    `api` is the storage API of a study that names none. Raises `SourceError` with every problem found.
     """
     chosen = _Settings.of(source, scale, settings)
-    tree = spread(_inherit(_fill(source.tree, chosen)), keys(Workload), keys(FileSet))
-    study = validate(tree)
+    filled = _with_api(_fill(source.tree, chosen), api)
+    tree = spread(_inherit(filled), keys(Workload), keys(FileSet))
+    study = validate(Study, tree, _advise)
 
     def at(*path: str | int) -> Origin:
         return locate(tree, path)
 
     if problems := [*sweep.check(study, at), *check_steps.check(study, at)]:
-        raise StudyError(problems)
+        raise SourceError(problems)
     if problems := [*check_amounts.check(study, at)]:
-        raise StudyError(problems)
+        raise SourceError(problems)
     return ResolvedStudy(study, _entry(source, scale, chosen, study))
 
 
-def scales(source: StudySource) -> list[str]:
+def _with_api(tree: Entries, api: str) -> Entries:
+    origin = Origin("the target", "storage")
+    storage = tree.entries.get("storage", Entries({}, {}, origin))
+    if not isinstance(storage, Entries) or "api" in storage.entries:
+        return tree
+    named = Entries({"api": Text(api, origin), **storage.entries}, {"api": origin, **storage.origins}, storage.origin)
+    return Entries({**tree.entries, "storage": named}, tree.origins, tree.origin)
+
+
+def _advise(part: type[Part], key: str) -> str:
+    if part is Workload and key in keys(FileSet):
+        return "it belongs to a file set; write it below `files:` and a name"
+    known = keys(part)
+    is_near = difflib.get_close_matches(key, list(known), n=1)
+    # A workload with a single file set has its keys, and looks like one.
+    return nearest(key, keys(Workload) | known if part is FileSet and not is_near else known)
+
+
+def scales(source: Source) -> list[str]:
     """Names of the study's scales, in their order."""
     overlays = source.tree.entries.get("scales")
     return list(overlays.entries) if isinstance(overlays, Entries) else []
@@ -82,7 +103,7 @@ class _Settings:
     problems: list[Problem] = field(default_factory=list)
 
     @classmethod
-    def of(cls, source: StudySource, scale: str | None, typed: Iterable[str]) -> _Settings:
+    def of(cls, source: Source, scale: str | None, typed: Iterable[str]) -> _Settings:
         """Reads the study's settings and everything that replaces them."""
         chosen = cls()
         # Unknown keys first: a misspelt `settings` would make every reference to one wrong.
@@ -90,7 +111,7 @@ class _Settings:
             origin = source.tree.origins[key]
             chosen.problems.append(origin.problem("unknown key", nearest(key, keys(Study))))
         if chosen.problems:
-            raise StudyError(sorted(chosen.problems, key=str))
+            raise SourceError(sorted(chosen.problems, key=str))
         chosen._declare(source.tree.entries.get("settings"))
         overlays = _section(source.tree.entries.get("scales"), "scales", chosen.problems)
         for name, overlay in overlays.items():
@@ -103,7 +124,7 @@ class _Settings:
         for text in typed:
             chosen._set(text)
         if chosen.problems:
-            raise StudyError(chosen.problems)
+            raise SourceError(chosen.problems)
         return chosen
 
     def _declare(self, section: Node | None) -> None:
@@ -185,7 +206,7 @@ def _fill(tree: Entries, settings: _Settings) -> Entries:
             origin.problem("nothing uses this setting", f"write ${{{name}}} where it belongs, or remove it")
         )
     if problems:
-        raise StudyError(sorted(problems, key=str))
+        raise SourceError(sorted(problems, key=str))
     return Entries(filled, tree.origins, tree.origin)
 
 
@@ -208,7 +229,7 @@ def _inherit(tree: Entries) -> Entries:
     return Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin)
 
 
-def _entry(source: StudySource, scale: str | None, settings: _Settings, study: Study) -> StudyEntry:
+def _entry(source: Source, scale: str | None, settings: _Settings, study: Study) -> StudyEntry:
     return StudyEntry(
         name=study.name,
         title=study.title,

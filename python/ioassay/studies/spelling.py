@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ioassay import units
-from ioassay.studies.source import nearest, quoted
 from ioassay.units import format_duration
+from ioassay.written.source import nearest, quoted
 
 LONGEST_NS = 86_400 * 10**9
 """Longer than a day nothing waits."""

@@ -18,30 +18,25 @@ from ioassay.studies.values import (
     Advice,
     AnyOrder,
     CacheMethod,
-    Count,
     CreateWith,
     Fsync,
-    Identifier,
     Items,
     Lock,
     Ordinal,
-    Part,
     Path,
     Paths,
     Pause,
     Percent,
-    Prose,
     Rate,
-    Size,
     SizeAtOpen,
     SizeOrNone,
     Source,
     Think,
     Verify,
     Waiting,
-    YesNo,
     each_once,
 )
+from ioassay.written.values import Count, Identifier, Part, Prose, Size, YesNo
 
 Verb = Literal[
     "write", "read", "mixed", "create-tree", "create", "stat", "rename", "replace", "remove", "remove-tree", "find"

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from ioassay.studies.values import Batch, Depth, Identifier, Part, Vectors, YesNo
+from ioassay.studies.values import Batch, Depth, Vectors
+from ioassay.written.values import Identifier, Part, YesNo
 
 
 class Uring(Part):
@@ -34,7 +35,11 @@ class Uring(Part):
 class Storage(Part):
     """The storage API and its options. `storage: posix` stands for one without options."""
 
-    api: Identifier = Field(default="posix", description="The storage API that does the I/O.")
+    api: Identifier = Field(
+        default="posix",
+        description="The storage API that does the I/O. Left out: what the target takes, which is `posix` for "
+        "directories and devices and `object` for URLs.",
+    )
     direct: YesNo = Field(default=False, description="Go past the page cache (`O_DIRECT`).")
     depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")
     vectors: Vectors = Field(

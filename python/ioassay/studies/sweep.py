@@ -18,10 +18,10 @@ from ioassay.results.planned import Shape
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.shorthand import DATA
-from ioassay.studies.source import Origin, Problem, nearest
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
 from ioassay.units import format_bytes, format_count
+from ioassay.written.source import Origin, Problem, nearest
 
 MOST_RANKS = 1 << 20
 LARGEST_BYTES = 2**63 - 1

@@ -27,6 +27,11 @@ class Target:
     """An absolute path, or the URL without what follows its question mark being anybody's secret: credentials come
     from the environment."""
 
+    @property
+    def api(self) -> str:
+        """The storage API that measures it where the study names none."""
+        return "object" if self.kind == "url" else "posix"
+
     def plan(self) -> dict[str, Any]:
         """As the plan has it."""
         if self.kind == "device":

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.document import CaseEntry
-from ioassay.studies import StudyError, Target, builtin_studies, expand, find_study, parse_study, resolve
+from ioassay.studies import SourceError, Target, builtin_studies, expand, find_study, parse_source, resolve
 from ioassay.studies.conftest import SMALL
 
 TARGET = Target("directory", "/mnt/target")
@@ -22,7 +22,7 @@ Cases = list[tuple[CaseEntry, dict[str, Any]]]
 
 
 def cases(text: str, *settings: str, scale: str | None = None) -> Cases:
-    return expand(resolve(parse_study(text, "my.yaml"), scale, settings), "run-1", TARGET, "mpirun")
+    return expand(resolve(parse_source(text, "my.yaml", "study"), scale, settings), "run-1", TARGET, "mpirun")
 
 
 def test_a_whole_sweep_ends_before_it_is_repeated(small: str) -> None:
@@ -151,7 +151,7 @@ def test_a_total_that_is_refused_comes_with_totals_that_work(clients: set[int], 
     refusals: list[str] = []
     try:
         cases(SMALL, typed, f"total={total}")
-    except StudyError as error:
+    except SourceError as error:
         refusals.append(error.message)
     for refusal in refusals:
         for instead in refusal.rsplit("write ", 1)[1].split(" or "):

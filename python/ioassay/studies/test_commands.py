@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ioassay.results.document import CaseEntry
-from ioassay.studies import Target, expand, find_study, parse_study, resolve
+from ioassay.studies import Target, expand, find_study, parse_source, resolve
 
 RUN = "ioassay-R"
 
@@ -57,6 +57,8 @@ def test_what_ior_does_otherwise_is_told_and_names_are_quoted(small: str) -> Non
         "transfer: 1MiB", "transfer: 512"
     )
     target = Target("directory", "/mnt/my data")
-    write, read = of_case(expand(resolve(parse_study(text, "my.yaml"), None, []), "R", target, "mpirun"), "big.c001.r1")
+    write, read = of_case(
+        expand(resolve(parse_source(text, "my.yaml", "study"), None, []), "R", target, "mpirun"), "big.c001.r1"
+    )
     assert "-o '/mnt/my data/ioassay-R/big.c001.r1.data' -w -s 1 -t 512 -b 8m" in write
     assert read.endswith("# -z visits each offset once; here each was drawn afresh")

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ioassay.studies import StudyError, Target, builtin_studies, expand, parse_study, resolve
+from ioassay.studies import SourceError, Target, builtin_studies, expand, parse_source, resolve
 from ioassay.studies.conftest import SMALL
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples").glob("*.yaml"))
@@ -37,8 +37,10 @@ def mutated_studies(draw: st.DrawFn) -> str:
 def runs_or_is_refused(text: str, scale: str | None = None, typed: tuple[str, ...] = ()) -> None:
     refusal = None
     try:
-        assert expand(resolve(parse_study(text, "my.yaml"), scale, typed), "R", Target("directory", "/t"), "local")
-    except StudyError as error:
+        assert expand(
+            resolve(parse_source(text, "my.yaml", "study"), scale, typed), "R", Target("directory", "/t"), "local"
+        )
+    except SourceError as error:
         refusal = error
     if refusal:
         assert refusal.problems
@@ -63,5 +65,5 @@ def test_any_damaged_study_runs_or_is_refused_in_words(text: str) -> None:
 @slow
 def test_any_setting_runs_or_is_refused_in_words(name: str, value: str, scale: str | None) -> None:
     runs_or_is_refused(SMALL, scale, (f"{name}={value}", value))
-    with contextlib.suppress(StudyError):
-        resolve(parse_study(SMALL, "my.yaml"), None, [f"{name}={value}"])
+    with contextlib.suppress(SourceError):
+        resolve(parse_source(SMALL, "my.yaml", "study"), None, [f"{name}={value}"])

@@ -1,6 +1,6 @@
 """The method in sentences."""
 
-from ioassay.studies import find_study, parse_study, resolve
+from ioassay.studies import find_study, parse_source, resolve
 
 
 def test_the_method_tells_what_the_engine_was_told() -> None:
@@ -19,11 +19,11 @@ def test_what_is_the_same_for_all_workloads_is_said_once() -> None:
     source = find_study("isilon-2018")
     assert sum("takes these steps" in sentence for sentence in resolve(source, None, []).entry.method) == 1
     text = source.text.replace("    layout: N-1", "    layout: N-1\n    repetitions: 2")
-    method = resolve(parse_study(text, "my.yaml"), None, []).entry.method
+    method = resolve(parse_source(text, "my.yaml", "study"), None, []).entry.method
     assert "Sequential, N clients to one shared file is done with" in " ".join(method)
 
 
 def test_a_phase_of_its_own_is_said(small: str) -> None:
     text = small.replace("- read", "- read: {name: again, order: random-with-replacement}")
-    method = " ".join(resolve(parse_study(text, "my.yaml"), None, []).entry.method)
+    method = " ".join(resolve(parse_source(text, "my.yaml", "study"), None, []).entry.method)
     assert "read (again) at random offsets, each drawn afresh" in method

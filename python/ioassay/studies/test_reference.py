@@ -2,7 +2,7 @@
 
 from ioassay.studies.model import Study
 from ioassay.studies.reference import main, page
-from ioassay.studies.validate import keys
+from ioassay.written.validate import keys
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:

@@ -2,17 +2,17 @@
 
 import pytest
 
-from ioassay.studies import StudyError, parse_study, resolve
+from ioassay.studies import SourceError, parse_source, resolve
 
 
 def refusal(text: str, *settings: str, scale: str | None = None) -> list[str]:
-    with pytest.raises(StudyError) as error:
-        resolve(parse_study(text, "my.yaml"), scale, settings)
+    with pytest.raises(SourceError) as error:
+        resolve(parse_source(text, "my.yaml", "study"), scale, settings)
     return error.value.message.splitlines()
 
 
 def total(text: str, *settings: str, scale: str | None = None) -> int | None:
-    return resolve(parse_study(text, "my.yaml"), scale, settings).study.workloads["big"].files["data"].total
+    return resolve(parse_source(text, "my.yaml", "study"), scale, settings).study.workloads["big"].files["data"].total
 
 
 def test_a_setting_has_its_default_then_its_scale_then_what_was_typed(small: str) -> None:
@@ -24,25 +24,25 @@ def test_a_setting_has_its_default_then_its_scale_then_what_was_typed(small: str
 
 def test_a_list_is_typed_with_commas(small: str) -> None:
     for typed in ("clients=1,8", "clients=[1, 8]", "clients=1, 8"):
-        assert resolve(parse_study(small, "my.yaml"), None, [typed]).study.clients == [1, 8]
-    assert resolve(parse_study(small, "my.yaml"), None, ["clients=8"]).study.clients == [8]
+        assert resolve(parse_source(small, "my.yaml", "study"), None, [typed]).study.clients == [1, 8]
+    assert resolve(parse_source(small, "my.yaml", "study"), None, ["clients=8"]).study.clients == [8]
 
 
 def test_a_setting_may_stand_inside_a_text(small: str) -> None:
     text = small.replace("title: Big", "title: Big ${total} on ${clients}")
-    resolved = resolve(parse_study(text, "my.yaml"), None, ["total=16m"])
+    resolved = resolve(parse_source(text, "my.yaml", "study"), None, ["total=16m"])
     assert resolved.study.workloads["big"].title == "Big 16m on 1, 2, 4"
 
 
 def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
     text = small.replace("    title: Big", "    title: Big\n    clients: [1]\n    steps: [write]\n    repetitions: 3")
-    workload = resolve(parse_study(text, "my.yaml"), None, []).study.workloads["big"]
+    workload = resolve(parse_source(text, "my.yaml", "study"), None, []).study.workloads["big"]
     assert (workload.clients, len(workload.steps), workload.repetitions) == ([1], 1, 3)
     assert workload.ranks_per_client == [1]
 
 
 def test_the_entry_keeps_what_was_asked(small: str) -> None:
-    entry = resolve(parse_study(small, "my.yaml"), "tiny", ["clients=1,2"]).entry
+    entry = resolve(parse_source(small, "my.yaml", "study"), "tiny", ["clients=1,2"]).entry
     assert (entry.name, entry.scale, entry.text) == ("small", "tiny", small)
     assert entry.settings == {"clients": ["1", "2"], "total": "4MiB"}
     assert [workload.name for workload in entry.workloads] == ["big"]

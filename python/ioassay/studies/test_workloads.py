@@ -11,7 +11,7 @@ import pytest
 
 from ioassay.results import described
 from ioassay.results.document import CaseEntry
-from ioassay.studies import StudyError, Target, expand, parse_study, resolve
+from ioassay.studies import SourceError, Target, expand, parse_source, resolve
 
 PLAN_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[3] / "schemas/plan.json").read_text(encoding="utf-8"))
@@ -58,7 +58,7 @@ workloads:
 
 
 def expanded(text: str) -> list[tuple[CaseEntry, dict[str, Any]]]:
-    cases = expand(resolve(parse_study(text, "my.yaml"), None, []), "R", Target("directory", "/t"), "local")
+    cases = expand(resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", "/t"), "local")
     for _, plan in cases:
         PLAN_SCHEMA.validate(plan)
     return cases
@@ -76,7 +76,7 @@ def steps(text: str, of: str = FILES) -> list[dict[str, Any]]:
 
 
 def refusals(text: str) -> list[str]:
-    with pytest.raises(StudyError) as error:
+    with pytest.raises(SourceError) as error:
         expanded(text)
     return error.value.message.splitlines()
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BeforeValidator
 
 from ioassay import units
 from ioassay.results.document import Benchmark, Operation
 from ioassay.studies import spelling
-from ioassay.studies.source import quoted
 from ioassay.units import RateUnit
+from ioassay.written.source import quoted
+from ioassay.written.values import Kind, between, parsed, text_of
 
 MOST_CLIENTS = 1 << 20
 MOST_REPETITIONS = 1000
@@ -27,57 +27,6 @@ SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS = 10**6, 3_600 * 10**9
 MOST_IN_FLIGHT = 4096
 MOST_VECTORS = 1024
 DEEPEST_TREE = 64
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What an option's value is called on the reference page."""
-
-    name: str
-
-
-class Part(BaseModel):
-    """Common to all parts of a study: a key that no field is called is an error."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-def text_of(value: object) -> str:
-    """`value` where it is a single value. Raises `ValueError`."""
-    if isinstance(value, str):
-        return value
-    raise ValueError("is not a single value; write one value after the colon")
-
-
-def parsed(parse: Callable[[str], object]) -> BeforeValidator:
-    """A value that `parse` reads."""
-    return BeforeValidator(lambda value: parse(text_of(value)))
-
-
-def _between(
-    parse: Callable[[str], int], lowest: int, highest: int, show: Callable[[int], str] = str
-) -> BeforeValidator:
-    """`parse`, then refuse what the engine would refuse."""
-
-    def check(text: str) -> int:
-        value = parse(text)
-        if not lowest <= value <= highest:
-            raise ValueError(f"{quoted(text)} is out of range; take {show(lowest)} to {show(highest)}")
-        return value
-
-    return parsed(check)
-
-
-def _prose(text: str) -> str:
-    if not text:
-        raise ValueError("is empty; write a text")
-    return " ".join(text.split())
-
-
-def _identifier(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", text):
-        raise ValueError(f"{quoted(text)} is not a name; use 1 to 64 letters, digits, '.', '_' or '-'")
-    return text
 
 
 def _counts(noun: str) -> BeforeValidator:
@@ -97,12 +46,6 @@ def _counts(noun: str) -> BeforeValidator:
         return counts
 
     return BeforeValidator(check)
-
-
-def _yes_or_no(text: str) -> bool:
-    if text not in ("yes", "no"):
-        raise ValueError(f"{quoted(text)} is neither yes nor no; write yes or no")
-    return text == "yes"
 
 
 def _share(text: str) -> Fraction:
@@ -151,30 +94,25 @@ def each_once(what: str) -> Callable[[Iterable[str]], None]:
     return check
 
 
-Prose = Annotated[str, parsed(_prose), Kind("text")]
-Identifier = Annotated[str, parsed(_identifier), Kind("name")]
 Path = Annotated[str, parsed(_plain_path), Kind("path")]
-YesNo = Annotated[bool, parsed(_yes_or_no), Kind("`yes`, `no`")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
-Repetitions = Annotated[int, _between(units.parse_count, 1, MOST_REPETITIONS), Kind("whole number")]
-Count = Annotated[int, _between(units.parse_count, 1, units.LARGEST), Kind("whole number")]
-Ordinal = Annotated[int, _between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
-Depth = Annotated[int, _between(units.parse_count, 1, MOST_IN_FLIGHT), Kind("whole number")]
-Batch = Annotated[int, _between(units.parse_count, 0, MOST_IN_FLIGHT), Kind("whole number")]
-Vectors = Annotated[int, _between(units.parse_count, 1, MOST_VECTORS), Kind("whole number")]
-Levels = Annotated[int, _between(units.parse_count, 0, DEEPEST_TREE), Kind("whole number")]
+Repetitions = Annotated[int, between(units.parse_count, 1, MOST_REPETITIONS), Kind("whole number")]
+Ordinal = Annotated[int, between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
+Depth = Annotated[int, between(units.parse_count, 1, MOST_IN_FLIGHT), Kind("whole number")]
+Batch = Annotated[int, between(units.parse_count, 0, MOST_IN_FLIGHT), Kind("whole number")]
+Vectors = Annotated[int, between(units.parse_count, 1, MOST_VECTORS), Kind("whole number")]
+Levels = Annotated[int, between(units.parse_count, 0, DEEPEST_TREE), Kind("whole number")]
 Seed = Annotated[int, parsed(units.parse_count), Kind("whole number")]
 Clients = Annotated[list[int], _counts("clients"), Kind("list of whole numbers, ascending")]
 Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of them, ascending")]
-Size = Annotated[int, _between(units.parse_bytes, 1, units.LARGEST, units.format_bytes), Kind("size")]
-SizeOrNone = Annotated[int, _between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
-Transfer = Annotated[int, _between(units.parse_bytes, 1, LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
-Pause = Annotated[int, _between(units.parse_duration_ns, 0, LONGEST_PAUSE_NS, units.format_duration), Kind("duration")]
+SizeOrNone = Annotated[int, between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
+Transfer = Annotated[int, between(units.parse_bytes, 1, LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
+Pause = Annotated[int, between(units.parse_duration_ns, 0, LONGEST_PAUSE_NS, units.format_duration), Kind("duration")]
 Waiting = Annotated[int, parsed(spelling.waiting), Kind("duration")]
 SampleInterval = Annotated[
     int,
-    _between(units.parse_duration_ns, SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS, units.format_duration),
+    between(units.parse_duration_ns, SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS, units.format_duration),
     Kind("duration"),
 ]
 Order = Annotated[str, _spelled(spelling.ORDER), _forms(spelling.ORDER)]

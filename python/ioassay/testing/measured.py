@@ -14,7 +14,7 @@ from ioassay.results.document import CaseEntry, JobEntry, RunDocument
 from ioassay.results.events import Event
 from ioassay.results.ingest import case_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
-from ioassay.studies import Target, expand, parse_study, resolve
+from ioassay.studies import Target, expand, parse_source, resolve
 from ioassay.testing.builder import STARTED_UNIX_NS, environment
 
 Key = tuple[str, str, str, str]
@@ -24,7 +24,7 @@ Operations = Callable[[CaseEntry, Key], float]
 
 def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRun:
     """The run of the study in `text`."""
-    resolved = resolve(parse_study(text, "study.yaml"), None, [])
+    resolved = resolve(parse_source(text, "study.yaml", "study"), None, [])
     cases = [case for case, _ in expand(resolved, "example", Target("directory", "/mnt/store"), "local")]
     tables = []
     for case in cases:

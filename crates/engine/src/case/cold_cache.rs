@@ -49,19 +49,23 @@ impl<R: Ranks> Rank<'_, R> {
     /// One rank does it for the whole node.
     fn drop_caches(&self) -> Result<CacheAttempt, Stopped> {
         let mut outcome = Outcome::default();
-        if self.ranks.rank() == 0 {
+        if self.case.is_first_on_node(self.ranks.rank()) {
             outcome = Outcome::of(cache::drop_caches(self.case.workspace.path()));
         }
-        let outcome: Outcome = self.broadcast(&outcome)?;
-        Ok(CacheAttempt { method: CacheMethod::DropCaches, done: outcome.refused.is_none(), detail: outcome.detail() })
+        self.attempted(CacheMethod::DropCaches, outcome)
     }
 
     /// Each rank does it for the files that it looks after.
     fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
         let refused = self.own_files(None).find_map(|own| Outcome::of(cache::forget(&own.path)).refused);
-        let refused = self.gather(&Outcome { refused })?.and_then(|all| all.into_iter().find_map(|own| own.refused));
+        self.attempted(CacheMethod::Fadvise, Outcome { refused })
+    }
+
+    /// What came of `method` where each rank has its `own` outcome: done only if nobody was refused.
+    fn attempted(&self, method: CacheMethod, own: Outcome) -> Result<CacheAttempt, Stopped> {
+        let refused = self.gather(&own)?.and_then(|all| all.into_iter().find_map(|own| own.refused));
         let outcome: Outcome = self.broadcast(&Outcome { refused })?;
-        Ok(CacheAttempt { method: CacheMethod::Fadvise, done: outcome.refused.is_none(), detail: outcome.detail() })
+        Ok(CacheAttempt { method, done: outcome.refused.is_none(), detail: outcome.detail() })
     }
 
     fn read_other_rank(&mut self) -> CacheAttempt {

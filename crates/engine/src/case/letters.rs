@@ -50,8 +50,7 @@ impl<R: Ranks> Rank<'_, R> {
                 let recorded = recorded[lane].take()?;
                 let record = RankRecord {
                     rank: self.ranks.rank(),
-                    // Local ranks all sit on the one node that started them.
-                    node: 0,
+                    node: self.case.node_of(self.ranks.rank()),
                     start_ns: start.left_ns - start.opened_ns,
                     end_ns: end_ns - start.opened_ns,
                     open_ns: times.open,

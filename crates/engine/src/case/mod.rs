@@ -55,6 +55,16 @@ pub struct Case<'a> {
 }
 
 impl Case<'_> {
+    /// The node that `rank` is on, as an index into `nodes`: clients are dealt out to them in turn.
+    pub fn node_of(&self, rank: u32) -> u32 {
+        self.plan.ranks.client_of(rank) % self.nodes.len() as u32
+    }
+
+    /// True for one rank of each node.
+    fn is_first_on_node(&self, rank: u32) -> bool {
+        (0..rank).all(|other| self.node_of(other) != self.node_of(rank))
+    }
+
     /// What the storage API that `storage` names can do on the target.
     fn capabilities(&self, storage: &Storage) -> Capabilities {
         (self.apis)(&storage.api).capabilities_for(&self.plan.target)

@@ -21,6 +21,7 @@ pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
     let mount = directory.and_then(mount_of);
     Environment {
         host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        boot_id: boot_id(),
         cpu_model: cpu_model(),
         processors: processors(),
         memory_bytes: memory_bytes(),
@@ -43,6 +44,11 @@ pub fn processors() -> u32 {
 /// Memory of this node in bytes; 0 if the system would not say.
 pub fn memory_bytes() -> u64 {
     procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or_default()
+}
+
+fn boot_id() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(text.trim().to_owned())
 }
 
 fn cpu_model() -> Option<String> {

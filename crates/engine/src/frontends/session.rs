@@ -14,6 +14,7 @@ use super::common::Common;
 use super::doubts::Doubts;
 use crate::command::{self, Ended};
 use crate::failure;
+use crate::hosts::Hosts;
 use crate::measure::clock::{self, Clock};
 use crate::output::EventLog;
 use crate::plan::validate;
@@ -135,7 +136,7 @@ impl Session {
                 }
             });
         };
-        let ended = command::run_case(plan, &self.clock, &mut log, &mut |_| follow());
+        let ended = command::run_case(plan, &Hosts::default(), &self.clock, &mut log, &mut |_| follow());
         follow();
         ended
     }

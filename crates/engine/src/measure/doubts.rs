@@ -2,6 +2,8 @@
 //!
 //! Pure: facts in, doubts out. Adding a doubt is one variant in the contract and one function here.
 
+use std::collections::BTreeSet;
+
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Failure, PhaseRecord};
@@ -51,7 +53,7 @@ pub struct Facts<'a> {
 
 /// All doubts about a phase, the gravest first.
 pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
-    let raise: [fn(Facts<'_>) -> Option<Doubt>; 18] = [
+    let raise: [fn(Facts<'_>) -> Option<Doubt>; 19] = [
         failed,
         missing_bytes,
         cache_resident,
@@ -65,6 +67,7 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         start_spread,
         short_phase,
         shared_node,
+        shared_machine,
         oversubscribed,
         late_samples,
         coarse_clock,
@@ -91,6 +94,13 @@ fn failed(facts: Facts<'_>) -> Option<Doubt> {
 }
 
 impl Facts<'_> {
+    /// How many machines the nodes are: hosts of one kernel are one.
+    fn machines(&self) -> u32 {
+        let known: BTreeSet<&str> = self.nodes.iter().filter_map(|node| node.boot_id.as_deref()).collect();
+        let unknown = self.nodes.iter().filter(|node| node.boot_id.is_none()).count();
+        (known.len() + unknown) as u32
+    }
+
     /// True if the job goes past the page cache.
     fn direct(&self) -> bool {
         self.plan.storage_of(self.job).direct
@@ -158,7 +168,7 @@ fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
         Step::RemoveFiles { .. } | Step::Pause { .. } => None,
     });
     // Ranks follow each other client by client, so a shift by all of a client's ranks leads to another one.
-    let other_node = facts.nodes.len() > 1 && work.shift >= facts.plan.ranks.per_client;
+    let other_node = facts.machines() > 1 && work.shift >= facts.plan.ranks.per_client;
     if emptied == Some(true) || other_node {
         return None;
     }
@@ -251,8 +261,21 @@ fn shared_node(facts: Facts<'_>) -> Option<Doubt> {
     doubt(Reason::SharedNode { clients, nodes }, message, remedy)
 }
 
+fn shared_machine(facts: Facts<'_>) -> Option<Doubt> {
+    let (nodes, machines) = (facts.nodes.len() as u32, facts.machines());
+    if nodes <= machines {
+        return None;
+    }
+    let message = format!(
+        "{nodes} nodes were hosts of {}: they share its processors and memory, each with a mount of its own",
+        count(machines, "machine")
+    );
+    let remedy = "read the sweep as mounts, not as nodes, or run it on as many machines as it has clients";
+    doubt(Reason::SharedMachine { nodes, machines }, message, remedy)
+}
+
 fn oversubscribed(facts: Facts<'_>) -> Option<Doubt> {
-    let ranks = facts.plan.rank_count().div_ceil(facts.nodes.len().max(1) as u32);
+    let ranks = facts.plan.rank_count().div_ceil(facts.machines().max(1));
     let processors = facts.nodes.iter().map(|node| node.processors).min()?;
     if ranks <= processors {
         return None;

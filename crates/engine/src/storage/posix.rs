@@ -86,7 +86,12 @@ pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Resul
     if opening.access.writes() && opening.size == Some(SizeAtOpen::Empty) {
         options.truncate(true);
     }
-    let file = options.open(path)?;
+    let file = match options.open(path) {
+        // Nobody asked for a new file, yet FUSE clients of several hosts that create one at the same time may hear that
+        // it is there (MooseFS 3.0.117 does it): then it is opened.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.create(false).open(path)?,
+        opened => opened?,
+    };
     if opening.access.writes() {
         match opening.size {
             Some(SizeAtOpen::Full) => file.set_len(opening.bytes)?,

@@ -10,8 +10,8 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
-from ioassay.studies.values import Count, Part, Size
 from ioassay.units import format_bytes, format_count
+from ioassay.written.values import Count, Part, Size
 
 _VOLUME = "lab"
 
@@ -32,6 +32,7 @@ class Gluster(Part):
     """GlusterFS."""
 
     bricks: Count = Field(default=2, description="Bricks, dealt out to the servers in turn, each on a disk of its own.")
+    size: Size | None = Field(default=None, description="Size of those disks. Left out: that of the lab's disks.")
     shard: Size | None = Field(
         default=None,
         description="Size of the pieces that files are cut into. Left out: a whole file lies on one brick.",
@@ -70,7 +71,7 @@ class Gluster(Part):
         bricks = []
         for number in range(self.bricks):
             server = site.servers[number % len(site.servers)]
-            disk = site.mounted_disk(f"brick{number + 1}", "xfs")
+            disk = site.disk(f"brick{number + 1}", "xfs", self.size)
             bricks.append(f"{server.name}:{disk}/brick")
         _gluster(site.server, "volume", "create", _VOLUME, *bricks, "force")
         settings = {"features.shard": "on", "features.shard-block-size": str(self.shard)} if self.shard else {}

@@ -13,8 +13,8 @@ from ioassay.lab import cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Host, Site
-from ioassay.studies.values import Count, Part
 from ioassay.units import format_count
+from ioassay.written.values import Count, Part
 
 _VERSION = "3.4.1"
 _SOURCES = ("Cluster.java", "pom.xml")
@@ -46,7 +46,7 @@ class Hdfs(Part):
     def start(self, site: Site) -> Target:
         """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         server = site.server
-        daemon = server.start("hdfs", *self._command(server, site.mounted_disk("hdfs", "xfs")))
+        daemon = server.start("hdfs", *self._command(server, site.disk("hdfs", "xfs")))
         # The name node answers much earlier, when it has no data node yet.
         daemon.until(lambda: daemon.has_said(f"webhdfs {_PORT}"))
         daemon.until(partial(_asks, server, server.name, "MKDIRS", "PUT"), "to make a directory")

@@ -10,8 +10,8 @@ from pydantic import Field
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import FileSystem, Site
-from ioassay.studies.values import Count, Part, Size
 from ioassay.units import format_bytes
+from ioassay.written.values import Count, Part, Size
 
 
 class Stripe(Part):
@@ -26,7 +26,7 @@ class _Local(Part):
     stripe: Stripe | None = Field(default=None, description="The geometry that the file system is made for.")
 
     def _start(self, site: Site, file_system: FileSystem, options: list[str]) -> Target:
-        point = site.mounted_disk(file_system, file_system, self.size, options)
+        point = site.disk(file_system, file_system, self.size, options)
         about = f"{file_system} on a loop device with direct I/O"
         if self.stripe:
             about += f", made for {self.stripe.disks} disks with chunks of {format_bytes(self.stripe.chunk)}"

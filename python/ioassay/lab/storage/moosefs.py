@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Site, until_usable
-from ioassay.studies.values import Count, Part
 from ioassay.units import format_count
+from ioassay.written.values import Count, Part, Size
 
 _COMMON = """\
 WORKING_USER = root
@@ -19,6 +21,7 @@ DATA_PATH = {data}
 
 _MASTER = """\
 EXPORTS_FILENAME = {data}/exports.cfg
+CHUNKS_LOOP_MIN_TIME = 60
 MATOML_LISTEN_HOST = {address}
 MATOCS_LISTEN_HOST = {address}
 MATOCL_LISTEN_HOST = {address}
@@ -42,6 +45,14 @@ class MooseFs(Part):
     chunkservers: Count = Field(
         default=2, description="Chunk servers, dealt out to the servers in turn, each with a disk of its own."
     )
+    size: Size | None = Field(default=None, description="Size of those disks. Left out: that of the lab's disks.")
+    copies: Count = Field(default=1, description="Chunk servers that hold a copy of each chunk (MooseFS's goal).")
+
+    @model_validator(mode="after")
+    def _enough_servers(self) -> Self:
+        if self.copies > self.chunkservers:
+            raise ValueError(f"keeps {self.copies} copies on {self.chunkservers} chunk servers; add chunk servers")
+        return self
 
     def requirements(self) -> list[Requirement]:
         """What it needs of the machine."""
@@ -55,15 +66,18 @@ class MooseFs(Part):
         """Starts it, and returns when every client can use it. Raises `CannotRun`."""
         _start_master(site)
         for number in range(1, self.chunkservers + 1):
-            _start_chunkserver(site, number)
+            _start_chunkserver(site, number, self.size)
         point = site.mount_point("moosefs")
         for host in site.clients:
             host.run("mfsmount", "-H", site.server.address, "-S", "/", point)
+        # What is removed would lie in a trash for a day, and a lab's disks are small.
+        site.clients[0].run("mfssettrashtime", "-r", "0", point)
+        site.clients[0].run("mfssetgoal", "-r", str(self.copies), point)
         for host in site.clients:
             until_usable(host, point)
-        about = (
-            f"MooseFS, {format_count(self.chunkservers, 'chunk server')} on {format_count(len(site.servers), 'server')}"
-        )
+        copies = "one copy" if self.copies == 1 else f"{self.copies} copies"
+        servers = format_count(len(site.servers), "server")
+        about = f"MooseFS, {format_count(self.chunkservers, 'chunk server')} on {servers}, {copies} of each chunk"
         return Target(storage="moosefs", about=about, kind="directory", place=point, api="posix")
 
 
@@ -76,11 +90,11 @@ def _start_master(site: Site) -> None:
     daemon.until(lambda: site.server.listens(9421))
 
 
-def _start_chunkserver(site: Site, number: int) -> None:
+def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
     server = site.servers[(number - 1) % len(site.servers)]
     name = f"chunkserver{number}"
     data = site.directory(f"moosefs/{name}")
-    site.write(f"{data}/disks.cfg", site.mounted_disk(name, "xfs") + "\n")
+    site.write(f"{data}/disks.cfg", site.disk(name, "xfs", size_bytes) + "\n")
     port = _FIRST_PORT + number - 1
     settings = (_COMMON + _CHUNKSERVER).format(data=data, master=site.server.address, address=server.address, port=port)
     configuration = site.write(f"{data}/mfschunkserver.cfg", settings)

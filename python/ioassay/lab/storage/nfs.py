@@ -16,7 +16,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import SEARCHED, Command, File, Requirement
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
-from ioassay.studies.values import Part
+from ioassay.written.values import Part
 
 _EXPORT = "/export"
 _PORT, _MOUNT_PORT, _RPCBIND_PORT = 2049, 20048, 111
@@ -91,7 +91,7 @@ def _start_server(site: Site) -> None:
     ports = server.start("rpcbind", sys.executable, "-I", "-c", _RPCBIND, server.address, str(_RPCBIND_PORT))
     ports.until(lambda: server.listens(_RPCBIND_PORT))
     state = site.directory("nfs")
-    place = f"{site.mounted_disk('nfs', 'xfs')}/export"
+    place = f"{site.disk('nfs', 'xfs')}/export"
     server.run("mkdir", place)
     settings = site.write(f"{state}/ganesha.conf", _settings(server.address, state, place))
     files = ["-f", settings, "-p", f"{state}/pid", "-L", "/dev/stderr"]

@@ -18,7 +18,7 @@ from ioassay.lab import cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Site
-from ioassay.studies.values import Part, text_of
+from ioassay.written.values import Part, text_of
 
 _VERSION = "v1.8.0"
 _NAME = f"versitygw-{_VERSION}"
@@ -76,7 +76,7 @@ class S3(Part):
 
     def _place(self, site: Site) -> str:
         if self.over == "disk":
-            return site.mounted_disk("s3", "xfs")
+            return site.disk("s3", "xfs")
         return next(target.place for target in site.targets if target.storage == self.over)
 
 

@@ -86,9 +86,16 @@ impl Names for PosixNames {
     }
 
     fn create(&mut self, entry: Entry<'_>, presence: Presence, content: Content<'_>) -> io::Result<()> {
-        let new = if presence == Presence::New { libc::O_EXCL } else { 0 };
-        let flags = self.moving(libc::O_CREAT | libc::O_WRONLY | new, content.bytes);
-        write_and_close(open(entry, flags)?, content)
+        let flags = self.moving(libc::O_CREAT | libc::O_WRONLY, content.bytes);
+        let file = match presence {
+            Presence::New => open(entry, flags | libc::O_EXCL)?,
+            Presence::Shared => match open(entry, flags) {
+                // As in `posix::open`: somebody else was first.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(entry, flags & !libc::O_CREAT)?,
+                opened => opened?,
+            },
+        };
+        write_and_close(file, content)
     }
 
     fn make_node(&mut self, entry: Entry<'_>) -> io::Result<()> {

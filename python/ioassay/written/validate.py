@@ -1,6 +1,6 @@
-"""From the tree of a study to the typed study: every error of the model as a problem with its line.
+"""From a tree to a typed document: every error of the model as a problem with its line.
 
-Not here: what is valid (`studies.model`), settings (`studies.resolve`).
+Not here: what is valid (the models), settings (`studies.resolve`).
 """
 
 from __future__ import annotations
@@ -8,16 +8,15 @@ from __future__ import annotations
 import difflib
 import re
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ioassay.studies.files import FileSet
-from ioassay.studies.model import Study, Workload
-from ioassay.studies.source import Entries, Origin, Problem, StudyError, locate, nearest, plain, quoted
-from ioassay.studies.values import Part
+from ioassay.written.source import Entries, Origin, Problem, SourceError, locate, nearest, plain, quoted
+from ioassay.written.values import Part
 
 _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),
@@ -27,17 +26,28 @@ _WRONG_SHAPE = {
 }
 """What to say of pydantic's structural errors."""
 
+Model = TypeVar("Model", bound=Part)
 
-def validate(tree: Entries) -> Study:
-    """The typed study. Raises `StudyError` with every problem."""
+Advise = Callable[[type[Part], str], str]
+"""What to say of an unknown key of a part."""
+
+
+def nearest_key(part: type[Part], key: str) -> str:
+    """Which of the part's keys an unknown one may have been meant for."""
+    return nearest(key, keys(part))
+
+
+def validate(model: type[Model], tree: Entries, advise: Advise = nearest_key) -> Model:
+    """The typed document. Raises `SourceError` with every problem."""
     try:
-        return Study.model_validate(plain(tree))
+        return model.model_validate(plain(tree))
     except ValidationError as error:
-        raise StudyError(_problem(tree, details) for details in _without_echoes(error.errors())) from None
+        errors = _without_echoes(error.errors())
+        raise SourceError(_problem(model, tree, details, advise) for details in errors) from None
 
 
 def keys(model: type[Part]) -> dict[str, FieldInfo]:
-    """The fields of a part of a study, by the key that is written."""
+    """The fields of a part, by the key that is written."""
     return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
@@ -63,15 +73,15 @@ def _without_echoes(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:
             yield details
 
 
-def _problem(tree: Entries, details: ErrorDetails) -> Problem:
+def _problem(model: type[Part], tree: Entries, details: ErrorDetails, advise: Advise) -> Problem:
     path = [step for step in details["loc"] if step != "[key]"]
     origin = locate(tree, path)
     context = details.get("ctx", {})
     match details["type"]:
         case "extra_forbidden":
-            return _at_key(tree, path, origin).problem("unknown key", _meant(_part_at(path[:-1]), str(path[-1])))
+            return _at_key(tree, path, origin).problem("unknown key", advise(_part_at(model, path[:-1]), str(path[-1])))
         case "missing":
-            field = keys(_part_at(path[:-1]))[str(path[-1])]
+            field = keys(_part_at(model, path[:-1]))[str(path[-1])]
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
         case "literal_error":
             words = re.findall(r"'([^']*)'", context["expected"])
@@ -85,17 +95,6 @@ def _problem(tree: Entries, details: ErrorDetails) -> Problem:
             return origin.problem(details["msg"], "")
 
 
-def _meant(part: type[Part], key: str) -> str:
-    if part is Workload and key in keys(FileSet):
-        return "it belongs to a file set; write it below `files:` and a name"
-    known = keys(part)
-    return nearest(key, keys(Workload) | known if part is FileSet and not _near(key, known) else known)
-
-
-def _near(key: str, known: Iterable[str]) -> bool:
-    return bool(difflib.get_close_matches(key, list(known), n=1))
-
-
 def _below(origin: Origin, key: str) -> Origin:
     return Origin(origin.place, f"{origin.key}.{key}" if origin.key else key)
 
@@ -106,9 +105,8 @@ def _at_key(tree: Entries, path: list[int | str], origin: Origin) -> Origin:
     return _below(around, str(path[-1])) if origin == around else origin
 
 
-def _part_at(path: Iterable[int | str]) -> type[Part]:
-    """The part of the study that `path` leads to."""
-    part: type[Part] = Study
+def _part_at(part: type[Part], path: Iterable[int | str]) -> type[Part]:
+    """The part that `path` leads to from `part`."""
     steps = iter(path)
     for step in steps:
         field = keys(part).get(str(step)) if isinstance(step, str) else None

@@ -1,10 +1,10 @@
-"""A study as text: reads YAML into a tree in which every value knows where it was written.
+"""What somebody wrote as text: reads YAML into a tree in which every value knows where it was written.
 
-All values stay text. What they mean is said once, by the model (`studies.model`), so that a value typed in the
-YAML and one typed after `--set` are read by the same parser, and none of YAML's own guesses (`no` as a boolean,
+All values stay text. What they mean is said once, by a model (`studies.model`, `lab.model`), so that a value typed in
+the YAML and one typed after `--set` are read by the same parser, and none of YAML's own guesses (`no` as a boolean,
 `1:30` as ninety) can reach a measurement.
 
-Not here: which keys there are, what values mean, the built-in studies.
+Not here: which keys there are, what values mean.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import yaml
 
 from ioassay.errors import UsageError
 
-LARGEST_STUDY_BYTES = 1 << 20
-"""A longer file is no study but a mistake, such as naming a data file."""
+LARGEST_BYTES = 1 << 20
+"""Nobody writes a longer file by hand: it is a mistake, such as naming a data file."""
 
 DEEPEST = 16
-"""Levels of nesting; a study needs six."""
+"""Levels of nesting; a study needs six, a lab three."""
 
 SHOWN_PROBLEMS = 10
 
@@ -42,7 +42,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a study."""
+    """One thing wrong with what was written."""
 
     origin: Origin
     wrong: str
@@ -53,8 +53,8 @@ class Problem:
         return f"{where}: {self.wrong}" + (f"; {self.meant}" if self.meant else "")
 
 
-class StudyError(UsageError):
-    """A study that cannot be meant. The message has a line for each problem: `FILE:LINE: KEY: wrong; meant`."""
+class SourceError(UsageError):
+    """What cannot be meant. The message has a line for each problem: `FILE:LINE: KEY: wrong; meant`."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(dict.fromkeys(problems))
@@ -93,37 +93,37 @@ Node = Text | Items | Entries
 
 
 @dataclass(frozen=True)
-class StudySource:
-    """A study as read: its text and the tree of it, nothing interpreted yet."""
+class Source:
+    """A file as read: its text and the tree of it, nothing interpreted yet."""
 
     file: str
-    """What problems call it: a path as typed, or the name of a built-in study."""
+    """What problems call it: a path as typed, or the name of a built-in file."""
     text: str
     tree: Entries
 
 
-def read_study(path: Path) -> StudySource:
-    """Reads a study from a file. Raises `StudyError`."""
+def read_source(path: Path, noun: str) -> Source:
+    """Reads a file; `noun` is what it should be, such as `study`. Raises `SourceError`."""
     origin = Origin(printable(str(path)))
     try:
         with path.open("rb") as file:
-            data = file.read(LARGEST_STUDY_BYTES + 1)
+            data = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise StudyError([origin.problem(f"cannot be read: {reason}", "name a YAML file that you may read")]) from None
-    if len(data) > LARGEST_STUDY_BYTES:
-        wrong = f"is longer than {LARGEST_STUDY_BYTES} bytes"
-        raise StudyError([origin.problem(wrong, "name a study, not data")])
+        raise SourceError([origin.problem(f"cannot be read: {reason}", "name a YAML file that you may read")]) from None
+    if len(data) > LARGEST_BYTES:
+        wrong = f"is longer than {LARGEST_BYTES} bytes"
+        raise SourceError([origin.problem(wrong, f"name a {noun}, not data")])
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         wrong = f"byte {error.start} is not UTF-8"
-        raise StudyError([origin.problem(wrong, "name a study, or save it as UTF-8")]) from None
-    return parse_study(text, origin.place)
+        raise SourceError([origin.problem(wrong, f"name a {noun}, or save it as UTF-8")]) from None
+    return parse_source(text, origin.place, noun)
 
 
-def parse_study(text: str, file: str) -> StudySource:
-    """Parses a study's text; `file` is what problems call it. Raises `StudyError`."""
+def parse_source(text: str, file: str, noun: str) -> Source:
+    """Parses a file's text; `file` is what problems call it, `noun` what it should be. Raises `SourceError`."""
     top = Origin(file + ":1")
     try:
         document = _Loader(text).get_single_node()
@@ -131,26 +131,25 @@ def parse_study(text: str, file: str) -> StudySource:
         mark = error.problem_mark or error.context_mark
         place = f"{file}:{mark.line + 1}" if mark else top.place
         wrong = " ".join(part for part in (error.context, error.problem) if part)
-        raise StudyError([Problem(Origin(place), f"not YAML: {wrong}", error.note or _SYNTAX)]) from None
+        raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", error.note or _SYNTAX)]) from None
     except yaml.reader.ReaderError as error:
         place = f"{file}:{text.count(chr(10), 0, error.position) + 1}"
         wrong = f"not YAML: the character {error.character!r} is not allowed"
-        raise StudyError([Problem(Origin(place), wrong, "use printable characters only")]) from None
+        raise SourceError([Problem(Origin(place), wrong, "use printable characters only")]) from None
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         # PyYAML lets ValueError and OverflowError out for escapes such as "\UFFFFFFFF".
         wrong = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise StudyError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
+        raise SourceError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
     if document is None:
-        raise StudyError([top.problem("there is nothing in it", "begin with `name:`, or copy a built-in study")])
+        raise SourceError([top.problem("there is nothing in it", f"begin with `name:`, or copy a built-in {noun}")])
     problems: list[Problem] = []
     tree = _tree(document, file, "", problems)
     if problems:
-        raise StudyError(problems)
+        raise SourceError(problems)
     if not isinstance(tree, Entries):
-        raise StudyError(
-            [tree.origin.problem("not a study", "a study is a list of keys such as `name:`, `workloads:`")]
-        )
-    return StudySource(file, text, tree)
+        meant = f"a {noun} is a list of keys such as `name:`, `title:`"
+        raise SourceError([tree.origin.problem(f"not a {noun}", meant)])
+    return Source(file, text, tree)
 
 
 _SYNTAX = "check indentation, colons and quotes"
@@ -166,8 +165,8 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
         if isinstance(event, yaml.AliasEvent):
-            note = "write the value out, or make it a setting and refer to it as ${NAME}"
-            raise _refusal("aliases are not used in studies", event, note)
+            note = "write the value out"
+            raise _refusal("aliases are not used", event, note)
         if self._depth >= DEEPEST:
             raise _refusal(f"nested deeper than {DEEPEST} levels", event, "write it flatter")
         self._depth += 1

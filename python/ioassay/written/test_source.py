@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.studies.source import LARGEST_STUDY_BYTES, StudyError, locate, parse_study, plain, read_study
+from ioassay.written.source import LARGEST_BYTES, SourceError, locate, parse_source, plain, read_source
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(StudyError) as error:
-        parse_study(text, "my.yaml")
+    with pytest.raises(SourceError) as error:
+        parse_source(text, "my.yaml", "study")
     return error.value.message
 
 
 def test_every_value_stays_text_and_knows_its_line() -> None:
-    source = parse_study("a: no\nb:\n  c: [1, 1e6]\n", "my.yaml")
+    source = parse_source("a: no\nb:\n  c: [1, 1e6]\n", "my.yaml", "study")
     assert plain(source.tree) == {"a": "no", "b": {"c": ["1", "1e6"]}}
     assert locate(source.tree, ["b"]).place == "my.yaml:2"
     assert locate(source.tree, ["b", "c", 1]).place == "my.yaml:3"
@@ -30,7 +30,7 @@ def test_every_value_stays_text_and_knows_its_line() -> None:
         ("a:\n  b: 1\n  b: 2\n", "my.yaml:3: a.b: given twice"),
         ("a: [1,\n", "my.yaml:2: not YAML"),
         ("a: 1\n b: 2\n", "my.yaml:2: not YAML"),
-        ("a: &x 1\nb: *x\n", "my.yaml:2: not YAML: aliases are not used in studies; write the value out"),
+        ("a: &x 1\nb: *x\n", "my.yaml:2: not YAML: aliases are not used; write the value out"),
         ("a: 1\n---\nb: 2\n", "my.yaml:2: not YAML"),
         ("? [a]\n: 1\n", "my.yaml:1: a key that is not a word"),
         ("a: 1\nb: \x07\n", "my.yaml:2: not YAML: the character 7 is not allowed"),
@@ -45,7 +45,7 @@ def test_what_is_no_study_is_refused_with_its_line(text: str, message: str) -> N
 
 def test_a_file_that_cannot_be_a_study_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.yaml").write_bytes(b"a: \xff\n")
-    (tmp_path / "long.yaml").write_bytes(b"#" * (LARGEST_STUDY_BYTES + 1))
+    (tmp_path / "long.yaml").write_bytes(b"#" * (LARGEST_BYTES + 1))
     for name, wrong in {
         "missing.yaml": "No such file or directory",
         ".": "Is a directory",
@@ -54,7 +54,7 @@ def test_a_file_that_cannot_be_a_study_is_refused(tmp_path: Path) -> None:
         "nul\0.yaml": "cannot be read",
         "surrogate\udcff.yaml": "No such file or directory",
     }.items():
-        with pytest.raises(StudyError) as error:
-            read_study(tmp_path / name)
+        with pytest.raises(SourceError) as error:
+            read_source(tmp_path / name, "study")
         assert wrong in error.value.message
         assert error.value.message.encode()

@@ -1,0 +1,83 @@
+"""`ioassay lab up NAME`."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ioassay.lab.namespaces import Nursery
+
+_DISK_PLACE = Path("/var/tmp")
+
+
+def up(
+    *,
+    lab: Annotated[str, typer.Argument(metavar="LAB", help="A built-in lab (see `ioassay lab list`) or a YAML file.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Call it otherwise than its YAML does.")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="N", help="Hosts that measure, with ssh between them: client1, client2, …")
+    ] = None,
+    link: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of each host's link in each direction, such as 1Gbit.")
+    ] = None,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Slurm over the hosts.")] = False,
+    disk: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the lab's disks take their room.", show_default=True)
+    ] = _DISK_PLACE,
+    install: Annotated[bool, typer.Option("--install", help="Install what this machine lacks.")] = False,
+    foreground: Annotated[
+        bool, typer.Option("--foreground", help="Stay, and end the lab with Ctrl-C or the end of standard input.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> int:
+    """Start a lab and return when it can be used.
+
+    All of it runs in namespaces of its own: when it ends, however that happens, nothing of it is left.
+    """
+    from ioassay.cli.lab.status import show  # noqa: PLC0415
+    from ioassay.lab.install import install as install_all  # noqa: PLC0415
+    from ioassay.lab.install import refuse_incomplete  # noqa: PLC0415
+    from ioassay.lab.library import LABS, changed, read  # noqa: PLC0415
+    from ioassay.lab.running import find  # noqa: PLC0415
+    from ioassay.lab.up import refuse_ordinary_users  # noqa: PLC0415
+    from ioassay.lab.up import up as start  # noqa: PLC0415
+
+    source = LABS.find(lab)
+    options = {"name": name, "hosts": hosts, "link": link, "ssh": hosts and "yes", "slurm": "yes" if slurm else None}
+    wanted = read(changed(source, {key: value for key, value in options.items() if value}))
+    refuse_ordinary_users()
+    if install:
+        install_all(wanted)
+    refuse_incomplete(wanted, f"ioassay lab up {lab} --install")
+    began = time.monotonic()
+
+    def say(what: str) -> None:
+        print(f"{wanted.name}: {what}", file=sys.stderr, flush=True)
+
+    # A kill shall undo what was begun, as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    nursery = start(wanted, source.text, disk, say)
+    if not foreground:
+        nursery.release()
+    say(f"up after {time.monotonic() - began:.1f} s")
+    show(find(wanted.name), as_json)
+    if foreground:
+        _stay(nursery)
+    return 0
+
+
+def _stay(nursery: Nursery) -> None:
+    print("It ends with Ctrl-C or the end of standard input.", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    try:
+        sys.stdin.read()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        nursery.end()

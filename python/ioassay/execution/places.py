@@ -1,0 +1,95 @@
+"""Where runs take place: what was typed after --target and --clients, and what that is at this moment.
+
+A target may be a storage system of a lab (`lab:NAME`, `lab:NAME/STORAGE`), which brings the hosts that see it along.
+Not here: starting labs, looking at targets.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.launchers import Node
+from ioassay.studies.target import Target, parse_target
+
+_LAB = "lab:"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one run takes place."""
+
+    target: Target
+    storage: str | None = None
+    """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+    clients: str | None = None
+    """Whose hosts are the clients: `lab:NAME`; `None`: processes on this node."""
+
+    @property
+    def name(self) -> str:
+        """A word for it, for files."""
+        word = self.storage.rpartition("/")[2] if self.storage else PurePath(self.target.place.partition("?")[0]).name
+        return re.sub(r"[^A-Za-z0-9.-]+", "-", word).strip("-.") or "root"
+
+
+def nodes_of(clients: str | None) -> list[Node]:
+    """The hosts of `Place.clients` as they are now; none where it is this node. Raises `UsageError`, `CannotRun`."""
+    return _nodes(clients) if clients else []
+
+
+def secrets_of(storage: str | None) -> dict[str, str]:
+    """What the engine is told of `Place.storage` through its environment. Raises `UsageError`, `CannotRun`."""
+    return next(iter(_offers(storage).values()))[1] if storage else {}
+
+
+def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) -> list[Place]:
+    """The places that were typed: one for each target, of a lab one for each of its storage systems.
+
+    Raises `UsageError` for what cannot be meant or is not up.
+    """
+    found = []
+    for target in typed:
+        if not target.startswith(_LAB):
+            found.append(Place(parse_target(target, destroy_data), clients=clients))
+            continue
+        if destroy_data is not None:
+            raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")
+        lab = target.partition("/")[0]
+        found += [Place(offered, name, clients or lab) for name, (offered, _) in _offers(target).items()]
+    for place in found:
+        nodes_of(place.clients)  # what is not up is refused now
+    return found
+
+
+def _offers(typed: str) -> dict[str, tuple[Target, dict[str, str]]]:
+    """What a lab offers under that name: the target and its secrets, by `lab:NAME/STORAGE`."""
+    from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
+
+    name, slash, wanted = typed.removeprefix(_LAB).partition("/")
+    written = find(name).ready()
+    offers = {
+        f"{_LAB}{name}/{target.storage}": (Target(target.kind, target.place), target.environment)
+        for target in written.targets
+        if not slash or target.storage == wanted
+    }
+    if not offers:
+        known = ", ".join(target.storage for target in written.targets)
+        raise UsageError(f"The lab {name} has no storage `{wanted}`.", f"It has: {known}.")
+    return offers
+
+
+def _nodes(clients: str) -> list[Node]:
+    from ioassay.lab.running import find  # noqa: PLC0415
+
+    if not clients.startswith(_LAB):
+        raise UsageError(f"There are no clients `{clients}`.", "Write --clients lab:NAME for the hosts of a lab.")
+    lab = find(clients.removeprefix(_LAB))
+    hosts = lab.hosts()
+    names = [member.name for member in lab.ready().clients]
+    if gone := [name for name in names if name not in hosts]:
+        again = f"ioassay lab down {lab.name}"
+        raise CannotRun(f"The lab {lab.name} has lost {', '.join(gone)}.", f"End it and start it anew: {again}")
+    return [Node(name, hosts[name].pid) for name in names]

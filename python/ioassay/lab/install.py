@@ -1,0 +1,108 @@
+"""Says what a lab lacks, and installs it when asked: Debian packages with apt-get, the rest by its own build.
+
+Packages of servers would start them, on all addresses, now and at the next boot. Neither happens: what a lab needs, it
+starts itself.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+from ioassay.lab.model import Lab
+from ioassay.lab.requirements import Built, Requirement, missing
+
+_APT_GET = ["apt-get", "install", "--yes", "--no-install-recommends"]
+_POLICY = Path("/usr/sbin/policy-rc.d")
+"""Asked by packages whether a service may be started."""
+_NO = "#!/bin/sh\nexit 101\n"
+_SYSTEMD = Path("/run/systemd/system")
+"""There where systemd is at work."""
+
+
+def refuse_incomplete(lab: Lab, command: str) -> None:
+    """Raises `CannotRun` that lists what the machine lacks. `command` is what would install it."""
+    lacking = missing(lab.requirements())
+    if not lacking:
+        return
+    lines = [f"The lab {lab.name} needs what this machine lacks:", *(f"  {requirement}" for requirement in lacking)]
+    advice = f"Install it: {command}"
+    if packages := _packages(lacking):
+        advice = f"Install it: {' '.join([*_APT_GET, *packages])}\n  or let ioassay do it all: {command}"
+    raise CannotRun("\n".join(lines), advice)
+
+
+def install(lab: Lab) -> None:
+    """Installs what the machine lacks. Raises `CannotRun`."""
+    lacking = missing(lab.requirements())
+    if packages := _packages(lacking):
+        _apt_get(packages)
+    for requirement in lacking:
+        if isinstance(requirement, Built):
+            requirement.build()
+
+
+def _packages(lacking: Sequence[Requirement]) -> list[str]:
+    return sorted({requirement.package for requirement in lacking if not isinstance(requirement, Built)})
+
+
+def _apt_get(packages: list[str]) -> None:
+    if shutil.which("apt-get") is None:
+        names = ", ".join(packages)
+        raise CannotRun("There is no apt-get here.", f"Install what these Debian packages have: {names}.")
+    before = _installed()
+    with _nothing_started():
+        _run(["apt-get", "update"])  # where that fails, older lists may do
+        done = _run([*_APT_GET, *packages])
+    if done.returncode != 0:
+        last = " ".join(done.stderr.strip().splitlines()[-3:])
+        raise CannotRun(f"apt-get could not install {', '.join(packages)}: {last}")
+    if _SYSTEMD.exists():
+        _disable(_units(_installed() - before))
+
+
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+
+
+@contextmanager
+def _nothing_started() -> Iterator[None]:
+    """While packages are installed, none of their services is started."""
+    if _POLICY.exists():  # whoever put it there has decided
+        yield
+        return
+    _POLICY.write_text(_NO)
+    _POLICY.chmod(0o755)
+    try:
+        yield
+    finally:
+        _POLICY.unlink()
+
+
+def _installed() -> set[str]:
+    listed = subprocess.run(
+        ["dpkg-query", "--show", "--showformat", "${Package}\\n"], capture_output=True, text=True, check=True
+    )
+    return set(listed.stdout.split())
+
+
+def _units(packages: set[str]) -> list[str]:
+    if not packages:
+        return []
+    files = subprocess.run(["dpkg", "--listfiles", *sorted(packages)], capture_output=True, text=True, check=True)
+    paths = map(Path, files.stdout.split())
+    return [path.name for path in paths if path.parent.name == "system" and path.suffix in (".service", ".socket")]
+
+
+def _disable(units: list[str]) -> None:
+    """Units that came with the packages shall not start at the next boot."""
+    if units:
+        subprocess.run(["systemctl", "disable", "--quiet", *units], capture_output=True, check=False)

@@ -1,0 +1,26 @@
+"""The built-in labs, and how a lab is found by what was typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ioassay.lab.model import Lab
+from ioassay.written.library import Library
+from ioassay.written.source import Entries, Node, Origin, Source, Text
+from ioassay.written.validate import validate
+
+LABS = Library("ioassay.lab", "lab")
+
+
+def changed(source: Source, keys: Mapping[str, str]) -> Source:
+    """The source with some of its top-level keys as they were typed after options of the same name."""
+    typed: dict[str, Node] = {key: Text(value, Origin(f"--{key}")) for key, value in keys.items()}
+    origins = {key: Origin(f"--{key}") for key in keys}
+    tree = Entries(source.tree.entries | typed, source.tree.origins | origins, source.tree.origin)
+    return replace(source, tree=tree)
+
+
+def read(source: Source) -> Lab:
+    """The lab that was written. Raises `SourceError` with every problem."""
+    return validate(Lab, source.tree)
