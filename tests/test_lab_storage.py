@@ -68,8 +68,7 @@ def lab(place: Path, storage: dict[str, dict[str, str]], *needed: Requirement, *
     nursery = up(wanted, "", place, lambda said: None)
     try:
         running = find(name)
-        ready = running.record()
-        assert ready is not None
+        ready = running.ready()
         inside = pid_space(running.space.pid)
         yield Up(ready, running.space, running.hosts())
         running.end()
