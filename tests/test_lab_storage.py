@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from ioassay.lab import record, requirements
-from ioassay.lab.disk import is_attached
+from ioassay.lab.disk import attachment
 from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Space
 from ioassay.lab.requirements import Command, Requirement
@@ -70,12 +70,14 @@ def lab(place: Path, storage: dict[str, dict[str, str]], *needed: Requirement, *
         running = find(name)
         ready = running.ready()
         inside = pid_space(running.space.pid)
+        disks = {disk: attachment(disk) for disk in ready.disks}
+        assert None not in disks.values()
         yield Up(ready, running.space, running.hosts())
         running.end()
     finally:
         nursery.end()
     assert [process for process in psutil.process_iter() if pid_space(process.pid) == inside] == []
-    assert not any(is_attached(disk) for disk in ready.disks)
+    assert not any(attachment(disk) == attached for disk, attached in disks.items())
     assert "ioassay" not in Path("/proc/self/mountinfo").read_text()
     assert list(place.iterdir()) == []
     assert traces() == before
