@@ -6,7 +6,8 @@ name behind loop devices that detach themselves. So nothing has to be remembered
 process ends, by `lab down`, a kill or a reboot, the kernel takes all of it away.
 
     model, library     a lab as YAML, and the built-in ones
-    requirements       what a lab needs of the machine, and its installation
+    requirements       what a lab needs of the machine
+    cache              what no package has, built once
     namespaces         the process, and running commands inside
     disk, network      its disks and links
     host, ssh, slurm   its hosts, and what can be started over them

@@ -74,6 +74,12 @@ def _attach(file: int) -> tuple[int, int]:
     raise CannotRun("Somebody else takes every free loop device first.", "Try again.")
 
 
-def is_attached(device: str) -> bool:
-    """True while a loop device holds a file."""
-    return (Path("/sys/block") / Path(device).name / "loop/backing_file").exists()
+def attachment(device: str) -> int | None:
+    """Which of all attachments of files to loop devices that of `device` is; `None` if it holds none.
+
+    The kernel counts them: when a disk is gone, another lab may have taken the device a moment later.
+    """
+    block = Path("/sys/block") / Path(device).name
+    if not (block / "loop/backing_file").exists():
+        return None
+    return int((block / "diskseq").read_text())

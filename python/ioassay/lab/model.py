@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ioassay import units
-from ioassay.lab import ssh
+from ioassay.lab import slurm, ssh
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
 from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
@@ -26,6 +26,7 @@ class Lab(Part):
         default=None, description="Rate of each host's link, in each direction. Left out: as fast as the machine."
     )
     ssh: YesNo = Field(default=False, description="Whether hosts reach each other by ssh, as mpirun wants it.")
+    slurm: YesNo = Field(default=False, description="Whether Slurm runs jobs on the hosts that measure.")
     disk: Size = Field(default=4 << 30, description="Size of each disk. Room is taken as it is written.")
     storage: Storages = Field(description="The [storage systems](#storage), by kind.")
 
@@ -34,6 +35,8 @@ class Lab(Part):
         needs: list[Requirement] = [*BASE]
         if self.ssh:
             needs += ssh.requirements()
+        if self.slurm:
+            needs += slurm.requirements()
         for storage in self.storage.wanted.values():
             needs += storage.requirements()
         return needs

@@ -9,7 +9,7 @@ import ctypes
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
@@ -44,10 +44,11 @@ class Space:
         """`command` as it is started from outside."""
         return ["nsenter", "--target", str(self.pid), *_KINDS.values(), "--", *command]
 
-    def attempt(self, *command: str) -> subprocess.CompletedProcess[str]:
-        """Runs a command inside to its end, whatever that is."""
+    def attempt(self, *command: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        """Runs a command inside to its end, whatever that is. `environment` is added to ours."""
         return subprocess.run(
             self.command(*command),
+            env={**os.environ, **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -55,9 +56,9 @@ class Space:
             check=False,
         )
 
-    def run(self, *command: str) -> str:
+    def run(self, *command: str, environment: Mapping[str, str] | None = None) -> str:
         """Runs a command inside to its end and returns what it printed. Raises `CannotRun` if it failed."""
-        done = self.attempt(*command)
+        done = self.attempt(*command, environment=environment)
         if done.returncode != 0:
             said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
             raise CannotRun(f"`{' '.join(command)}` failed in the lab ({said or done.returncode}).")

@@ -56,6 +56,8 @@ class Built:
     """What builds it, in a line."""
     build: Callable[[], None]
     """Builds it, on standard error what takes time. Raises `CannotRun`."""
+    needs: tuple[Command, ...] = ()
+    """What it takes to build it, and not to use it."""
 
     @property
     def missing(self) -> bool:
@@ -79,5 +81,10 @@ BASE = (
 
 
 def missing(requirements: Iterable[Requirement]) -> list[Requirement]:
-    """Those that the machine lacks, each once."""
-    return [requirement for requirement in dict.fromkeys(requirements) if requirement.missing]
+    """Those that the machine lacks, each once, and before something to be built what building it lacks."""
+    lacking: list[Requirement] = []
+    for requirement in requirements:
+        if requirement.missing:
+            needs = requirement.needs if isinstance(requirement, Built) else ()
+            lacking += [*(need for need in needs if need.missing), requirement]
+    return list(dict.fromkeys(lacking))

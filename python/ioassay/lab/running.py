@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.lab import record
-from ioassay.lab.disk import is_attached
+from ioassay.lab.disk import attachment
 from ioassay.lab.namespaces import HOST, LAB, Space, name_of, pids_called
 from ioassay.lab.waiting import until
 
@@ -72,10 +72,14 @@ class Running:
 
     def end(self) -> None:
         """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
-        disks = self._disks()
+        disks = {disk: attachment(disk) for disk in self._disks()}
         psutil.Process(self.space.pid).kill()
         until(lambda: not psutil.pid_exists(self.space.pid), f"the processes of the lab {self.name} to end")
-        until(lambda: not any(map(is_attached, disks)), f"the disks of the lab {self.name} to be free")
+
+        def free() -> bool:
+            return all(attached is None or attachment(disk) != attached for disk, attached in disks.items())
+
+        until(free, f"the disks of the lab {self.name} to be free")
 
     def _disks(self) -> list[str]:
         with contextlib.suppress(CannotRun):  # another version's lab must come to an end too

@@ -7,6 +7,7 @@ Not here: what is built.
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Literal
 from ioassay.errors import CannotRun
 from ioassay.lab.disk import disk
 from ioassay.lab.namespaces import Space
-from ioassay.lab.record import LOGS, ROOT, Member
+from ioassay.lab.record import LOGS, ROOT, Member, Target
 from ioassay.lab.waiting import until
 from ioassay.units import format_about_bytes
 
@@ -23,6 +24,16 @@ FileSystem = Literal["xfs", "ext4"]
 
 _MAKE = {"xfs": ["mkfs.xfs", "-q", "-f"], "ext4": ["mkfs.ext4", "-q", "-F", "-E", "nodiscard"]}
 _LAST_WORDS = 3
+
+_ASK = """\
+import sys, urllib.error, urllib.request
+request = urllib.request.Request(sys.argv[2], method=sys.argv[1])
+try:
+    # A proxy of the machine is out of reach.
+    print(urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
 
 
 @dataclass(frozen=True)
@@ -50,9 +61,18 @@ class Host:
     def start(self, name: str, *command: str, environment: dict[str, str] | None = None) -> Process:
         """Starts a process that stays. What it prints goes to a log that bears its and the host's name."""
         log = f"{LOGS}/{self.name}-{name}.log"
-        settings = [f"{key}={value}" for key, value in (environment or {}).items()]
-        words = ["sh", "-c", f'setsid env "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *settings, *command]
-        return Process(name, int(self.space.run(*words)), self.lab, log)
+        # An environment may have secrets in it, and anybody can read command lines.
+        words = ["sh", "-c", f'setsid "$@" </dev/null >{log} 2>&1 & echo $!', "sh", *command]
+        return Process(name, int(self.space.run(*words, environment=environment)), self.lab, log)
+
+    def listens(self, port: int) -> bool:
+        """True while a process on it takes TCP connections on `port`."""
+        return bool(self.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
+
+    def http_status(self, url: str, method: str = "GET") -> int | None:
+        """What an HTTP server answers this host; `None` if there is no answer."""
+        asked = self.space.attempt(sys.executable, "-I", "-c", _ASK, method, url)
+        return int(asked.stdout) if asked.returncode == 0 else None
 
     def private(self, directory: str) -> None:
         """Gives it a directory in memory of its own in place of what is there."""
@@ -80,9 +100,15 @@ class Process:
 
         until(looked, f"{self.name}: {what}")
 
+    def has_said(self, line: str) -> bool:
+        """True once it printed this line."""
+        return line in self._said()
+
+    def _said(self) -> list[str]:
+        return self.lab.path(self.log).read_text(errors="replace").strip().splitlines()
+
     def _last_words(self) -> str:
-        said = self.lab.path(self.log).read_text(errors="replace").strip().splitlines()[-_LAST_WORDS:]
-        return " ".join(said) or "it said nothing."
+        return " ".join(self._said()[-_LAST_WORDS:]) or "it said nothing."
 
 
 @dataclass
@@ -98,6 +124,8 @@ class Site:
     disks: dict[str, str] = field(default_factory=dict)
     """Where each device is mounted."""
     disks_bytes: int = 0
+    targets: list[Target] = field(default_factory=list)
+    """What is started already: one storage system may stand on another."""
 
     @property
     def server(self) -> Host:

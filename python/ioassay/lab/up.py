@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.lab import network, record, ssh
+from ioassay.lab import network, record, slurm, ssh
 from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Nursery, Space
 from ioassay.lab.running import running
@@ -65,13 +65,15 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
     say(f"{format_count(lab.hosts + lab.servers, 'host')} on a network")
     _prepare(space)
     site = _site(lab, space, disk_place)
-    targets = []
     for kind, storage in lab.storage.wanted.items():
         say(kind)
-        targets.append(storage.start(site))
+        site.targets.append(storage.start(site))
     if lab.ssh:
         say("ssh")
         ssh.start(site)
+    if lab.slurm:
+        say("slurm")
+        slurm.start(site)
     written = record.Lab(
         name=lab.name,
         title=lab.title,
@@ -80,13 +82,13 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
         hosts=[host.member for host in site.hosts],
         link_bits_per_s=lab.link,
         ssh=lab.ssh,
-        slurm=False,
-        targets=targets,
+        slurm=lab.slurm,
+        targets=site.targets,
         disks=site.disks,
         disk_bytes=site.disks_bytes,
         disk_place=str(disk_place),
     )
-    site.write(record.RECORD, written.model_dump_json(indent=2))
+    site.write(record.RECORD, written.model_dump_json(indent=2), mode=0o600)  # it has the credentials
 
 
 def _prepare(space: Space) -> None:

@@ -7,16 +7,19 @@ Not: stopping them. A lab ends as a whole.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Requirement
 from ioassay.lab.site import Site
 from ioassay.lab.storage.gluster import Gluster
+from ioassay.lab.storage.hdfs import Hdfs
 from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
+from ioassay.lab.storage.nfs import Nfs
+from ioassay.lab.storage.s3 import S3
 from ioassay.written.values import Part
 
 
@@ -39,6 +42,15 @@ class Storages(Part):
     ext4: Ext4 | None = Field(default=None, description="ext4 on a disk of its own, the same on all clients.")
     gluster: Gluster | None = Field(default=None, description="GlusterFS, mounted on every client.")
     moosefs: MooseFs | None = Field(default=None, description="MooseFS, mounted on every client.")
+    s3: S3 | None = Field(default=None, description="An S3 gateway over a directory.")
+    hdfs: Hdfs | None = Field(default=None, description="HDFS with WebHDFS.")
+    nfs: Nfs | None = Field(default=None, description="NFS version 3, mounted on every client where the kernel can.")
+
+    @model_validator(mode="after")
+    def _what_s3_stands_on(self) -> Self:
+        if self.s3 and self.s3.over == "gluster" and not self.gluster:
+            raise ValueError("has `s3` over gluster but no gluster; add `gluster: {}`, or take `over: disk`")
+        return self
 
     @property
     def wanted(self) -> dict[str, Storage]:

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
-from ioassay.lab.site import Host, Site, until_usable
+from ioassay.lab.site import Site, until_usable
 from ioassay.units import format_count
 from ioassay.written.values import Count, Part, Size
 
@@ -87,7 +87,7 @@ def _start_master(site: Site) -> None:
     site.write(f"{data}/exports.cfg", _EXPORTS)
     settings = (_COMMON + _MASTER).format(data=data, address=site.server.address)
     daemon = site.server.start("mfsmaster", "mfsmaster", "-f", "-c", site.write(f"{data}/mfsmaster.cfg", settings))
-    daemon.until(lambda: _listens(site.server, 9421))
+    daemon.until(lambda: site.server.listens(9421))
 
 
 def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
@@ -99,8 +99,4 @@ def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
     settings = (_COMMON + _CHUNKSERVER).format(data=data, master=site.server.address, address=server.address, port=port)
     configuration = site.write(f"{data}/mfschunkserver.cfg", settings)
     daemon = server.start(name, "mfschunkserver", "-f", "-c", configuration)
-    daemon.until(lambda: _listens(server, port))
-
-
-def _listens(host: Host, port: int) -> bool:
-    return bool(host.run("ss", "--no-header", "--listening", "--tcp", "--numeric", f"sport = :{port}"))
+    daemon.until(lambda: server.listens(port))

@@ -1,0 +1,95 @@
+"""Where what no package has is kept once it is built, and building it: whole, or not at all.
+
+Everything that a build needs and leaves stays in here, and all but its result is removed.
+Not here: what is built (that stands with who uses it), whether it may be (`lab.install`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+from ioassay.lab.requirements import SEARCHED
+
+_STDERR = 2
+
+
+def directory() -> Path:
+    """`$IOASSAY_LAB_CACHE`, else `$XDG_CACHE_HOME/ioassay/lab`, else `~/.cache/ioassay/lab`."""
+    if own := os.environ.get("IOASSAY_LAB_CACHE"):
+        return Path(own).absolute()
+    caches = os.environ.get("XDG_CACHE_HOME")
+    return (Path(caches) if caches else Path.home() / ".cache") / "ioassay" / "lab"
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """Where something is being built."""
+
+    result: Path
+    """A directory for what is to stay."""
+    scratch: Path
+    """A directory for all that is needed only now."""
+    lock: int
+
+    def run(self, *command: str, **environment: str) -> None:
+        """Runs a command to its end, on standard error what it prints. Raises `CannotRun` if it failed."""
+        # Also what tools write without being asked, such as Go its telemetry, goes to the scratch directory.
+        own = {"TMPDIR": str(self.scratch), "XDG_CONFIG_HOME": str(self.scratch), "PATH": _path()}
+        try:
+            # The lock is handed down: a command that outlives us is not disturbed by the next build.
+            done = subprocess.run(
+                command,
+                env={**os.environ, **own, **environment},
+                cwd=self.scratch,
+                stdin=subprocess.DEVNULL,
+                stdout=_STDERR,
+                pass_fds=[self.lock],
+                check=False,
+            )
+        except OSError as error:
+            raise CannotRun(f"`{command[0]}` does not start: {error.strerror}.") from None
+        if done.returncode != 0:
+            raise CannotRun(f"`{' '.join(command)}` failed ({done.returncode}); what it said stands above.")
+
+
+def build(name: str, make: Callable[[Workbench], None]) -> None:
+    """Lets `make` build what will then be `directory() / name`, unless it is there. One builds, others wait for it.
+
+    Raises `CannotRun`.
+    """
+    place = directory()
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        lock = os.open(place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise CannotRun(f"{place} cannot be written: {error.strerror}.", "Set IOASSAY_LAB_CACHE.") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (place / name).exists():
+            _build(place / name, place / f"{name}.building", lock, make)
+    finally:
+        os.close(lock)
+
+
+def _build(ready: Path, building: Path, lock: int, make: Callable[[Workbench], None]) -> None:
+    shutil.rmtree(building, ignore_errors=True)  # of one that was killed
+    bench = Workbench(building / "result", building / "scratch", lock)
+    try:
+        for part in (bench.result, bench.scratch):
+            part.mkdir(parents=True)
+        make(bench)
+        shutil.rmtree(bench.scratch)
+        bench.result.rename(ready)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _path() -> str:
+    return f"{os.environ.get('PATH', '')}:{SEARCHED}"
