@@ -127,6 +127,8 @@ def _first_of(what: str, name: str, parent: int) -> int:
     found: list[int] = []
 
     def begun() -> bool:
+        if psutil.Process(parent).status() == psutil.STATUS_ZOMBIE:
+            raise psutil.ZombieProcess(parent)
         found.extend(pids_called(what, name, psutil.Process(parent).children()))
         return bool(found)
 
@@ -148,10 +150,10 @@ def name_of(what: str, process: psutil.Process) -> str | None:
     return words[-1] if len(words) == 5 and words[0] == "sh" and words[-2] == what else None
 
 
-def run_inside(pid: int, command: Sequence[str]) -> int:
+def run_inside(pid: int, command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Runs a command with our terminal in the namespaces of process `pid`; returns its exit status as a shell would.
 
-    Signals that end a program are passed on. Raises `CannotRun` if it does not start.
+    `environment` is added to ours. Signals that end a program are passed on. Raises `CannotRun` if it does not start.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     spaces = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in _KINDS]
@@ -161,7 +163,7 @@ def run_inside(pid: int, command: Sequence[str]) -> int:
     child = os.fork()  # a process number of its own in there has only a child
     if child == 0:
         try:
-            os.execvp(command[0], list(command))
+            os.execvpe(command[0], list(command), {**os.environ, **environment})
         except OSError as error:
             os.write(2, f"ioassay: {command[0]}: {error.strerror}\n".encode())
             os._exit(127)

@@ -26,6 +26,8 @@ class Status:
     """A lab as it is now."""
 
     lab: record.Lab
+    pids: dict[str, int]
+    """A process of each host, whose namespaces can be entered."""
     processes: dict[str, int]
     """How many there are of each program."""
     memory_bytes: int
@@ -55,6 +57,7 @@ def status(lab: Running, written: record.Lab) -> Status:
     processes = psutil.Process(lab.space.pid).children(recursive=True)
     return Status(
         lab=written,
+        pids={name: host.pid for name, host in hosts.items()},
         processes=dict(Counter(name for process in processes if (name := _name(process)) not in (*_OUR_OWN, ""))),
         memory_bytes=sum(map(_memory_bytes, processes)),
         ports={name: _ports(host) for name, host in hosts.items()},

@@ -38,7 +38,7 @@ class Storage(Part):
     api: Identifier = Field(
         default="posix",
         description="The storage API that does the I/O. Left out: what the target takes, which is `posix` for "
-        "directories and devices and `object` for URLs.",
+        "directories and devices, `nfs` for `nfs://` and `object` for other URLs.",
     )
     direct: YesNo = Field(default=False, description="Go past the page cache (`O_DIRECT`).")
     depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")

@@ -30,7 +30,9 @@ class Target:
     @property
     def api(self) -> str:
         """The storage API that measures it where the study names none."""
-        return "object" if self.kind == "url" else "posix"
+        if self.kind != "url":
+            return "posix"
+        return "nfs" if self.place.startswith("nfs://") else "object"
 
     def plan(self) -> dict[str, Any]:
         """As the plan has it."""

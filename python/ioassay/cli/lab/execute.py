@@ -16,12 +16,17 @@ def execute(
         list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run.  [default: a shell]")
     ] = None,
 ) -> int:
-    """Run a command on a host of a lab; its exit code is ours."""
+    """Run a command on a host of a lab, with the credentials of its storage; its exit code is ours."""
     import os  # noqa: PLC0415
 
     from ioassay.lab.namespaces import run_inside  # noqa: PLC0415
     from ioassay.lab.running import find  # noqa: PLC0415
 
     name, _, host = where.partition("/")
-    space = find(name).host(host or "client1")
-    return run_inside(space.pid, command or [os.environ.get("SHELL", "/bin/sh")])
+    lab = find(name)
+    space = lab.host(host or "client1")
+    secrets = {key: value for target in lab.ready().targets for key, value in target.environment.items()}
+    for key in [key for key in os.environ if key.startswith("SLURM_")]:
+        del os.environ[key]  # of a cluster that we are on, which is not the lab's
+    words = command[1:] if command and command[0] == "--" else command
+    return run_inside(space.pid, words or [os.environ.get("SHELL", "/bin/sh")], secrets)

@@ -84,7 +84,8 @@ def _lines(found: Status) -> Iterator[str]:
     yield _row("disks", f"{disks} in {lab.disk_place}, holding {took} of at most {most}")
     if found.users:
         yield _row("used by", ", ".join(found.users))
-    yield _row("measure", f"ioassay run quick --target lab:{lab.name}")
+    study = "quick" if all(target.kind == "directory" for target in lab.targets) else "objects"
+    yield _row("measure", f"ioassay run {study} --target lab:{lab.name}")
     yield _row("end", f"ioassay lab down {lab.name}")
 
 
