@@ -1,20 +1,22 @@
-//! The storage API `object` against real servers, which the tests start on loopback and stop again.
-//!
-//! S3 is versitygw, WebHDFS is Hadoop's own (`tests/servers`). A server that cannot be had makes its tests fail where
-//! `IOASSAY_SERVERS=required` says so, as `make test` does, and be skipped aloud elsewhere.
+//! The storage API `object` against real servers, those of labs: S3 is versitygw, WebHDFS is Hadoop's own.
+
+#[path = "support/lab.rs"]
+mod lab;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+
+use self::lab::Lab;
 
 /// A bound for hanging, not for speed.
 const HANGS: Duration = Duration::from_secs(120);
@@ -38,56 +40,42 @@ fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     }
 }
 
-/// How a server of `tests/servers` is started. `None`, said aloud, where it cannot be had.
-fn server(name: &str) -> Option<Command> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(format!("{name}.sh"));
-    let made = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
-    if !made.status.success() {
-        let required = std::env::var("IOASSAY_SERVERS").is_ok_and(|value| value == "required");
-        assert!(!required, "the server {name} cannot be had");
-        eprintln!("SKIPPED: the server {name} cannot be had, so its protocol is not tested");
-        return None;
-    }
-    let line = String::from_utf8(made.stdout).unwrap();
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words);
-    Some(command)
-}
-
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
+/// What a URL must not have in it.
 const SECRET: &str = "not-to-be-shown";
 
-/// An S3 server with an empty bucket.
+/// A place of its own in the bucket of an S3 gateway.
 struct S3 {
-    _server: Running,
-    directory: tempfile::TempDir,
-    port: u16,
+    lab: &'static Lab,
+    place: String,
 }
 
 impl S3 {
-    fn start() -> Option<Self> {
-        let mut command = server("s3")?;
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir(directory.path().join("bucket")).unwrap();
-        let port = free_port();
-        command.args(["--port", &format!("127.0.0.1:{port}"), "posix"]).arg(directory.path());
-        command.env("ROOT_ACCESS_KEY", "tester").env("ROOT_SECRET_KEY", SECRET);
-        let server = Running(command.stdout(Stdio::null()).spawn().unwrap());
-        wait_until("the S3 server answers", || TcpStream::connect(("127.0.0.1", port)).is_ok());
-        Some(Self { _server: server, directory, port })
+    fn get() -> Option<Self> {
+        static PLACES: AtomicU32 = AtomicU32::new(0);
+        let lab = Lab::get("s3")?;
+        Some(Self { lab, place: format!("some/where{}", PLACES.fetch_add(1, Ordering::Relaxed)) })
+    }
+
+    fn bench(&self) -> Bench {
+        Bench::on(self.lab)
     }
 
     fn url(&self) -> String {
-        format!("s3://bucket/some/where?endpoint=http://127.0.0.1:{}&region=us-east-1", self.port)
+        self.lab.place().replacen('?', &format!("/{}?", self.place), 1)
     }
 
-    /// Keys of all objects; the server keeps them as files.
+    /// Where the gateway keeps it: keys are paths of files.
+    fn directory(&self) -> PathBuf {
+        self.lab.path("/run/ioassay/disk/s3/s3/lab").join(&self.place)
+    }
+
+    /// Keys of all objects in it.
     fn objects(&self) -> BTreeSet<String> {
-        files(&self.directory.path().join("bucket"))
+        files(&self.directory())
     }
 }
 
@@ -112,51 +100,43 @@ fn files(directory: &Path) -> BTreeSet<String> {
 
 /// HDFS with an existing directory `/target`.
 struct Hdfs {
-    _server: Running,
-    _directory: tempfile::TempDir,
-    port: u16,
+    lab: &'static Lab,
 }
 
 impl Hdfs {
-    fn start() -> Option<Self> {
-        let mut command = server("webhdfs")?;
-        let directory = tempfile::tempdir().unwrap();
-        // It ends when its standard input does, so also when this test is killed.
-        command.arg(directory.path().join("hdfs")).current_dir(directory.path()).stdin(Stdio::piped());
-        command.stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut server = Running(command.spawn().unwrap());
-        let said = BufReader::new(server.0.stdout.take().unwrap()).lines().map(Result::unwrap);
-        let port = said.filter_map(|line| line.strip_prefix("webhdfs ").map(|port| port.parse().unwrap())).next();
-        let hdfs = Self { _server: server, _directory: directory, port: port.expect("HDFS starts") };
-        hdfs.request("PUT", "/target", "MKDIRS");
-        Some(hdfs)
+    fn get() -> Option<Self> {
+        Some(Self { lab: Lab::get("hdfs")? })
     }
 
     fn url(&self) -> String {
-        format!("webhdfs://127.0.0.1:{}/target?user=tester", self.port)
+        self.lab.place().to_owned()
     }
 
-    fn request(&self, method: &str, path: &str, operation: &str) -> String {
-        use std::io::{Read, Write};
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let request =
-            format!("{method} /webhdfs/v1{path}?op={operation}&user.name=tester HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n");
-        stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+    /// The names in a directory, as WebHDFS lists them.
+    fn listing(&self, directory: &str) -> String {
+        let server = self.url().replace("/target?user=lab", "").replace("webhdfs://", "http://");
+        self.lab.run(&["curl", "--silent", "--fail", &format!("{server}/webhdfs/v1{directory}?op=LISTSTATUS")])
     }
 }
 
 /// A place for plan and events, and an engine on them.
-struct Lab {
+struct Bench {
     root: tempfile::TempDir,
-    secret: &'static str,
+    /// The lab whose host the engine enters, and with whose credentials.
+    lab: Option<&'static Lab>,
+    /// Another secret than the lab's.
+    secret: Option<&'static str>,
 }
 
-impl Lab {
+impl Bench {
+    /// For targets of this machine.
     fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), secret: SECRET }
+        Self { root: tempfile::tempdir().unwrap(), lab: None, secret: None }
+    }
+
+    /// For targets of `lab`.
+    fn on(lab: &'static Lab) -> Self {
+        Self { lab: Some(lab), ..Self::new() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -165,9 +145,17 @@ impl Lab {
 
     fn engine(&self, arguments: &[&str]) -> Command {
         let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        if let Some(lab) = self.lab {
+            engine.args(["--host", &lab.pid.to_string()]);
+        }
         engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
-        engine.env("AWS_ACCESS_KEY_ID", "tester").env("AWS_SECRET_ACCESS_KEY", self.secret);
+        engine.env("AWS_ACCESS_KEY_ID", self.credential("AWS_ACCESS_KEY_ID"));
+        engine.env("AWS_SECRET_ACCESS_KEY", self.secret.unwrap_or(self.credential("AWS_SECRET_ACCESS_KEY")));
         engine
+    }
+
+    fn credential(&self, name: &str) -> &str {
+        self.lab.filter(|lab| lab.place().starts_with("s3://")).map_or("nobody", |lab| lab.secret(name))
     }
 
     fn write(&self, plan: &Value) -> String {
@@ -186,6 +174,8 @@ impl Lab {
         let events = self.events();
         let said = String::from_utf8(ended.stderr).unwrap();
         let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
+        let secret = self.credential("AWS_SECRET_ACCESS_KEY");
+        assert!(!said.contains(secret) && !stored.contains(secret), "a secret got out");
         assert!(!said.contains(SECRET) && !stored.contains(SECRET), "a secret got out");
         Ran { code: ended.status.code().unwrap(), said, events }
     }
@@ -269,9 +259,9 @@ fn plan(url: &str, depth: u32, fsync: &str) -> Value {
 
 #[test]
 fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
-    let Some(s3) = S3::start() else { return };
+    let Some(s3) = S3::get() else { return };
     for depth in [1, 16] {
-        let ran = Lab::new().run(&plan(&s3.url(), depth, "at-close"));
+        let ran = s3.bench().run(&plan(&s3.url(), depth, "at-close"));
         ran.complete();
         let bytes: Vec<u64> = ran.phases().iter().map(|p| p.ranks.iter().map(|rank| rank.bytes).sum()).collect();
         assert_eq!(bytes, [28 << 20, 160 << 10, 28 << 20, 160 << 10]);
@@ -282,28 +272,28 @@ fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
 
 #[test]
 fn what_is_written_over_webhdfs_is_read_back_and_nothing_is_left() {
-    let Some(hdfs) = Hdfs::start() else { return };
+    let Some(hdfs) = Hdfs::get() else { return };
     for depth in [1, 4] {
-        Lab::new().run(&plan(&hdfs.url(), depth, "never")).complete();
-        let listing = hdfs.request("GET", "/target", "LISTSTATUS");
+        Bench::on(hdfs.lab).run(&plan(&hdfs.url(), depth, "never")).complete();
+        let listing = hdfs.listing("/target");
         assert!(listing.contains(r#""FileStatus":[]"#) || listing.contains("\"FileStatus\":[\n\n]"), "{listing}");
     }
     // HDFS does not sync what is closed, so nobody may ask for it.
-    let ran = Lab::new().run(&plan(&hdfs.url(), 1, "at-close"));
+    let ran = Bench::on(hdfs.lab).run(&plan(&hdfs.url(), 1, "at-close"));
     assert_eq!(ran.code, 2);
     assert!(ran.failure().message.contains("cannot force data to stable storage"), "{}", ran.said);
     // And a directory that is not there is not created.
-    let ran = Lab::new().run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
+    let ran = Bench::on(hdfs.lab).run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
     assert_eq!(ran.code, 3);
-    assert!(hdfs.request("GET", "/", "LISTSTATUS").contains("target"));
-    assert!(!hdfs.request("GET", "/", "LISTSTATUS").contains("elsewhere"));
+    assert!(hdfs.listing("/").contains("target"));
+    assert!(!hdfs.listing("/").contains("elsewhere"));
 }
 
 #[test]
 fn what_is_written_to_local_files_is_read_back_and_nothing_is_left() {
     let target = tempfile::tempdir().unwrap();
     for depth in [1, 4] {
-        Lab::new().run(&plan(&format!("fs://{}", target.path().display()), depth, "at-close")).complete();
+        Bench::new().run(&plan(&format!("fs://{}", target.path().display()), depth, "at-close")).complete();
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
 }
@@ -336,17 +326,17 @@ fn tree_plan(url: &str, rest: &[Value]) -> Value {
 #[test]
 fn trees_of_objects_are_made_and_removed_by_name() {
     let local = tempfile::tempdir().unwrap();
-    let mut urls = vec![format!("fs://{}", local.path().display())];
-    let s3 = S3::start();
-    urls.extend(s3.iter().map(S3::url));
-    for url in urls {
+    let s3 = S3::get();
+    let mut places = vec![(format!("fs://{}", local.path().display()), Bench::new())];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.bench())));
+    for (url, bench) in places {
         // Once the items are removed by the case, and once by the end of the run.
         let mut plan = tree_plan(&url, &[entries("remove", json!({"kind": "remove"}))]);
         for files in [0, 12] {
             if url.starts_with("s3") {
                 plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "tree");
             }
-            let ran = Lab::new().run(&plan);
+            let ran = bench.run(&plan);
             ran.complete();
             assert_eq!(ran.removed().files, files, "{url}");
             plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "remove");
@@ -365,23 +355,23 @@ fn waiting(url: &str) -> Value {
 }
 
 /// Starts a plan that waits, and returns when its first phase has ended.
-fn start_waiting(lab: &Lab, plan: &Value) -> Running {
-    let engine = Running(lab.engine(&["run", &lab.write(plan)]).spawn().unwrap());
-    wait_until("the first phase has ended", || lab.events().iter().any(|event| matches!(event, Event::Phase(_))));
+fn start_waiting(bench: &Bench, plan: &Value) -> Running {
+    let engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
+    wait_until("the first phase has ended", || bench.events().iter().any(|event| matches!(event, Event::Phase(_))));
     engine
 }
 
 #[test]
 fn an_interrupted_run_leaves_nothing() {
-    let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
-    let mut engine = start_waiting(&lab, &waiting(&s3.url()));
+    let Some(s3) = S3::get() else { return };
+    let bench = s3.bench();
+    let mut engine = start_waiting(&bench, &waiting(&s3.url()));
     assert_eq!(s3.objects().len(), 41);
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));
-    let outcome = lab.events().into_iter().find_map(|event| match event {
+    let outcome = bench.events().into_iter().find_map(|event| match event {
         Event::Finished(finished) => Some(finished.outcome),
         _ => None,
     });
@@ -391,21 +381,21 @@ fn an_interrupted_run_leaves_nothing() {
 
 #[test]
 fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
-    let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
-    let mut engine = start_waiting(&lab, &waiting(&s3.url()));
+    let Some(s3) = S3::get() else { return };
+    let bench = s3.bench();
+    let mut engine = start_waiting(&bench, &waiting(&s3.url()));
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGKILL).unwrap();
     engine.0.wait().unwrap();
-    let Some(Event::Started(started)) = lab.events().into_iter().next() else { panic!("not started") };
+    let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
     // A second run of that name must not touch the first one's objects.
-    let refused = Lab::new().run(&waiting(&s3.url()));
+    let refused = s3.bench().run(&waiting(&s3.url()));
     assert_eq!(refused.code, 3);
     assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
     assert_eq!(s3.objects().len(), 41);
 
-    let stranger = s3.directory.path().join("bucket/some/where/ioassay-r1/thesis.dat");
+    let stranger = s3.directory().join("ioassay-r1/thesis.dat");
     fs::write(&stranger, "years").unwrap();
-    let cleaned = lab.ran(&["clean", &started.workspace]);
+    let cleaned = bench.ran(&["clean", &started.workspace]);
     assert_eq!(cleaned.code, 3);
     assert_eq!(cleaned.removed().files, 40);
     assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
@@ -414,46 +404,46 @@ fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
     fs::remove_file(&stranger).unwrap();
     for _ in 0..2 {
         // The second time nothing is there any more, which is what was asked for.
-        assert_eq!(lab.ran(&["clean", &started.workspace]).code, 0);
+        assert_eq!(bench.ran(&["clean", &started.workspace]).code, 0);
         assert_eq!(s3.objects(), BTreeSet::new());
     }
 }
 
 #[test]
 fn what_is_not_ours_is_not_cleaned() {
-    let Some(s3) = S3::start() else { return };
-    let place = s3.directory.path().join("bucket/some/where/ioassay-r9");
+    let Some(s3) = S3::get() else { return };
+    let place = s3.directory().join("ioassay-r9");
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("thesis.dat"), "years").unwrap();
     let url = s3.url().replace("?", "/ioassay-r9?");
-    let cleaned = Lab::new().ran(&["clean", &url]);
+    let cleaned = s3.bench().ran(&["clean", &url]);
     assert_eq!(cleaned.code, 2);
     assert!(cleaned.said.contains("is not a workspace"), "{}", cleaned.said);
     // A list of another run does not help.
     let list = r#"{"ioassay_workspace":2,"run":"r8"}"#.to_owned()
         + "\n{\"case\":\"c\",\"ranks\":1,\"files\":{},\"trees\":{}}\n";
     fs::write(place.join(".ioassay-workspace"), list).unwrap();
-    assert_eq!(Lab::new().ran(&["clean", &url]).code, 2);
+    assert_eq!(s3.bench().ran(&["clean", &url]).code, 2);
     assert_eq!(fs::read_to_string(place.join("thesis.dat")).unwrap(), "years");
 }
 
 #[test]
 fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_left() {
     let target = tempfile::tempdir().unwrap();
-    let s3 = S3::start();
-    let mut places = vec![(format!("fs://{}", target.path().display()), target.path().to_owned())];
-    places.extend(s3.iter().map(|s3| (s3.url(), s3.directory.path().join("bucket/some/where"))));
-    for (url, place) in places {
+    let s3 = S3::get();
+    let mut places = vec![(format!("fs://{}", target.path().display()), target.path().to_owned(), None)];
+    places.extend(s3.iter().map(|s3| (s3.url(), s3.directory(), Some(s3.lab))));
+    for (url, place, lab) in places {
         for (damage, expected) in [(cut as fn(&Path), " ends "), (change, "verify"), (remove, "c1.large.00000000")] {
-            let lab = Lab::new();
+            let bench = Bench { lab, ..Bench::new() };
             let mut plan = plan(&url, 1, "never");
             plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});
             plan["steps"] =
                 json!([write("large", "never"), {"step": "pause", "duration_ns": 1_500_000_000}, read("large")]);
-            let mut engine = start_waiting(&lab, &plan);
+            let mut engine = start_waiting(&bench, &plan);
             damage(&place.join("ioassay-r1/c1.large.00000000"));
             assert_eq!(engine.0.wait().unwrap().code(), Some(1), "{url}: {expected}");
-            let failure = lab.events().into_iter().find_map(|event| match event {
+            let failure = bench.events().into_iter().find_map(|event| match event {
                 Event::Error(failure) => Some(failure),
                 _ => None,
             });
@@ -479,15 +469,14 @@ fn remove(object: &Path) {
 
 #[test]
 fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_secret() {
-    let Some(s3) = S3::start() else { return };
-    let lab = Lab { secret: "wrong", ..Lab::new() };
-    let ran = lab.run(&plan(&s3.url(), 1, "at-close"));
+    let Some(s3) = S3::get() else { return };
+    let ran = Bench { secret: Some("wrong"), ..s3.bench() }.run(&plan(&s3.url(), 1, "at-close"));
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("HTTP 403") && !ran.said.contains("wrong"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
-    let ran = Lab { secret: "", ..Lab::new() }.run(&plan(&s3.url(), 1, "at-close"));
+    let ran = Bench { secret: Some(""), ..s3.bench() }.run(&plan(&s3.url(), 1, "at-close"));
     assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
-    let ran = Lab::new().run(&plan(&s3.url().replace("bucket", "nobucket"), 1, "at-close"));
+    let ran = s3.bench().run(&plan(&s3.url().replace("s3://lab", "s3://nobucket"), 1, "at-close"));
     assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.said);
 }
 
@@ -495,7 +484,7 @@ fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_se
 fn an_endpoint_that_nobody_serves_fails_in_seconds() {
     let begin = Instant::now();
     let url = format!("s3://bucket/x?endpoint=http://127.0.0.1:{}", free_port());
-    let ran = Lab::new().run(&plan(&url, 1, "at-close"));
+    let ran = Bench::new().run(&plan(&url, 1, "at-close"));
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("onnection refused"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.said);
@@ -542,7 +531,7 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
         (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "keeps no cache"),
     ] {
-        let ran = Lab::new().run(&plan);
+        let ran = Bench::new().run(&plan);
         assert_eq!(ran.code, 2, "{expected}: {}", ran.said);
         assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.said);
         assert!(!ran.failure().remedy.is_empty());
@@ -551,10 +540,10 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
 
 #[test]
 fn a_plan_behind_a_url_can_be_checked_and_how_much_is_free_nobody_says() {
-    let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
-    let plan = lab.write(&plan(&s3.url(), 1, "at-close"));
-    let ran = lab.ran(&["check", &plan]);
+    let Some(s3) = S3::get() else { return };
+    let bench = s3.bench();
+    let plan = bench.write(&plan(&s3.url(), 1, "at-close"));
+    let ran = bench.ran(&["check", &plan]);
     assert_eq!(ran.code, 0, "{}", ran.said);
     let Some(Event::Checked(checked)) = ran.events.first() else { panic!("{:?}", ran.events) };
     assert_eq!((checked.files, checked.free_bytes, &checked.node.mount), (44, None, &None));
