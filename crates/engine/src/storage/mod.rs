@@ -4,6 +4,8 @@
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
 
+pub mod location;
+mod memory;
 mod mmap;
 pub mod names;
 mod null;
