@@ -5,15 +5,16 @@
 //! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
 //!   and so does then the workspace.
 //!
-//! One kind per kind of target: a [`directory`] of a mounted file system and a [`prefix`] behind a URL, and a block
-//! [`device`], which holds nothing of anybody's any more. What a user placed by name ([`in_place`]) is in directories of
-//! the user's own, and is guarded file by file.
+//! One kind per kind of target: a [`directory`] of a mounted file system ([`marked`]), a [`prefix`] of an object store, and a block [`device`], which holds nothing of anybody's any more. What
+//! a user placed by name ([`in_place`]) is in directories of the user's own, and is guarded file by file.
 //! Not here: what is written into the files.
 
 pub mod contents;
 mod device;
 pub mod directory;
 mod in_place;
+mod marked;
+mod place;
 mod prefix;
 mod removal;
 
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use ioassay_contract::events::{Failure, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
+use ioassay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
@@ -30,6 +32,7 @@ use self::device::Device;
 use self::directory::Directory;
 use self::in_place::Placed;
 use self::prefix::Prefix;
+use crate::failure;
 use crate::plan::Sizes;
 use crate::workload::layout::{Geometry, file_name};
 use crate::workload::tree::container_name;
@@ -53,6 +56,24 @@ pub struct Room {
     pub free_inodes: Option<u64>,
 }
 
+const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
+
+impl Room {
+    /// An error if `bytes` in `inodes` entries would not fit into `target`, whose room this is.
+    fn check(self, target: &Path, bytes: u64, inodes: u64) -> Result<(), Failure> {
+        if let Some(free) = self.free_bytes.filter(|&free| bytes > free) {
+            let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
+            let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
+            return Err(failure::about_path("check space", target, message, FREE_SPACE));
+        }
+        if let Some(free) = self.free_inodes.filter(|&free| inodes > free) {
+            let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
+            return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
+        }
+        Ok(())
+    }
+}
+
 /// A workspace that exists.
 #[derive(Debug, Clone)]
 pub enum Workspace {
@@ -60,7 +81,7 @@ pub enum Workspace {
     Directory(Directory),
     /// Files and trees where the user named them.
     Placed(Placed),
-    /// A prefix behind a URL.
+    /// A prefix of an object store.
     Prefix(Prefix),
     /// A block device.
     Device(Arc<Device>),
@@ -116,7 +137,9 @@ impl Workspace {
         match self {
             Self::Device(device) => (device.path().to_owned(), device.begin_bytes(set, geometry, file)),
             Self::Placed(placed) => (placed.file(set, file), 0),
-            Self::Directory(_) | Self::Prefix(_) => (self.file(&file_name(case, set, geometry, file)), 0),
+            Self::Directory(_) | Self::Prefix(_) => {
+                (self.file(&file_name(case, set, geometry, file)), 0)
+            }
         }
     }
 
@@ -124,7 +147,9 @@ impl Workspace {
     pub fn container_of(&self, case: &str, tree: &str, number: u32) -> PathBuf {
         match self {
             Self::Placed(placed) => placed.container(tree, number),
-            Self::Device(_) | Self::Directory(_) | Self::Prefix(_) => self.file(&container_name(case, tree)),
+            Self::Device(_) | Self::Directory(_) | Self::Prefix(_) => {
+                self.file(&container_name(case, tree))
+            }
         }
     }
 
