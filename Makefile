@@ -28,9 +28,10 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 
 test: build test-rust test-python ## Run all tests.
 
-servers: ## Fetch the servers that tests start (needs Go, a JDK and Maven; once).
+servers: ## Fetch the servers that tests start (needs Go, a JDK, Maven and nfs-ganesha; once).
 	@tests/servers/s3.sh > /dev/null
 	@tests/servers/webhdfs.sh > /dev/null
+	@tests/servers/nfs.sh > /dev/null
 
 test-rust: servers
 	IOASSAY_SERVERS=required cargo test --release --locked --workspace --quiet

@@ -3,63 +3,36 @@
 //! S3 is versitygw, WebHDFS is Hadoop's own (`tests/servers`). A server that cannot be had makes its tests fail where
 //! `IOASSAY_SERVERS=required` says so, as `make test` does, and be skipped aloud elsewhere.
 
+mod support;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
+use ioassay_contract::events::{Event, Outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-
-/// A bound for hanging, not for speed.
-const HANGS: Duration = Duration::from_secs(120);
-
-/// A process that ends with its test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !done() {
-        assert!(begin.elapsed() < HANGS, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
-/// How a server of `tests/servers` is started. `None`, said aloud, where it cannot be had.
-fn server(name: &str) -> Option<Command> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/servers").join(format!("{name}.sh"));
-    let made = Command::new(script).stderr(Stdio::inherit()).output().unwrap();
-    if !made.status.success() {
-        let required = std::env::var("IOASSAY_SERVERS").is_ok_and(|value| value == "required");
-        assert!(!required, "the server {name} cannot be had");
-        eprintln!("SKIPPED: the server {name} cannot be had, so its protocol is not tested");
-        return None;
-    }
-    let line = String::from_utf8(made.stdout).unwrap();
-    let mut words = line.split_whitespace();
-    let mut command = Command::new(words.next().unwrap());
-    command.args(words);
-    Some(command)
-}
+use support::process::{Lab, Running, entries, read, server, set, start_waiting, wait_until, write};
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 const SECRET: &str = "not-to-be-shown";
+
+/// With credentials in the environment.
+fn a_lab() -> Lab {
+    lab_with(SECRET)
+}
+
+fn lab_with(secret: &'static str) -> Lab {
+    Lab { environment: vec![("AWS_ACCESS_KEY_ID", "tester"), ("AWS_SECRET_ACCESS_KEY", secret)], ..Lab::new() }
+}
 
 /// An S3 server with an empty bucket.
 struct S3 {
@@ -148,114 +121,6 @@ impl Hdfs {
     }
 }
 
-/// A place for plan and events, and an engine on them.
-struct Lab {
-    root: tempfile::TempDir,
-    secret: &'static str,
-}
-
-impl Lab {
-    fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), secret: SECRET }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn engine(&self, arguments: &[&str]) -> Command {
-        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
-        engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
-        engine.env("AWS_ACCESS_KEY_ID", "tester").env("AWS_SECRET_ACCESS_KEY", self.secret);
-        engine
-    }
-
-    fn write(&self, plan: &Value) -> String {
-        fs::write(self.path("plan.json"), plan.to_string()).unwrap();
-        self.path("plan.json").display().to_string()
-    }
-
-    /// Runs `plan` to its end.
-    fn run(&self, plan: &Value) -> Ran {
-        self.ran(&["run", &self.write(plan)])
-    }
-
-    fn ran(&self, arguments: &[&str]) -> Ran {
-        let _ = fs::remove_file(self.path("events.jsonl"));
-        let ended = self.engine(arguments).output().unwrap();
-        let events = self.events();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
-        assert!(!said.contains(SECRET) && !stored.contains(SECRET), "a secret got out");
-        Ran { code: ended.status.code().unwrap(), said, events }
-    }
-
-    fn events(&self) -> Vec<Event> {
-        let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-/// What an engine did.
-struct Ran {
-    code: i32,
-    said: String,
-    events: Vec<Event>,
-}
-
-impl Ran {
-    fn phases(&self) -> Vec<&PhaseRecord> {
-        let phases =
-            self.events.iter().filter_map(|event| if let Event::Phase(phase) = event { Some(phase) } else { None });
-        phases.map(|phase| &**phase).collect()
-    }
-
-    fn removed(&self) -> &Removed {
-        let mut removed = self
-            .events
-            .iter()
-            .filter_map(|event| if let Event::Removed(removed) = event { Some(removed) } else { None });
-        removed.next().expect("something was removed")
-    }
-
-    fn failure(&self) -> &Failure {
-        let mut errors =
-            self.events.iter().filter_map(|event| if let Event::Error(failure) = event { Some(failure) } else { None });
-        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.said))
-    }
-
-    /// Complete, and nothing is left.
-    fn complete(&self) {
-        assert_eq!(self.code, 0, "{}", self.said);
-        assert!(self.phases().iter().all(|phase| phase.complete));
-        assert_eq!(self.removed().left, vec![]);
-    }
-}
-
-fn set(transfer_bytes: u64, block_bytes: u64, files_per_rank: u64) -> Value {
-    json!({
-        "layout": "N-N", "files_per_rank": files_per_rank, "transfer_bytes": transfer_bytes,
-        "block_bytes": block_bytes, "segments": 1, "payload": {"kind": "unique"},
-    })
-}
-
-fn phase(name: &str, work: Value) -> Value {
-    json!({"step": "phase", "name": name, "jobs": [{"name": "job", "work": work}]})
-}
-
-fn write(files: &str, fsync: &str) -> Value {
-    let work = json!({"kind": "data", "files": files, "transfer": "write", "order": "sequential", "fsync": fsync});
-    phase(&format!("write-{files}"), work)
-}
-
-fn read(files: &str) -> Value {
-    let work = json!({
-        "kind": "data", "files": files, "transfer": "read", "order": "random", "fsync": "never", "verify": "reads",
-    });
-    phase(&format!("read-{files}"), work)
-}
-
 /// Two ranks write objects of several transfers and of one, and read all of it back in random order, compared.
 fn plan(url: &str, depth: u32, fsync: &str) -> Value {
     json!({
@@ -271,7 +136,7 @@ fn plan(url: &str, depth: u32, fsync: &str) -> Value {
 fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
     let Some(s3) = S3::start() else { return };
     for depth in [1, 16] {
-        let ran = Lab::new().run(&plan(&s3.url(), depth, "at-close"));
+        let ran = a_lab().run(&plan(&s3.url(), depth, "at-close"));
         ran.complete();
         let bytes: Vec<u64> = ran.phases().iter().map(|p| p.ranks.iter().map(|rank| rank.bytes).sum()).collect();
         assert_eq!(bytes, [28 << 20, 160 << 10, 28 << 20, 160 << 10]);
@@ -284,16 +149,16 @@ fn what_is_written_over_s3_is_read_back_and_nothing_is_left() {
 fn what_is_written_over_webhdfs_is_read_back_and_nothing_is_left() {
     let Some(hdfs) = Hdfs::start() else { return };
     for depth in [1, 4] {
-        Lab::new().run(&plan(&hdfs.url(), depth, "never")).complete();
+        a_lab().run(&plan(&hdfs.url(), depth, "never")).complete();
         let listing = hdfs.request("GET", "/target", "LISTSTATUS");
         assert!(listing.contains(r#""FileStatus":[]"#) || listing.contains("\"FileStatus\":[\n\n]"), "{listing}");
     }
     // HDFS does not sync what is closed, so nobody may ask for it.
-    let ran = Lab::new().run(&plan(&hdfs.url(), 1, "at-close"));
+    let ran = a_lab().run(&plan(&hdfs.url(), 1, "at-close"));
     assert_eq!(ran.code, 2);
     assert!(ran.failure().message.contains("cannot force data to stable storage"), "{}", ran.said);
     // And a directory that is not there is not created.
-    let ran = Lab::new().run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
+    let ran = a_lab().run(&plan(&hdfs.url().replace("/target", "/elsewhere"), 1, "never"));
     assert_eq!(ran.code, 3);
     assert!(hdfs.request("GET", "/", "LISTSTATUS").contains("target"));
     assert!(!hdfs.request("GET", "/", "LISTSTATUS").contains("elsewhere"));
@@ -303,16 +168,9 @@ fn what_is_written_over_webhdfs_is_read_back_and_nothing_is_left() {
 fn what_is_written_to_local_files_is_read_back_and_nothing_is_left() {
     let target = tempfile::tempdir().unwrap();
     for depth in [1, 4] {
-        Lab::new().run(&plan(&format!("fs://{}", target.path().display()), depth, "at-close")).complete();
+        a_lab().run(&plan(&format!("fs://{}", target.path().display()), depth, "at-close")).complete();
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
-}
-
-fn entries(name: &str, operation: Value) -> Value {
-    phase(
-        name,
-        json!({"kind": "metadata", "tree": "t", "operation": operation, "order": "sequential", "paths": "full"}),
-    )
 }
 
 /// A tree of small objects is created, looked at and read; `rest` is what happens then.
@@ -346,7 +204,7 @@ fn trees_of_objects_are_made_and_removed_by_name() {
             if url.starts_with("s3") {
                 plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "tree");
             }
-            let ran = Lab::new().run(&plan);
+            let ran = a_lab().run(&plan);
             ran.complete();
             assert_eq!(ran.removed().files, files, "{url}");
             plan["steps"].as_array_mut().unwrap().retain(|step| step["name"] != "remove");
@@ -364,17 +222,10 @@ fn waiting(url: &str) -> Value {
     plan
 }
 
-/// Starts a plan that waits, and returns when its first phase has ended.
-fn start_waiting(lab: &Lab, plan: &Value) -> Running {
-    let engine = Running(lab.engine(&["run", &lab.write(plan)]).spawn().unwrap());
-    wait_until("the first phase has ended", || lab.events().iter().any(|event| matches!(event, Event::Phase(_))));
-    engine
-}
-
 #[test]
 fn an_interrupted_run_leaves_nothing() {
     let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
+    let lab = a_lab();
     let mut engine = start_waiting(&lab, &waiting(&s3.url()));
     assert_eq!(s3.objects().len(), 41);
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
@@ -392,13 +243,13 @@ fn an_interrupted_run_leaves_nothing() {
 #[test]
 fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
     let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
+    let lab = a_lab();
     let mut engine = start_waiting(&lab, &waiting(&s3.url()));
     kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGKILL).unwrap();
     engine.0.wait().unwrap();
     let Some(Event::Started(started)) = lab.events().into_iter().next() else { panic!("not started") };
     // A second run of that name must not touch the first one's objects.
-    let refused = Lab::new().run(&waiting(&s3.url()));
+    let refused = a_lab().run(&waiting(&s3.url()));
     assert_eq!(refused.code, 3);
     assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
     assert_eq!(s3.objects().len(), 41);
@@ -426,14 +277,14 @@ fn what_is_not_ours_is_not_cleaned() {
     fs::create_dir_all(&place).unwrap();
     fs::write(place.join("thesis.dat"), "years").unwrap();
     let url = s3.url().replace("?", "/ioassay-r9?");
-    let cleaned = Lab::new().ran(&["clean", &url]);
+    let cleaned = a_lab().ran(&["clean", &url]);
     assert_eq!(cleaned.code, 2);
     assert!(cleaned.said.contains("is not a workspace"), "{}", cleaned.said);
     // A list of another run does not help.
     let list = r#"{"ioassay_workspace":2,"run":"r8"}"#.to_owned()
         + "\n{\"case\":\"c\",\"ranks\":1,\"files\":{},\"trees\":{}}\n";
     fs::write(place.join(".ioassay-workspace"), list).unwrap();
-    assert_eq!(Lab::new().ran(&["clean", &url]).code, 2);
+    assert_eq!(a_lab().ran(&["clean", &url]).code, 2);
     assert_eq!(fs::read_to_string(place.join("thesis.dat")).unwrap(), "years");
 }
 
@@ -445,7 +296,7 @@ fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_le
     places.extend(s3.iter().map(|s3| (s3.url(), s3.directory.path().join("bucket/some/where"))));
     for (url, place) in places {
         for (damage, expected) in [(cut as fn(&Path), " ends "), (change, "verify"), (remove, "c1.large.00000000")] {
-            let lab = Lab::new();
+            let lab = a_lab();
             let mut plan = plan(&url, 1, "never");
             plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});
             plan["steps"] =
@@ -480,14 +331,14 @@ fn remove(object: &Path) {
 #[test]
 fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_secret() {
     let Some(s3) = S3::start() else { return };
-    let lab = Lab { secret: "wrong", ..Lab::new() };
+    let lab = lab_with("wrong");
     let ran = lab.run(&plan(&s3.url(), 1, "at-close"));
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("HTTP 403") && !ran.said.contains("wrong"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
-    let ran = Lab { secret: "", ..Lab::new() }.run(&plan(&s3.url(), 1, "at-close"));
+    let ran = lab_with("").run(&plan(&s3.url(), 1, "at-close"));
     assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
-    let ran = Lab::new().run(&plan(&s3.url().replace("bucket", "nobucket"), 1, "at-close"));
+    let ran = a_lab().run(&plan(&s3.url().replace("bucket", "nobucket"), 1, "at-close"));
     assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.said);
 }
 
@@ -495,7 +346,7 @@ fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_se
 fn an_endpoint_that_nobody_serves_fails_in_seconds() {
     let begin = Instant::now();
     let url = format!("s3://bucket/x?endpoint=http://127.0.0.1:{}", free_port());
-    let ran = Lab::new().run(&plan(&url, 1, "at-close"));
+    let ran = a_lab().run(&plan(&url, 1, "at-close"));
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("onnection refused"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.said);
@@ -542,7 +393,7 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
         (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "keeps no cache"),
     ] {
-        let ran = Lab::new().run(&plan);
+        let ran = a_lab().run(&plan);
         assert_eq!(ran.code, 2, "{expected}: {}", ran.said);
         assert!(ran.failure().message.contains(expected), "{expected}: {}", ran.said);
         assert!(!ran.failure().remedy.is_empty());
@@ -552,7 +403,7 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
 #[test]
 fn a_plan_behind_a_url_can_be_checked_and_how_much_is_free_nobody_says() {
     let Some(s3) = S3::start() else { return };
-    let lab = Lab::new();
+    let lab = a_lab();
     let plan = lab.write(&plan(&s3.url(), 1, "at-close"));
     let ran = lab.ran(&["check", &plan]);
     assert_eq!(ran.code, 0, "{}", ran.said);

@@ -51,11 +51,10 @@ fn in_words(status: i32) -> io::Error {
 /// A mount that failed with `errno`; `said` is what libnfs says of it.
 pub(super) fn cannot_mount(host: &str, export: &str, errno: i32, said: &str) -> io::Error {
     let remedy = match errno {
-        libc::EACCES | libc::EPERM => format!(
-            "see that {host} exports {export} to this node (showmount -e {host}) and, where the engine does not run as \
-             root, that the export takes unprivileged ports (insecure)"
+        libc::EACCES | libc::EPERM | libc::ENOENT | libc::ENOTDIR => format!(
+            "see that the directory exists, that {host} exports it to this node (showmount -e {host}) and, where the \
+             engine does not run as root, that the export takes unprivileged ports (insecure)"
         ),
-        libc::ENOENT | libc::ENOTDIR => format!("name an existing directory that {host} exports"),
         _ => unreachable(host),
     };
     Explained { what: format!("{host} does not mount {export}: {}", without_wrapping(said)), remedy }.into_io()

@@ -280,6 +280,19 @@ unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
+/// Why a connection is gone, which libnfs does not always say.
+fn error_of(socket: c_int) -> io::Error {
+    let (mut error, mut len) = (0, size_of::<c_int>() as libc::socklen_t);
+    // SAFETY: SO_ERROR stores an int, which `error` is, of the length that `len` says.
+    let asked = unsafe {
+        libc::getsockopt(socket, libc::SOL_SOCKET, libc::SO_ERROR, ptr::from_mut(&mut error).cast(), &mut len)
+    };
+    if asked == 0 && error != 0 {
+        return io::Error::from_raw_os_error(error);
+    }
+    io::Error::other("the server has closed the connection")
+}
+
 /// A client of libnfs: not connected at first, then mounted.
 pub(super) struct Context {
     library: &'static Library,
@@ -363,6 +376,7 @@ impl Context {
         let most_ms = c_int::try_from(longest.as_millis()).unwrap_or(c_int::MAX);
         // SAFETY: `socket` is one pollfd that lives through the call.
         match unsafe { libc::poll(&mut socket, 1, most_ms) } {
+            1 if socket.revents & (libc::POLLERR | libc::POLLHUP) != 0 => Err(error_of(descriptor)),
             1 => self.service(socket.revents.into()),
             // A signal is no failure: whoever waits looks again.
             _ => Ok(()),
