@@ -18,6 +18,7 @@ use ioassay_contract::events::{Event, Failure, Outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use support::doubts;
 use support::process::{Lab, Running, entries, phase, read, server, set, start_waiting, write};
 
 /// An NFS server that exports an empty directory.
@@ -186,6 +187,8 @@ fn trees_are_made_and_removed_by_name() {
         for rest in [&rest[..], &[]] {
             let ran = nfs.lab().run(&tree_plan(items, rest));
             ran.complete();
+            // What is asked of a server nobody on this node remembers.
+            assert!(ran.phases().into_iter().all(|phase| !doubts(phase).contains(&"attributes-cached".to_owned())));
             let files = if items == "files" && rest.is_empty() { 24 } else { 0 };
             assert_eq!(ran.removed().files, files, "{items}");
             assert_eq!(nfs.left(), BTreeSet::new());
@@ -322,6 +325,33 @@ fn a_file_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_left(
     }
 }
 
+/// A plan whose second phase reads again and again, for so long.
+fn reading_for(duration: Duration) -> Value {
+    let mut plan = plan(URL, 4);
+    plan["files"] = json!({"f": set(65536, 1 << 20, 1)});
+    plan["steps"] = json!([write("f", "never"), read("f")]);
+    plan["steps"][1]["jobs"][0]["limit"] = json!({"minimum_ns": duration.as_nanos() as u64});
+    plan
+}
+
+#[test]
+fn a_server_that_is_silent_for_a_while_is_asked_for_a_sign_of_life_and_awaited() {
+    let Some(nfs) = Nfs::start() else { return };
+    let lab = nfs.lab();
+    let mut engine = start_waiting(&lab, &reading_for(Duration::from_secs(14)));
+    std::thread::sleep(Duration::from_millis(300));
+    kill(nfs.server, Signal::SIGSTOP).unwrap();
+    std::thread::sleep(Duration::from_secs(12));
+    kill(nfs.server, Signal::SIGCONT).unwrap();
+    assert_eq!(engine.0.wait().unwrap().code(), Some(0));
+    let slowest = lab.events().into_iter().find_map(|event| match event {
+        Event::Phase(phase) if phase.name == "read-f" => phase.ranks.iter().map(|rank| rank.slowest_ns).max(),
+        _ => None,
+    });
+    assert!(slowest.unwrap() >= 11_000_000_000, "{slowest:?}");
+    assert_eq!(nfs.left(), BTreeSet::new());
+}
+
 #[test]
 fn a_server_that_dies_or_falls_silent_ends_the_run_with_its_name_and_a_remedy() {
     for (signal, expected, most) in
@@ -329,12 +359,7 @@ fn a_server_that_dies_or_falls_silent_ends_the_run_with_its_name_and_a_remedy() 
     {
         let Some(nfs) = Nfs::start() else { return };
         let lab = nfs.lab();
-        let mut plan = plan(URL, 4);
-        plan["files"] = json!({"f": set(65536, 1 << 20, 1)});
-        plan["steps"] = json!([write("f", "never"), read("f")]);
-        // Again and again, for ten minutes.
-        plan["steps"][1]["jobs"][0]["limit"] = json!({"minimum_ns": 600_000_000_000_u64});
-        let mut engine = start_waiting(&lab, &plan);
+        let mut engine = start_waiting(&lab, &reading_for(Duration::from_secs(600)));
         std::thread::sleep(Duration::from_millis(300));
         kill(nfs.server, signal).unwrap();
         let begin = Instant::now();
