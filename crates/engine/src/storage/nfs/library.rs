@@ -22,10 +22,10 @@ use super::layout::{
 use crate::failure::Explained;
 use crate::storage::memory::Memory;
 
-/// The versions of the library whose functions take what is given to them here: 4.0 and 5.0.
+/// The versions of the library that have the functions used here, with these arguments: 5.0 and 4.0.
 const KNOWN: &[&str] = &["libnfs.so.14", "libnfs.so.13"];
 
-/// Versions that are about, and whose functions take other arguments.
+/// Versions that are about, and whose functions are others.
 const OTHERS: &[&str] = &["libnfs.so.17", "libnfs.so.16", "libnfs.so.12", "libnfs.so.11", "libnfs.so.8"];
 
 const INSTALL: &str = "install libnfs 4.0 or 5.0 on every node with ranks, for example: apt-get install libnfs13";
@@ -105,7 +105,9 @@ fn find(known: &[&str], others: &[&str]) -> Result<Library, Explained> {
         return Library::of(loaded).map_err(|error| missing(format!("libnfs lacks a function: {error}")));
     }
     let what = match others.iter().find(|name| load(name).is_ok()) {
-        Some(other) => format!("{other} is here, whose functions take other arguments than those known: {}", known[0]),
+        Some(other) => {
+            format!("{other} is here, but has other functions than the versions known: {}", known.join(", "))
+        }
         None => format!("libnfs, which speaks NFS, is not on this node: there is none of {}", known.join(", ")),
     };
     Err(missing(what))
@@ -632,7 +634,7 @@ mod tests {
     fn a_library_whose_functions_are_unknown_is_refused_by_its_name() {
         // It stands for another version: what counts is that it can be loaded.
         let refused = find(&["libnfs.so.none"], &["libc.so.6"]).err().unwrap();
-        assert!(refused.what.starts_with("libc.so.6 is here, whose functions take other arguments"), "{refused:?}");
+        assert!(refused.what.starts_with("libc.so.6 is here, but has other functions"), "{refused:?}");
         let lacking = find(&["libc.so.6"], &[]).err().unwrap();
         assert!(lacking.what.contains("lacks a function"), "{lacking:?}");
     }
