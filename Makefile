@@ -5,7 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO := demo
 
-.PHONY: help build demo servers test test-rust test-python lint generate bench bench-peers clean
+# What no package has is built once, into the checkout.
+export IOASSAY_LAB_CACHE ?= $(CURDIR)/target/lab
+LABS := gluster moosefs s3 hdfs nfs slurm
+
+.PHONY: help build demo labs test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,12 +32,15 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 
 test: build test-rust test-python ## Run all tests.
 
-servers: ## Fetch the servers that tests start (needs Go, a JDK and Maven; once).
-	@tests/servers/s3.sh > /dev/null
-	@tests/servers/webhdfs.sh > /dev/null
+labs: build ## Install what the labs of the tests need: packages, and what is built of sources (as root, once).
+	@failed=0; for lab in $(LABS); do \
+		echo "$$lab: installing what it lacks, and trying it"; \
+		$(BIN)/ioassay lab up $$lab --name make-$$lab --install > /dev/null \
+			&& $(BIN)/ioassay lab down make-$$lab || failed=1; \
+	done; exit $$failed
 
-test-rust: servers
-	IOASSAY_SERVERS=required cargo test --release --locked --workspace --quiet
+test-rust: build
+	cargo test --release --locked --workspace --quiet
 
 test-python: build
 	$(BIN)/pytest --quiet

@@ -257,3 +257,28 @@ def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:
     ):
         code, _, err = ioassay(*arguments)
         assert (code, "The lab nothing is not up." in err) == (3, True), err
+
+
+@pytest.mark.parametrize("lab", ["moosefs", "s3", "hdfs", "nfs"])
+def test_a_study_measures_what_the_lab_has(lab: str, untouched: dict[str, object], tmp_path: Path) -> None:
+    settings = {"clients": "2", "ranks_per_client": "1", "large_objects": "1", "small_objects": "4", "repetitions": "1"}
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    for name in up(lab, NAME, "--hosts", "2"):
+        run = measure(Path("objects"), f"lab:{name}", tmp_path / "run", *options)
+        assert run.measurements["bytes"].to_list() == [16 << 20, 16 << 20, 128 << 10, 128 << 10]
+        assert set(run.ranks["node"]) == {"client1", "client2"}
+
+
+def test_three_systems_are_measured_in_three_runs(untouched: dict[str, object], tmp_path: Path) -> None:
+    settings = {"clients": "1,2", "total": "4MiB", "random_file": "64KiB", "pause": "0s", "repetitions": "1"}
+    options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    for name in up("three-systems", NAME):
+        code, _, err = ioassay("run", "three-systems", "--target", f"lab:{name}", "--out", tmp_path / "runs", *options)
+        assert code == 0, err
+        runs = {system: load(tmp_path / "runs" / system) for system in ("xfs", "gluster", "moosefs")}
+        figures = [run.document.study.figures for run in runs.values()]
+        assert figures[0] == figures[1] == figures[2] != []
+        for system, run in runs.items():
+            assert run.document.storage == f"lab:{name}/{system}"
+            assert run.measurements.height == 2 * 3 * 2
+            assert (tmp_path / "runs" / system / "report.html").exists()

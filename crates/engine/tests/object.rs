@@ -1,44 +1,20 @@
 //! The storage API `object` against real servers, those of labs: S3 is versitygw, WebHDFS is Hadoop's own.
 
-#[path = "support/lab.rs"]
-mod lab;
+mod support;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
+use ioassay_contract::events::{Event, Outcome};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-
-use self::lab::Lab;
-
-/// A bound for hanging, not for speed.
-const HANGS: Duration = Duration::from_secs(120);
-
-/// A process that ends with its test.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !done() {
-        assert!(begin.elapsed() < HANGS, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use support::lab::Lab;
+use support::process::{Bench, entries, read, set, start_waiting, write};
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -62,6 +38,13 @@ impl S3 {
 
     fn bench(&self) -> Bench {
         Bench::on(self.lab)
+    }
+
+    fn with_secret(&self, secret: &str) -> Bench {
+        let mut bench = self.bench();
+        bench.environment.retain(|(name, _)| *name != "AWS_SECRET_ACCESS_KEY");
+        bench.environment.push(("AWS_SECRET_ACCESS_KEY", secret.to_owned()));
+        bench
     }
 
     fn url(&self) -> String {
@@ -119,133 +102,6 @@ impl Hdfs {
     }
 }
 
-/// A place for plan and events, and an engine on them.
-struct Bench {
-    root: tempfile::TempDir,
-    /// The lab whose host the engine enters, and with whose credentials.
-    lab: Option<&'static Lab>,
-    /// Another secret than the lab's.
-    secret: Option<&'static str>,
-}
-
-impl Bench {
-    /// For targets of this machine.
-    fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), lab: None, secret: None }
-    }
-
-    /// For targets of `lab`.
-    fn on(lab: &'static Lab) -> Self {
-        Self { lab: Some(lab), ..Self::new() }
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
-    }
-
-    fn engine(&self, arguments: &[&str]) -> Command {
-        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
-        if let Some(lab) = self.lab {
-            engine.args(["--host", &lab.pid.to_string()]);
-        }
-        engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
-        engine.env("AWS_ACCESS_KEY_ID", self.credential("AWS_ACCESS_KEY_ID"));
-        engine.env("AWS_SECRET_ACCESS_KEY", self.secret.unwrap_or(self.credential("AWS_SECRET_ACCESS_KEY")));
-        engine
-    }
-
-    fn credential(&self, name: &str) -> &str {
-        self.lab.filter(|lab| lab.place().starts_with("s3://")).map_or("nobody", |lab| lab.secret(name))
-    }
-
-    fn write(&self, plan: &Value) -> String {
-        fs::write(self.path("plan.json"), plan.to_string()).unwrap();
-        self.path("plan.json").display().to_string()
-    }
-
-    /// Runs `plan` to its end.
-    fn run(&self, plan: &Value) -> Ran {
-        self.ran(&["run", &self.write(plan)])
-    }
-
-    fn ran(&self, arguments: &[&str]) -> Ran {
-        let _ = fs::remove_file(self.path("events.jsonl"));
-        let ended = self.engine(arguments).output().unwrap();
-        let events = self.events();
-        let said = String::from_utf8(ended.stderr).unwrap();
-        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
-        let secret = self.credential("AWS_SECRET_ACCESS_KEY");
-        assert!(!said.contains(secret) && !stored.contains(secret), "a secret got out");
-        assert!(!said.contains(SECRET) && !stored.contains(SECRET), "a secret got out");
-        Ran { code: ended.status.code().unwrap(), said, events }
-    }
-
-    fn events(&self) -> Vec<Event> {
-        let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-}
-
-/// What an engine did.
-struct Ran {
-    code: i32,
-    said: String,
-    events: Vec<Event>,
-}
-
-impl Ran {
-    fn phases(&self) -> Vec<&PhaseRecord> {
-        let phases =
-            self.events.iter().filter_map(|event| if let Event::Phase(phase) = event { Some(phase) } else { None });
-        phases.map(|phase| &**phase).collect()
-    }
-
-    fn removed(&self) -> &Removed {
-        let mut removed = self
-            .events
-            .iter()
-            .filter_map(|event| if let Event::Removed(removed) = event { Some(removed) } else { None });
-        removed.next().expect("something was removed")
-    }
-
-    fn failure(&self) -> &Failure {
-        let mut errors =
-            self.events.iter().filter_map(|event| if let Event::Error(failure) = event { Some(failure) } else { None });
-        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.said))
-    }
-
-    /// Complete, and nothing is left.
-    fn complete(&self) {
-        assert_eq!(self.code, 0, "{}", self.said);
-        assert!(self.phases().iter().all(|phase| phase.complete));
-        assert_eq!(self.removed().left, vec![]);
-    }
-}
-
-fn set(transfer_bytes: u64, block_bytes: u64, files_per_rank: u64) -> Value {
-    json!({
-        "layout": "N-N", "files_per_rank": files_per_rank, "transfer_bytes": transfer_bytes,
-        "block_bytes": block_bytes, "segments": 1, "payload": {"kind": "unique"},
-    })
-}
-
-fn phase(name: &str, work: Value) -> Value {
-    json!({"step": "phase", "name": name, "jobs": [{"name": "job", "work": work}]})
-}
-
-fn write(files: &str, fsync: &str) -> Value {
-    let work = json!({"kind": "data", "files": files, "transfer": "write", "order": "sequential", "fsync": fsync});
-    phase(&format!("write-{files}"), work)
-}
-
-fn read(files: &str) -> Value {
-    let work = json!({
-        "kind": "data", "files": files, "transfer": "read", "order": "random", "fsync": "never", "verify": "reads",
-    });
-    phase(&format!("read-{files}"), work)
-}
-
 /// Two ranks write objects of several transfers and of one, and read all of it back in random order, compared.
 fn plan(url: &str, depth: u32, fsync: &str) -> Value {
     json!({
@@ -298,13 +154,6 @@ fn what_is_written_to_local_files_is_read_back_and_nothing_is_left() {
     }
 }
 
-fn entries(name: &str, operation: Value) -> Value {
-    phase(
-        name,
-        json!({"kind": "metadata", "tree": "t", "operation": operation, "order": "sequential", "paths": "full"}),
-    )
-}
-
 /// A tree of small objects is created, looked at and read; `rest` is what happens then.
 fn tree_plan(url: &str, rest: &[Value]) -> Value {
     let mut plan = plan(url, 1, "never");
@@ -354,13 +203,6 @@ fn waiting(url: &str) -> Value {
     plan
 }
 
-/// Starts a plan that waits, and returns when its first phase has ended.
-fn start_waiting(bench: &Bench, plan: &Value) -> Running {
-    let engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
-    wait_until("the first phase has ended", || bench.events().iter().any(|event| matches!(event, Event::Phase(_))));
-    engine
-}
-
 #[test]
 fn an_interrupted_run_leaves_nothing() {
     let Some(s3) = S3::get() else { return };
@@ -384,8 +226,7 @@ fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
     let Some(s3) = S3::get() else { return };
     let bench = s3.bench();
     let mut engine = start_waiting(&bench, &waiting(&s3.url()));
-    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGKILL).unwrap();
-    engine.0.wait().unwrap();
+    engine.kill_engine(&bench);
     let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
     // A second run of that name must not touch the first one's objects.
     let refused = s3.bench().run(&waiting(&s3.url()));
@@ -435,7 +276,7 @@ fn an_object_that_was_cut_or_changed_or_is_gone_fails_the_read_and_nothing_is_le
     places.extend(s3.iter().map(|s3| (s3.url(), s3.directory(), Some(s3.lab))));
     for (url, place, lab) in places {
         for (damage, expected) in [(cut as fn(&Path), " ends "), (change, "verify"), (remove, "c1.large.00000000")] {
-            let bench = Bench { lab, ..Bench::new() };
+            let bench = lab.map_or_else(Bench::new, Bench::on);
             let mut plan = plan(&url, 1, "never");
             plan["files"] = json!({"large": set(1 << 20, 3 << 20, 1)});
             plan["steps"] =
@@ -470,11 +311,11 @@ fn remove(object: &Path) {
 #[test]
 fn wrong_credentials_and_missing_ones_are_named_with_a_remedy_and_without_the_secret() {
     let Some(s3) = S3::get() else { return };
-    let ran = Bench { secret: Some("wrong"), ..s3.bench() }.run(&plan(&s3.url(), 1, "at-close"));
+    let ran = s3.with_secret("wrong").run(&plan(&s3.url(), 1, "at-close"));
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("HTTP 403") && !ran.said.contains("wrong"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("AWS_SECRET_ACCESS_KEY"), "{}", ran.said);
-    let ran = Bench { secret: Some(""), ..s3.bench() }.run(&plan(&s3.url(), 1, "at-close"));
+    let ran = s3.with_secret("").run(&plan(&s3.url(), 1, "at-close"));
     assert!(ran.failure().message.contains("AWS_SECRET_ACCESS_KEY is not set"), "{}", ran.said);
     let ran = s3.bench().run(&plan(&s3.url().replace("s3://lab", "s3://nobucket"), 1, "at-close"));
     assert!(ran.failure().message.contains("NoSuchBucket"), "{}", ran.said);

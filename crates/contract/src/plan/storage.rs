@@ -16,8 +16,9 @@ pub enum Target {
     InPlace(InPlace),
     /// A block device, whose contents are destroyed.
     Device(DeviceTarget),
-    /// A place in an object store or behind another protocol, such as `s3://bucket/prefix?endpoint=http://host:9000`.
-    /// The engine writes only below a prefix of its own. Credentials come from the environment, never from here.
+    /// A place in an object store or behind another protocol, such as `s3://bucket/prefix?endpoint=http://host:9000` or
+    /// `nfs://host/export/directory`. The engine writes only below a prefix or in a directory of its own. Credentials come
+    /// from the environment, never from here.
     Url(String),
 }
 

@@ -10,6 +10,7 @@ use ioassay_contract::events::{Failure, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, Fsync, Payload, Transfer};
 use ioassay_contract::plan::metadata::MetadataOperation;
 use ioassay_contract::plan::pace::Rate;
+use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, Step, Work};
 use ioassay_units::{Bytes, Nanoseconds, count};
 
@@ -158,7 +159,8 @@ fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
 fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
     let Work::Metadata(work) = &facts.job.work else { return None };
     let looks = matches!(facts.record.operation, Operation::Stat | Operation::Read);
-    if !looks || !facts.capabilities.files {
+    // Of what lies behind a URL the node remembers nothing.
+    if !looks || !facts.capabilities.files || matches!(facts.plan.target, Target::Url(_)) {
         return None;
     }
     let before = facts.plan.steps.get(..facts.record.step as usize)?;

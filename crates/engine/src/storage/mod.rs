@@ -4,8 +4,11 @@
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
 
+pub mod location;
+mod memory;
 mod mmap;
 pub mod names;
+pub mod nfs;
 mod null;
 pub mod object;
 mod posix;
@@ -22,8 +25,8 @@ use self::names::Names;
 use crate::workload::buffer::Buffer;
 
 /// Every storage API.
-static REGISTRY: [&dyn StorageApi; 6] =
-    [&posix::Posix, &uring::Uring, &mmap::Mmap, &object::Object, &null::Null, &skeleton::Skeleton];
+static REGISTRY: [&dyn StorageApi; 7] =
+    [&posix::Posix, &uring::Uring, &mmap::Mmap, &object::Object, &nfs::Nfs, &null::Null, &skeleton::Skeleton];
 
 /// What a storage API can do. A plan that asks for more is refused before any I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

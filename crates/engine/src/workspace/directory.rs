@@ -1,17 +1,15 @@
-//! A workspace on a mounted file system: a directory with a list of what will be in it.
+//! A workspace on a mounted file system.
 
-use std::ffi::{CString, OsStr};
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
-use ioassay_units::Bytes;
 
+use super::Room;
 use super::contents::Contents;
-use super::{LIST, Mark, Room, removal};
+use super::marked::{Marked, name_of, not_ours};
+use super::place::{Kind, Mounted};
 use crate::failure;
 
 /// A workspace that is a directory.
@@ -20,7 +18,7 @@ pub struct Directory(PathBuf);
 
 /// The path of the workspace of `run` under `target`.
 pub fn path(target: &Path, run: &str) -> PathBuf {
-    target.join(format!("ioassay-{run}"))
+    target.join(name_of(run))
 }
 
 /// The room on the file system of `target`.
@@ -36,78 +34,39 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
 /// `files` files would not fit. Nothing is written.
 pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
-    refuse_existing(&path(target, run))?;
+    let own = Directory(path(target, run));
+    own.marked(|own| own.refuse_existing()).map_err(|error| unusable(target, &error))??;
     // One more for the directory and one for its list.
     room_for(target, bytes, files + 2)
 }
 
 /// The room in `target`; an error if it is no writable directory, or if `bytes` in `inodes` entries would not fit.
 pub fn room_for(target: &Path, bytes: u64, inodes: u64) -> Result<Room, Failure> {
-    let unusable = |error: &io::Error| Failure {
-        remedy: "name an existing directory of the file system that is to be measured".to_owned(),
-        ..failure::on_path("open target", target, error)
-    };
-    let about = fs::metadata(target).map_err(|error| unusable(&error))?;
+    let about = fs::metadata(target).map_err(|error| unusable(target, &error))?;
     if !about.is_dir() {
-        return Err(unusable(&io::Error::from_raw_os_error(libc::ENOTDIR)));
+        return Err(unusable(target, &io::Error::from_raw_os_error(libc::ENOTDIR)));
     }
     let access = nix::unistd::AccessFlags::W_OK | nix::unistd::AccessFlags::X_OK;
     nix::unistd::access(target, access)
         .map_err(|errno| failure::on_path("write into", target, &io::Error::from(errno)))?;
     let room = room(target)?;
-    if let Some(free) = room.free_bytes.filter(|&free| bytes > free) {
-        let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
-        let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
-        return Err(failure::about_path("check space", target, message, FREE_SPACE));
-    }
-    if let Some(free) = room.free_inodes.filter(|&free| inodes > free) {
-        let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
-        return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
-    }
+    room.check(target, bytes, inodes)?;
     Ok(room)
 }
 
-const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
-
-fn refuse_existing(path: &Path) -> Result<(), Failure> {
-    if fs::symlink_metadata(path).is_err() {
-        return Ok(());
+fn unusable(target: &Path, error: &io::Error) -> Failure {
+    Failure {
+        remedy: "name an existing directory of the file system that is to be measured".to_owned(),
+        ..failure::on_path("open target", target, error)
     }
-    let message = format!("{} exists already: it is not this run's own", path.display());
-    let remedy =
-        "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
-    Err(failure::about_path("create directory", path, message, remedy))
 }
 
 impl Directory {
     /// Creates the workspace of `run` under `target` for `contents`.
     pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
-        let path = path(target, run);
-        refuse_existing(&path)?;
-        // mkdir fails if anything has that name, so from here on the directory is ours; nobody else may enter.
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .map_err(|error| failure::on_path("create directory", &path, &error))?;
-        let workspace = Self(path);
-        if let Err(error) = workspace.write_list(run, contents) {
-            let failure = failure::on_path("write", &workspace.0.join(LIST), &error);
-            // Only the list can be in it.
-            let _ = fs::remove_file(workspace.0.join(LIST));
-            let _ = fs::remove_dir(&workspace.0);
-            return Err(failure);
-        }
+        let workspace = Self(path(target, run));
+        workspace.marked(|own| own.create(run, contents)).map_err(|error| unusable(target, &error))??;
         Ok(workspace)
-    }
-
-    fn write_list(&self, run: &str, contents: &Contents) -> io::Result<()> {
-        let mark = Mark { ioassay_workspace: 2, run: run.to_owned() };
-        let text = format!("{}\n{}\n", serde_json::to_string(&mark)?, serde_json::to_string(contents)?);
-        let mut list = OpenOptions::new().write(true).create_new(true).mode(0o600).open(self.0.join(LIST))?;
-        list.write_all(text.as_bytes())?;
-        list.sync_all()?;
-        // The directory too: after a power failure the list must be found where the files are.
-        File::open(&self.0)?.sync_all()
     }
 
     /// Where it is.
@@ -115,105 +74,43 @@ impl Directory {
         &self.0
     }
 
-    /// The path of one of its files.
-    pub fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
     /// Opens a workspace that an earlier process left. Refuses a directory without a readable list, and one that
     /// is named for another run than its list.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let about = fs::symlink_metadata(path).map_err(|error| failure::on_path("stat", path, &error))?;
         let workspace = Self(path.to_owned());
-        let own_name = |mark: &Mark| path.file_name() == Some(OsStr::new(&format!("ioassay-{}", mark.run)));
-        match workspace.read_list() {
-            Ok((mark, _)) if about.is_dir() && own_name(&mark) => Ok(workspace),
-            _ => {
-                let message = format!("{} is not a workspace of ioassay: nothing in it is touched", path.display());
-                let remedy = "name the directory `ioassay-RUN` that the run left under its target";
-                Err(failure::about_path("open workspace", path, message, remedy))
-            }
-        }
-    }
-
-    fn read_list(&self) -> io::Result<(Mark, Contents)> {
-        let list = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(self.0.join(LIST))?;
-        let mut list = BufReader::new(list);
-        let mut mark = String::new();
-        list.read_line(&mut mark)?;
-        let mut contents = String::new();
-        list.read_to_string(&mut contents)?;
-        Ok((serde_json::from_str(&mark)?, serde_json::from_str(&contents)?))
+        let found = workspace.marked(|own| match own.kind()? {
+            None => Err(io::Error::from_raw_os_error(libc::ENOENT)),
+            Some(Kind::Directory) => Ok(own.is_ours().unwrap_or(false)),
+            Some(Kind::File | Kind::Other) => Ok(false),
+        });
+        let ours = found.and_then(|found| found).map_err(|error| failure::on_path("stat", path, &error))?;
+        if ours { Ok(workspace) } else { Err(not_ours(path, "directory `ioassay-RUN`")) }
     }
 
     /// Removes the files of the list, the list, and the directory. What could not be removed is named.
     pub fn remove(&self) -> Removed {
-        let mut removed = Removed::default();
-        if let Err((path, error)) = self.remove_into(&mut removed) {
-            removed.left.push(Left { path: path.display().to_string(), because: error.to_string() });
+        match self.marked(|own| own.remove()) {
+            // With the target it is gone too.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
+            Err(error) => {
+                let left = Left { path: self.0.display().to_string(), because: error.to_string() };
+                Removed { left: vec![left], ..Removed::default() }
+            }
+            Ok(removed) => removed,
         }
-        removed
     }
 
-    fn remove_into(&self, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
-        let at = |path: &Path| {
-            let path = path.to_owned();
-            move |error: io::Error| (path, error)
-        };
-        let list = self.0.join(LIST);
-        let (_, contents) = match self.read_list() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound && !self.0.exists() => {
-                return Ok(());
-            }
-            read => read.map_err(at(&list))?,
-        };
-        // Names are resolved against the open directory, so that nobody can move another one in its place.
-        let own = CString::new(self.0.as_os_str().as_bytes()).map_err(|error| at(&self.0)(error.into()))?;
-        let directory =
-            removal::open_directory(nix::fcntl::AT_FDCWD, &own).map_err(|errno| at(&self.0)(errno.into()))?;
-        for name in contents.file_names() {
-            match name_of_ours(&name).and_then(|name| removal::remove_file(&directory, &name)) {
-                Ok(existed) => removed.files += u64::from(existed),
-                Err(error) => {
-                    let path = self.0.join(&name).display().to_string();
-                    removed.left.push(Left { path, because: error.to_string() });
-                }
-            }
-        }
-        for tree in contents.trees() {
-            match name_of_ours(&tree.container) {
-                Ok(_) => removal::remove_tree(&directory, &self.0, &tree, removed),
-                Err(error) => {
-                    let path = self.0.join(&tree.container).display().to_string();
-                    removed.left.push(Left { path, because: error.to_string() });
-                }
-            }
-        }
-        if !removed.left.is_empty() {
-            return Ok(());
-        }
-        // The list goes last, and only if nothing else is left: without it nobody could remove the rest.
-        let mut others = fs::read_dir(&self.0).map_err(at(&self.0))?.filter_map(Result::ok);
-        if let Some(other) = others.find(|entry| entry.file_name() != LIST) {
-            let because = "is not on the list of files that ioassay created".to_owned();
-            removed.left.push(Left { path: other.path().display().to_string(), because });
-            return Ok(());
-        }
-        fs::remove_file(&list).map_err(at(&list))?;
-        fs::remove_dir(&self.0).map_err(at(&self.0))
+    /// Does something with it, by the rules of all workspaces that are directories. An error is that the directory which it
+    /// is in cannot be opened.
+    fn marked<T>(&self, operate: impl FnOnce(&Marked<'_, Mounted>) -> T) -> io::Result<T> {
+        let target = Mounted::directory(self.0.parent().unwrap_or(Path::new("/")))?;
+        Ok(operate(&Marked { place: &Mounted, target: &target, path: &self.0 }))
     }
-}
-
-/// A name in the workspace as system calls want it. A list that names anything else was not written by us.
-pub(super) fn name_of_ours(name: &str) -> io::Result<CString> {
-    if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
-        return Err(io::Error::other("is no name of a file of ours"));
-    }
-    Ok(CString::new(name)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::LIST;
     use super::*;
 
     /// A workspace for three files: `c1.data.00000000` and so on.
@@ -235,8 +132,8 @@ mod tests {
     #[test]
     fn what_was_created_is_removed_and_the_target_is_as_before() {
         let (target, workspace) = workspace();
-        fs::write(workspace.file(NAMES[0]), "1").unwrap();
-        fs::write(workspace.file(NAMES[1]), "2").unwrap();
+        fs::write(workspace.0.join(NAMES[0]), "1").unwrap();
+        fs::write(workspace.0.join(NAMES[1]), "2").unwrap();
         assert_eq!(workspace.remove(), Removed { files: 2, left: vec![] });
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
@@ -244,13 +141,13 @@ mod tests {
     #[test]
     fn a_file_that_is_not_on_the_list_stays_and_is_named() {
         let (_target, workspace) = workspace();
-        fs::write(workspace.file("thesis.dat"), "years").unwrap();
+        fs::write(workspace.0.join("thesis.dat"), "years").unwrap();
         let removed = workspace.remove();
         assert_eq!(removed.left.len(), 1);
         assert!(removed.left[0].path.ends_with("thesis.dat"));
-        assert_eq!(fs::read_to_string(workspace.file("thesis.dat")).unwrap(), "years");
+        assert_eq!(fs::read_to_string(workspace.0.join("thesis.dat")).unwrap(), "years");
         // And the directory can still be cleaned up when the stranger is gone.
-        fs::remove_file(workspace.file("thesis.dat")).unwrap();
+        fs::remove_file(workspace.0.join("thesis.dat")).unwrap();
         assert_eq!(Directory::open(workspace.path()).unwrap().remove().left, vec![]);
     }
 
@@ -259,14 +156,14 @@ mod tests {
         let (target, workspace) = workspace();
         let outside = target.path().join("outside.data.00000000");
         fs::write(&outside, "keep").unwrap();
-        std::os::unix::fs::symlink(&outside, workspace.file(NAMES[0])).unwrap();
-        fs::create_dir(workspace.file(NAMES[1])).unwrap();
+        std::os::unix::fs::symlink(&outside, workspace.0.join(NAMES[0])).unwrap();
+        fs::create_dir(workspace.0.join(NAMES[1])).unwrap();
         assert_eq!(workspace.remove().files, 0);
-        let list = workspace.file(LIST);
+        let list = workspace.0.join(LIST);
         fs::write(&list, fs::read_to_string(&list).unwrap().replace("c1", "../outside")).unwrap();
         assert_eq!(workspace.remove().files, 0);
         assert_eq!(fs::read_to_string(&outside).unwrap(), "keep");
-        assert!(fs::symlink_metadata(workspace.file(NAMES[0])).is_ok());
+        assert!(fs::symlink_metadata(workspace.0.join(NAMES[0])).is_ok());
     }
 
     #[test]

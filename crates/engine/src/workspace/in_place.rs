@@ -18,6 +18,7 @@ use ioassay_contract::plan::storage::{InPlace, There};
 use ioassay_contract::plan::{Plan, Step, Work};
 
 use super::contents::{Contents, Planted};
+use super::place::Mounted;
 use super::{Room, directory, removal};
 use crate::failure;
 use crate::plan::{Jobs, Sizes, is_walled, is_written};
@@ -257,12 +258,12 @@ fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::R
         return Err(io::Error::other("is no directory that can be removed"));
     };
     let named = CString::new(above.as_os_str().as_bytes())?;
-    let open = match removal::open_directory(nix::fcntl::AT_FDCWD, &named) {
-        Err(nix::errno::Errno::ENOENT) => return Ok(()),
+    let open = match Mounted::own_directory(&named) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         open => open?,
     };
     let tree = Planted { container: name.to_string_lossy().into_owned(), ..tree.clone() };
-    removal::remove_tree(&open, above, &tree, removed);
+    removal::remove_tree(&Mounted, &open, above, &tree, removed);
     Ok(())
 }
 

@@ -5,15 +5,18 @@
 //! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
 //!   and so does then the workspace.
 //!
-//! One kind per kind of target: a [`directory`] of a mounted file system and a [`prefix`] behind a URL, and a block
-//! [`device`], which holds nothing of anybody's any more. What a user placed by name ([`in_place`]) is in directories of
-//! the user's own, and is guarded file by file.
+//! One kind per kind of target: a [`directory`] of a mounted file system or of an NFS [`export`], by the same rules
+//! ([`marked`]), a [`prefix`] of an object store, and a block [`device`], which holds nothing of anybody's any more. What
+//! a user placed by name ([`in_place`]) is in directories of the user's own, and is guarded file by file.
 //! Not here: what is written into the files.
 
 pub mod contents;
 mod device;
 pub mod directory;
+mod export;
 mod in_place;
+mod marked;
+mod place;
 mod prefix;
 mod removal;
 
@@ -23,14 +26,18 @@ use std::sync::Arc;
 use ioassay_contract::events::{Failure, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
+use ioassay_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
 use self::device::Device;
 use self::directory::Directory;
+use self::export::Export;
 use self::in_place::Placed;
 use self::prefix::Prefix;
+use crate::failure;
 use crate::plan::Sizes;
+use crate::storage::nfs::location::is_nfs;
 use crate::workload::layout::{Geometry, file_name};
 use crate::workload::tree::container_name;
 
@@ -53,6 +60,24 @@ pub struct Room {
     pub free_inodes: Option<u64>,
 }
 
+const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
+
+impl Room {
+    /// An error if `bytes` in `inodes` entries would not fit into `target`, whose room this is.
+    fn check(self, target: &Path, bytes: u64, inodes: u64) -> Result<(), Failure> {
+        if let Some(free) = self.free_bytes.filter(|&free| bytes > free) {
+            let [free, needed, short] = [free, bytes, bytes - free].map(|bytes| Bytes(bytes).about());
+            let message = format!("{} has {free} free, but a case needs {needed}: {short} too few", target.display());
+            return Err(failure::about_path("check space", target, message, FREE_SPACE));
+        }
+        if let Some(free) = self.free_inodes.filter(|&free| inodes > free) {
+            let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
+            return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
+        }
+        Ok(())
+    }
+}
+
 /// A workspace that exists.
 #[derive(Debug, Clone)]
 pub enum Workspace {
@@ -60,8 +85,10 @@ pub enum Workspace {
     Directory(Directory),
     /// Files and trees where the user named them.
     Placed(Placed),
-    /// A prefix behind a URL.
+    /// A prefix of an object store.
     Prefix(Prefix),
+    /// A directory of an NFS export.
+    Export(Export),
     /// A block device.
     Device(Arc<Device>),
 }
@@ -73,6 +100,7 @@ impl Workspace {
         match &plan.target {
             Target::Directory(directory) => directory::check(directory, &plan.run, bytes, files),
             Target::InPlace(place) => in_place::check(plan, place, bytes, files),
+            Target::Url(url) if is_nfs(url) => Export::check(url, &plan.run, bytes, files),
             Target::Url(url) => Prefix::check(url, &plan.run),
             Target::Device(device) => device::check(&device.path, &plan.files, plan.rank_count()),
         }
@@ -83,6 +111,7 @@ impl Workspace {
         match &plan.target {
             Target::Directory(directory) => Directory::create(directory, &plan.run, contents).map(Self::Directory),
             Target::InPlace(place) => Placed::create(plan, place).map(Self::Placed),
+            Target::Url(url) if is_nfs(url) => Export::create(url, &plan.run, contents).map(Self::Export),
             Target::Url(url) => Prefix::create(url, &plan.run, contents).map(Self::Prefix),
             Target::Device(device) => {
                 let device = Device::claim(&device.path, &plan.files, plan.rank_count())?;
@@ -95,7 +124,11 @@ impl Workspace {
     /// target is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
     pub fn open(name: &Path) -> Result<Option<Self>, Failure> {
         if let Some(url) = name.to_str().filter(|name| name.contains("://")) {
-            return Ok(Prefix::open(url)?.map(Self::Prefix));
+            return if is_nfs(url) {
+                Ok(Export::open(url)?.map(Self::Export))
+            } else {
+                Ok(Prefix::open(url)?.map(Self::Prefix))
+            };
         }
         let gone = !name.exists() && name.parent().is_some_and(Path::is_dir);
         if gone { Ok(None) } else { Directory::open(name).map(Self::Directory).map(Some) }
@@ -107,6 +140,7 @@ impl Workspace {
             Self::Directory(directory) => directory.path(),
             Self::Placed(placed) => placed.path(),
             Self::Prefix(prefix) => prefix.path(),
+            Self::Export(export) => export.path(),
             Self::Device(device) => device.path(),
         }
     }
@@ -116,7 +150,9 @@ impl Workspace {
         match self {
             Self::Device(device) => (device.path().to_owned(), device.begin_bytes(set, geometry, file)),
             Self::Placed(placed) => (placed.file(set, file), 0),
-            Self::Directory(_) | Self::Prefix(_) => (self.file(&file_name(case, set, geometry, file)), 0),
+            Self::Directory(_) | Self::Prefix(_) | Self::Export(_) => {
+                (self.file(&file_name(case, set, geometry, file)), 0)
+            }
         }
     }
 
@@ -124,7 +160,9 @@ impl Workspace {
     pub fn container_of(&self, case: &str, tree: &str, number: u32) -> PathBuf {
         match self {
             Self::Placed(placed) => placed.container(tree, number),
-            Self::Device(_) | Self::Directory(_) | Self::Prefix(_) => self.file(&container_name(case, tree)),
+            Self::Device(_) | Self::Directory(_) | Self::Prefix(_) | Self::Export(_) => {
+                self.file(&container_name(case, tree))
+            }
         }
     }
 
@@ -137,7 +175,7 @@ impl Workspace {
     pub fn sample(&self) -> PathBuf {
         match self {
             Self::Device(_) | Self::Placed(_) => self.path().to_owned(),
-            Self::Directory(_) | Self::Prefix(_) => self.file(LIST),
+            Self::Directory(_) | Self::Prefix(_) | Self::Export(_) => self.file(LIST),
         }
     }
 
@@ -146,6 +184,7 @@ impl Workspace {
         match self {
             Self::Directory(_) | Self::Placed(_) | Self::Device(_) => self.path().display().to_string(),
             Self::Prefix(prefix) => prefix.url(),
+            Self::Export(export) => export.url(),
         }
     }
 
@@ -153,7 +192,7 @@ impl Workspace {
     pub fn places(&self) -> Vec<String> {
         match self {
             Self::Placed(placed) => placed.places(),
-            Self::Directory(_) | Self::Device(_) | Self::Prefix(_) => vec![self.name()],
+            Self::Directory(_) | Self::Device(_) | Self::Prefix(_) | Self::Export(_) => vec![self.name()],
         }
     }
 
@@ -168,6 +207,7 @@ impl Workspace {
             Self::Directory(directory) => directory.remove(),
             Self::Placed(placed) => placed.remove(),
             Self::Prefix(prefix) => prefix.remove(),
+            Self::Export(export) => export.remove(),
             Self::Device(_) => Removed::default(),
         }
     }

@@ -18,7 +18,7 @@ use ioassay_contract::plan::metadata::Items;
 use opendal::{EntryMode, ErrorKind, Operator};
 
 use super::contents::{Contents, Planted};
-use super::directory::name_of_ours;
+use super::marked::{self, name_of, name_of_ours, not_ours};
 use super::{LIST, Mark, Room};
 use crate::failure;
 use crate::storage::object::client::{Client, Patience};
@@ -60,7 +60,7 @@ struct There {
 impl Prefix {
     fn new(url: &str, run: &str) -> Result<Self, Failure> {
         let location = location(url)?;
-        let name = format!("ioassay-{run}");
+        let name = name_of(run);
         let path = location.base().join(&name);
         Ok(Self { location, name, path })
     }
@@ -78,11 +78,8 @@ impl Prefix {
         let prefix = Self::new(url, run)?;
         let client = prefix.client()?;
         prefix.refuse_existing(&client)?;
-        let mark = Mark { ioassay_workspace: 2, run: run.to_owned() };
-        let [mark, contents] = [serde_json::to_string(&mark), serde_json::to_string(contents)]
-            .map(|line| line.expect("our own types are JSON"));
         let list = prefix.key(LIST);
-        if let Err(error) = client.wait(client.operator().write(&list, format!("{mark}\n{contents}\n"))) {
+        if let Err(error) = client.wait(client.operator().write(&list, marked::list(run, contents))) {
             let failure = failure::on_path("write", &prefix.path.join(LIST), &error);
             // It may be there in spite of the error; only the list can be.
             let _ = client.wait(client.operator().delete(&list));
@@ -95,17 +92,13 @@ impl Prefix {
     /// Opens what an earlier process left at `url`; `None` if nothing is there. Refuses what has no list that says
     /// it is the workspace of that name.
     pub fn open(url: &str) -> Result<Option<Self>, Failure> {
-        let refused = || {
-            let message = format!("{url} is not a workspace of ioassay: nothing below it is touched");
-            let remedy = "name the URL `…/ioassay-RUN?…` that the run left under its target";
-            failure::about_path("open workspace", Path::new(url), message, remedy)
-        };
+        let refused = || not_ours(Path::new(url), "URL `…/ioassay-RUN?…`");
         let (location, name) = location(url)?.split_last().ok_or_else(refused)?;
         let path = location.base().join(&name);
         let prefix = Self { location, name, path };
         let client = prefix.client()?;
         match prefix.read_list(&client) {
-            Ok((mark, _)) if prefix.name == format!("ioassay-{}", mark.run) => Ok(Some(prefix)),
+            Ok((mark, _)) if prefix.name == name_of(&mark.run) => Ok(Some(prefix)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !prefix.exists(&client)? => Ok(None),
             _ => Err(refused()),
         }
@@ -138,10 +131,7 @@ impl Prefix {
         if !self.exists(client)? {
             return Ok(());
         }
-        let message = format!("{} exists already: it is not this run's own", self.path.display());
-        let remedy =
-            "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
-        Err(failure::about_path("create workspace", &self.path, message, remedy))
+        Err(marked::exists(&self.path))
     }
 
     /// An error if the target is no directory that exists: nothing above the workspace is created.

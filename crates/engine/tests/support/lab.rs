@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use serde_json::Value;
@@ -28,15 +29,14 @@ impl Lab {
         static STARTED: LazyLock<Mutex<BTreeMap<&str, Option<&'static Lab>>>> = LazyLock::new(Mutex::default);
         // A test that panics here must not take those along that could not have it either.
         let mut started = STARTED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let lab = *started.entry(name).or_insert_with(|| start(name).map(|lab| &*Box::leak(Box::new(lab))));
-        if lab.is_none() {
-            let required = env::var("IOASSAY_LABS").is_ok_and(|value| value == "required");
-            assert!(!required, "the lab {name} cannot be had");
-            let test = std::thread::current().name().unwrap_or_default().to_owned();
-            // Not eprintln!, of which the harness shows nothing where a test passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: {test}: the lab {name} cannot be had");
-        }
-        lab
+        let lab = *started.entry(name).or_insert_with(|| start(name, ""));
+        said_aloud(name, lab)
+    }
+
+    /// As [`Lab::get`], but one that no other test has.
+    pub fn of_its_own(name: &'static str) -> Option<&'static Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        said_aloud(name, start(name, &format!("-{}", COUNT.fetch_add(1, Ordering::Relaxed))))
     }
 
     /// The target as a plan names it.
@@ -44,9 +44,13 @@ impl Lab {
         self.target["place"].as_str().unwrap()
     }
 
-    /// A secret that the storage wants to be told.
-    pub fn secret(&self, name: &str) -> &str {
-        self.target["environment"][name].as_str().unwrap()
+    /// Secrets that the storage wants to be told.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        let known = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
+        known
+            .into_iter()
+            .filter_map(|name| Some((name, self.target["environment"][name].as_str()?.to_owned())))
+            .collect()
     }
 
     /// What is called `inside` on its hosts.
@@ -64,11 +68,23 @@ impl Lab {
     }
 }
 
+fn said_aloud(name: &str, lab: Option<&'static Lab>) -> Option<&'static Lab> {
+    if lab.is_none() {
+        let required = env::var("IOASSAY_LABS").is_ok_and(|value| value == "required");
+        assert!(!required, "the lab {name} cannot be had");
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        // Not eprintln!, of which the harness shows nothing where a test passes.
+        let _ = writeln!(io::stderr(), "SKIPPED: {test}: the lab {name} cannot be had");
+    }
+    lab
+}
+
 fn inside_of(pid: u32, inside: &str) -> PathBuf {
     Path::new(&format!("/proc/{pid}/root")).join(inside.trim_start_matches('/'))
 }
 
-fn start(name: &str) -> Option<Lab> {
+/// Starts the built-in lab of this name, and calls it so that no other has its name.
+fn start(name: &str, own: &str) -> Option<&'static Lab> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut command = Command::new(root.join(".venv/bin/ioassay"));
     command.args([
@@ -76,7 +92,7 @@ fn start(name: &str) -> Option<Lab> {
         "up",
         name,
         "--name",
-        &format!("test-{name}-{}", std::process::id()),
+        &format!("test-{name}-{}{own}", std::process::id()),
         "--foreground",
         "--json",
     ]);
@@ -102,7 +118,7 @@ fn start(name: &str) -> Option<Lab> {
         serde_json::from_str(&fs::read_to_string(inside_of(pid, "/run/ioassay/lab.json")).unwrap()).unwrap();
     // It ends when its standard input does: with this process.
     std::mem::forget(child);
-    Some(Lab { pid, target: record["targets"][0].clone() })
+    Some(Box::leak(Box::new(Lab { pid, target: record["targets"][0].clone() })))
 }
 
 fn complain(why: &str) {

@@ -1,6 +1,9 @@
 //! What the tests of a whole case share: plans made in a line, and a case run with threads as ranks.
 #![allow(dead_code, reason = "every test binary uses some of it")]
 
+pub mod lab;
+pub mod process;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -100,7 +100,11 @@ def _start_server(site: Site) -> None:
 
 
 def _settings(address: str, state: str, place: str) -> str:
-    """What Ganesha is told: the directory `place` is the export, and `state` is for its own files."""
+    """What Ganesha is told: the directory `place` is the export, and `state` is for its own files.
+
+    It remembers nothing of names and attributes: who looks into a lab's disk, or changes something there, shall not
+    find that the server has not noticed.
+    """
     return f"""\
 NFS_CORE_PARAM {{
     Protocols = 3;
@@ -115,7 +119,11 @@ NFS_CORE_PARAM {{
 NFSv4 {{
     RecoveryRoot = {state};
 }}
+MDCACHE {{
+    Dir_Chunk = 0;
+}}
 EXPORT {{
+    Attr_Expiration_Time = 0;
     Export_Id = 1;
     Path = {place};
     Pseudo = {_EXPORT};

@@ -12,35 +12,11 @@ use opendal::{Buffer as Received, ErrorKind, Writer};
 
 use super::client::Client;
 use super::protocol::Writes;
+use crate::storage::memory::Memory;
 use crate::storage::{Ended, InFlight, OpenFile};
-use crate::workload::buffer::Buffer;
 
 /// Most parts of an object that S3 takes.
 const MOST_PARTS: u64 = 10_000;
-
-/// Where a transfer's bytes are: one of the buffers that outlive the connection.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Memory {
-    start: *mut u8,
-    bytes: usize,
-}
-
-impl Memory {
-    /// The memory of a buffer.
-    pub fn of(buffer: &Buffer) -> Self {
-        Self { start: buffer.as_ptr().cast_mut(), bytes: buffer.len() }
-    }
-
-    /// The memory from byte `from` on.
-    ///
-    /// # Safety
-    /// The buffer still lives, and nobody else uses it as long as the slice does.
-    unsafe fn from(self, from: u32) -> &'static mut [u8] {
-        let from = (from as usize).min(self.bytes);
-        // SAFETY: within the buffer, which the caller vouches for.
-        unsafe { std::slice::from_raw_parts_mut(self.start.add(from), self.bytes - from) }
-    }
-}
 
 /// A read under way: its buffer, from where on, and what came.
 type Read = LocalBoxFuture<'static, (InFlight, opendal::Result<Received>)>;
@@ -136,7 +112,7 @@ impl ObjectFile {
 
     fn end_of(&self, transfer: InFlight, received: opendal::Result<Received>) -> Ended {
         // SAFETY: buffers outlive the connection, and this one is ours until the transfer has ended.
-        let data = unsafe { self.memory[transfer.buffer as usize].from(transfer.from) };
+        let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice() };
         Ended { buffer: transfer.buffer, moved: self.received(received, data) }
     }
 }
@@ -171,7 +147,7 @@ impl OpenFile for ObjectFile {
             self.writes.push_back(transfer);
             return Ok(());
         }
-        let bytes = self.memory[transfer.buffer as usize].bytes - transfer.from as usize;
+        let bytes = self.memory[transfer.buffer as usize].after(transfer.from).bytes();
         self.reads.push(self.read(transfer.offset, bytes).map(move |received| (transfer, received)).boxed_local());
         Ok(())
     }
@@ -182,7 +158,7 @@ impl OpenFile for ObjectFile {
             && let Some(transfer) = self.writes.pop_front()
         {
             // SAFETY: buffers outlive the connection, and this one is ours until the transfer has ended.
-            let data = unsafe { self.memory[transfer.buffer as usize].from(transfer.from) };
+            let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice() };
             let moved = self.write(data, transfer.offset).map(|()| data.len());
             ended.push(Ended { buffer: transfer.buffer, moved });
             left -= 1;

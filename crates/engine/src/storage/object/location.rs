@@ -1,29 +1,15 @@
-//! A target's URL, taken apart: `SCHEME://AUTHORITY/PREFIX?OPTION=VALUE&…`.
+//! The URLs of object stores: which scheme names which protocol, and what may stand in its query.
 //!
-//! Only options that are known are let through, so that a secret cannot be among them: plans and events are kept and
-//! shown. Not here: requests.
-
-use std::collections::BTreeMap;
-use std::io;
-use std::path::{Path, PathBuf};
+//! Not here: what all URLs have in common ([`crate::storage::location`]), requests.
 
 use url::Url;
-use url::form_urlencoded;
 
 use super::protocol::{self, Protocol};
 use crate::storage::Unfit;
+use crate::storage::location::{Grammar, host, unfit};
 
-/// Where a target is.
-#[derive(Clone)]
-pub struct Location {
-    protocol: &'static Protocol,
-    scheme: String,
-    authority: String,
-    /// Without a slash at either end; may be empty.
-    prefix: String,
-    options: BTreeMap<String, String>,
-    query: String,
-}
+/// Where an object store is.
+pub type Location = crate::storage::location::Location<&'static Protocol>;
 
 impl Location {
     /// Takes `url` apart. What is wrong with it is said without repeating what may be secret in it.
@@ -31,9 +17,8 @@ impl Location {
         let Some((scheme, rest)) = url.split_once("://") else {
             return unfit("the URL has no scheme", "write for example s3://bucket/prefix");
         };
-        let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         if matches!(scheme, "http" | "https") {
+            let authority = rest.split(['/', '?']).next().unwrap_or_default();
             let valid = format!("write webdav+{scheme}://{}/… if the server speaks WebDAV", host(authority));
             return unfit(&format!("{scheme} only reads, and a case reads what it has written before"), &valid);
         }
@@ -43,120 +28,37 @@ impl Location {
                 &format!("take one of {}", protocol::SCHEMES.join(", ")),
             );
         };
-        if authority.contains('@') {
-            let problem = format!("there is a user or password before {:?}", host(authority));
-            return unfit(&problem, &format!("leave it out, {}", by_environment(protocol)));
-        }
-        // What stands before the path: a bucket, a container, a host; nothing for local files.
-        if authority.is_empty() != (scheme == "fs") {
-            let valid = if scheme == "fs" { "write fs:///path" } else { "write for example s3://bucket/prefix" };
-            return unfit(&format!("{authority:?} names no place"), valid);
-        }
-        let prefix = path.trim_end_matches('/');
-        let strange = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '%' | '#' | '\\');
-        if prefix.contains(strange)
-            || (!prefix.is_empty() && prefix.split('/').any(|part| matches!(part, "" | "." | "..")))
-        {
-            let valid = "use names without blanks, %, # and \\, and none that is empty, '.' or '..'";
-            return unfit(&format!("{prefix:?} is no path"), valid);
-        }
-        let options = options(protocol, query)?;
-        let [scheme, authority, prefix, query] = [scheme, authority, prefix, query].map(str::to_owned);
-        Ok(Self { protocol, scheme, authority, prefix, options, query })
-    }
-
-    /// The protocol.
-    pub fn protocol(&self) -> &'static Protocol {
-        self.protocol
-    }
-
-    /// The scheme.
-    pub fn scheme(&self) -> &str {
-        &self.scheme
-    }
-
-    /// What stands between scheme and path: a bucket, a container, a host with its port.
-    pub fn authority(&self) -> &str {
-        &self.authority
-    }
-
-    /// An option of the query.
-    pub fn option(&self, name: &str) -> Option<&str> {
-        self.options.get(name).map(String::as_str)
-    }
-
-    /// The URL without its query: what paths below it begin with.
-    pub fn base(&self) -> PathBuf {
-        let slash = if self.prefix.is_empty() { "" } else { "/" };
-        PathBuf::from(format!("{}://{}{slash}{}", self.scheme, self.authority, self.prefix))
-    }
-
-    /// `path`, which is below the base, as a URL that can be given back to [`Location::parse`].
-    pub fn url_of(&self, path: &Path) -> String {
-        let mark = if self.query.is_empty() { "" } else { "?" };
-        format!("{}{mark}{}", path.display(), self.query)
-    }
-
-    /// Key of the object at `path`.
-    pub fn key(&self, path: &Path) -> io::Result<String> {
-        let base = format!("{}://{}/", self.scheme, self.authority);
-        let key = path.to_str().and_then(|path| path.strip_prefix(&base));
-        key.map(str::to_owned).ok_or_else(|| io::Error::other(format!("{} is not below {base}", path.display())))
-    }
-
-    /// Key of what is called `name` below the prefix.
-    pub fn below(&self, name: &str) -> String {
-        if self.prefix.is_empty() { name.to_owned() } else { format!("{}/{name}", self.prefix) }
-    }
-
-    /// Key of the prefix itself.
-    pub fn prefix(&self) -> &str {
-        &self.prefix
-    }
-
-    /// The location one level up, and the last name of the prefix.
-    pub fn split_last(&self) -> Option<(Self, String)> {
-        let (above, name) = self.prefix.rsplit_once('/').unwrap_or(("", &self.prefix));
-        let (above, name) = (above.to_owned(), name.to_owned());
-        (!name.is_empty()).then(|| (Self { prefix: above, ..self.clone() }, name))
-    }
-}
-
-/// Without what may be secret before it.
-fn host(authority: &str) -> &str {
-    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
-}
-
-fn options(protocol: &'static Protocol, query: &str) -> Result<BTreeMap<String, String>, Unfit> {
-    let mut options = BTreeMap::new();
-    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
-        if !protocol.options.contains(&key.as_ref()) {
-            let known = if protocol.options.is_empty() { "none".to_owned() } else { protocol.options.join(", ") };
-            return unfit(
-                &format!("{key:?} is no option of this target"),
-                &format!("known: {known}; {}", by_environment(protocol)),
-            );
-        }
-        let valid = match key.as_ref() {
-            "endpoint" => is_endpoint(&value),
-            "addressing" => matches!(value.as_ref(), "path" | "virtual-host"),
-            "anonymous" => matches!(value.as_ref(), "true" | "false"),
-            _ => !value.is_empty() && value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)),
+        let grammar = Grammar {
+            options: protocol.options,
+            value,
+            authority: if scheme == "fs" { no_authority } else { some_authority },
+            credentials: by_environment(protocol),
         };
-        if !valid {
-            let valid = match key.as_ref() {
-                "endpoint" => "write http://HOST:PORT or https://HOST, without a user and a password",
-                "addressing" => "take path or virtual-host",
-                "anonymous" => "take true or false",
-                _ => "use letters, digits, '.', '_' and '-'",
-            };
-            return unfit(&format!("the value of {key:?} cannot be meant"), valid);
-        }
-        if options.insert(key.to_string(), value.into_owned()).is_some() {
-            return unfit(&format!("{key:?} stands twice in the URL"), "leave one of them out");
-        }
+        Self::taken_apart(url, protocol, &grammar)
     }
-    Ok(options)
+}
+
+/// A bucket, a container, a host.
+fn some_authority(authority: &str) -> Result<(), &'static str> {
+    if authority.is_empty() { Err("write for example s3://bucket/prefix") } else { Ok(()) }
+}
+
+/// Local files have none.
+fn no_authority(authority: &str) -> Result<(), &'static str> {
+    if authority.is_empty() { Ok(()) } else { Err("write fs:///path") }
+}
+
+fn value(key: &str, value: &str) -> Result<(), &'static str> {
+    let (can_be_meant, valid) = match key {
+        "endpoint" => (is_endpoint(value), "write http://HOST:PORT or https://HOST, without a user and a password"),
+        "addressing" => (matches!(value, "path" | "virtual-host"), "take path or virtual-host"),
+        "anonymous" => (matches!(value, "true" | "false"), "take true or false"),
+        _ => {
+            let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+            (!value.is_empty() && value.chars().all(plain), "use letters, digits, '.', '_' and '-'")
+        }
+    };
+    if can_be_meant { Ok(()) } else { Err(valid) }
 }
 
 fn is_endpoint(text: &str) -> bool {
@@ -173,12 +75,10 @@ fn by_environment(protocol: &Protocol) -> String {
     format!("credentials come from the environment only: {}", protocol.credentials.join(", "))
 }
 
-fn unfit<T>(problem: &str, valid: &str) -> Result<T, Unfit> {
-    Err(Unfit { problem: problem.to_owned(), valid: valid.to_owned() })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     #[test]

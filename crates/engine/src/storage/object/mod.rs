@@ -22,9 +22,10 @@ use std::rc::Rc;
 use ioassay_contract::plan::storage::Target;
 
 use self::client::{Client, Patience};
-use self::file::{Memory, ObjectFile};
+use self::file::ObjectFile;
 use self::location::Location;
 use self::names::ObjectNames;
+use super::memory::Memory;
 use super::names::Names;
 use super::{Capabilities, Connection, OpenFile, Opening, Setup, StorageApi, Unfit};
 

@@ -1,0 +1,195 @@
+//! What the tests of whole engine processes share: servers that they start, engines on plans, and what those report.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::{Event, Failure, PhaseRecord, Removed};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+
+use super::lab::Lab;
+
+/// A bound for hanging, not for speed.
+pub const HANGS: Duration = Duration::from_secs(120);
+
+/// A process that ends with its test.
+pub struct Running(pub Child);
+
+impl Running {
+    /// Kills the engine itself. On a host of a lab that is a child of what was started, which would have it stop in order.
+    pub fn kill_engine(&mut self, bench: &Bench) {
+        let started = self.0.id();
+        let pid = match bench.lab {
+            None => started,
+            Some(_) => {
+                let children = fs::read_to_string(format!("/proc/{started}/task/{started}/children")).unwrap();
+                children.split_whitespace().next().unwrap().parse().unwrap()
+            }
+        };
+        kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Looks again and again whether something is `done`.
+pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !done() {
+        assert!(begin.elapsed() < HANGS, "never: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A place for plan and events, and an engine on them.
+pub struct Bench {
+    pub root: tempfile::TempDir,
+    /// The lab whose host the engine enters.
+    pub lab: Option<&'static Lab>,
+    /// What it finds in its environment; secrets are called so.
+    pub environment: Vec<(&'static str, String)>,
+}
+
+impl Bench {
+    /// For targets of this machine.
+    pub fn new() -> Self {
+        Self { root: tempfile::tempdir().unwrap(), lab: None, environment: Vec::new() }
+    }
+
+    /// For the target of `lab`, with its credentials.
+    pub fn on(lab: &'static Lab) -> Self {
+        Self { lab: Some(lab), environment: lab.environment(), ..Self::new() }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    pub fn engine(&self, arguments: &[&str]) -> Command {
+        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        if let Some(lab) = self.lab {
+            engine.args(["--host", &lab.pid.to_string()]);
+        }
+        engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
+        engine.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        engine
+    }
+
+    pub fn write(&self, plan: &Value) -> String {
+        fs::write(self.path("plan.json"), plan.to_string()).unwrap();
+        self.path("plan.json").display().to_string()
+    }
+
+    /// Runs `plan` to its end.
+    pub fn run(&self, plan: &Value) -> Ran {
+        self.ran(&["run", &self.write(plan)])
+    }
+
+    pub fn ran(&self, arguments: &[&str]) -> Ran {
+        let _ = fs::remove_file(self.path("events.jsonl"));
+        let ended = self.engine(arguments).output().unwrap();
+        let events = self.events();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
+        let secrets = self.environment.iter().filter(|(name, value)| name.contains("SECRET") && !value.is_empty());
+        for (_, secret) in secrets {
+            assert!(!said.contains(secret.as_str()) && !stored.contains(secret.as_str()), "a secret got out");
+        }
+        Ran { code: ended.status.code().unwrap(), said, events }
+    }
+
+    pub fn events(&self) -> Vec<Event> {
+        let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
+        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
+        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+/// What an engine did.
+pub struct Ran {
+    pub code: i32,
+    /// On standard error.
+    pub said: String,
+    pub events: Vec<Event>,
+}
+
+impl Ran {
+    pub fn phases(&self) -> Vec<&PhaseRecord> {
+        let phases =
+            self.events.iter().filter_map(|event| if let Event::Phase(phase) = event { Some(phase) } else { None });
+        phases.map(|phase| &**phase).collect()
+    }
+
+    pub fn removed(&self) -> &Removed {
+        let mut removed = self
+            .events
+            .iter()
+            .filter_map(|event| if let Event::Removed(removed) = event { Some(removed) } else { None });
+        removed.next().expect("something was removed")
+    }
+
+    pub fn failure(&self) -> &Failure {
+        let mut errors =
+            self.events.iter().filter_map(|event| if let Event::Error(failure) = event { Some(failure) } else { None });
+        errors.next().unwrap_or_else(|| panic!("no failure: {}", self.said))
+    }
+
+    /// Complete, and nothing is left.
+    pub fn complete(&self) {
+        assert_eq!(self.code, 0, "{}", self.said);
+        assert!(self.phases().iter().all(|phase| phase.complete));
+        assert_eq!(self.removed().left, vec![]);
+    }
+}
+
+/// A file for each rank, or several.
+pub fn set(transfer_bytes: u64, block_bytes: u64, files_per_rank: u64) -> Value {
+    json!({
+        "layout": "N-N", "files_per_rank": files_per_rank, "transfer_bytes": transfer_bytes,
+        "block_bytes": block_bytes, "segments": 1, "payload": {"kind": "unique"},
+    })
+}
+
+/// A phase of one job of all ranks.
+pub fn phase(name: &str, work: Value) -> Value {
+    json!({"step": "phase", "name": name, "jobs": [{"name": "job", "work": work}]})
+}
+
+/// All ranks write a file set.
+pub fn write(files: &str, fsync: &str) -> Value {
+    let work = json!({"kind": "data", "files": files, "transfer": "write", "order": "sequential", "fsync": fsync});
+    phase(&format!("write-{files}"), work)
+}
+
+/// All ranks read a file set in random order and compare it.
+pub fn read(files: &str) -> Value {
+    let work = json!({
+        "kind": "data", "files": files, "transfer": "read", "order": "random", "fsync": "never", "verify": "reads",
+    });
+    phase(&format!("read-{files}"), work)
+}
+
+/// All ranks work on the tree `t`.
+pub fn entries(name: &str, operation: Value) -> Value {
+    phase(
+        name,
+        json!({"kind": "metadata", "tree": "t", "operation": operation, "order": "sequential", "paths": "full"}),
+    )
+}
+
+/// Starts a plan that waits, and returns when its first phase has ended.
+pub fn start_waiting(bench: &Bench, plan: &Value) -> Running {
+    let engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
+    wait_until("the first phase has ended", || bench.events().iter().any(|event| matches!(event, Event::Phase(_))));
+    engine
+}
