@@ -12,7 +12,6 @@ import pytest
 from ioassay.engine import find_engine
 from ioassay.errors import CannotRun
 
-
 # What labs need that no package has, as `make labs` builds it.
 os.environ.setdefault("IOASSAY_LAB_CACHE", str(Path(__file__).parents[1] / "target/lab"))
 

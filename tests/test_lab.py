@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -60,26 +61,31 @@ def untouched() -> Iterator[dict[str, object]]:
     until(lambda: traces() == before, f"{traces()} to be {before}")
 
 
+@contextmanager
 def up(lab: str, name: str, *options: str) -> Iterator[str]:
-    """Starts a lab, yields its name, and ends it if it is still up."""
+    """A lab that is up, under this name, as long as the context."""
     skip_without(lab)
     code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
     assert code == 0, err
-    yield name
-    if name in running():
-        assert ioassay("lab", "down", name, "--force")[0] == 0
+    try:
+        yield name
+    finally:
+        if name in running():
+            assert ioassay("lab", "down", name, "--force")[0] == 0
 
 
 @pytest.fixture(scope="module")
 def gluster() -> Iterator[str]:
     """GlusterFS for two hosts, with ssh and slow links. Its name."""
-    yield from up("gluster", f"{NAME}-gluster", "--hosts", "2", "--link", "100Mbit")
+    with up("gluster", f"{NAME}-gluster", "--hosts", "2", "--link", "100Mbit") as name:
+        yield name
 
 
 @pytest.fixture
 def passing(untouched: dict[str, object]) -> Iterator[str]:
     """A lab that a test may end. Its name."""
-    yield from up("xfs", NAME)
+    with up("xfs", NAME) as name:
+        yield name
 
 
 def on(lab: str, *command: str) -> tuple[int, str, str]:
@@ -263,7 +269,7 @@ def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:
 def test_a_study_measures_what_the_lab_has(lab: str, untouched: dict[str, object], tmp_path: Path) -> None:
     settings = {"clients": "2", "ranks_per_client": "1", "large_objects": "1", "small_objects": "4", "repetitions": "1"}
     options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    for name in up(lab, NAME, "--hosts", "2"):
+    with up(lab, NAME, "--hosts", "2") as name:
         run = measure(Path("objects"), f"lab:{name}", tmp_path / "run", *options)
         assert run.measurements["bytes"].to_list() == [16 << 20, 16 << 20, 128 << 10, 128 << 10]
         assert set(run.ranks["node"]) == {"client1", "client2"}
@@ -272,7 +278,7 @@ def test_a_study_measures_what_the_lab_has(lab: str, untouched: dict[str, object
 def test_three_systems_are_measured_in_three_runs(untouched: dict[str, object], tmp_path: Path) -> None:
     settings = {"clients": "1,2", "total": "4MiB", "random_file": "64KiB", "pause": "0s", "repetitions": "1"}
     options = [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
-    for name in up("three-systems", NAME):
+    with up("three-systems", NAME) as name:
         code, _, err = ioassay("run", "three-systems", "--target", f"lab:{name}", "--out", tmp_path / "runs", *options)
         assert code == 0, err
         runs = {system: load(tmp_path / "runs" / system) for system in ("xfs", "gluster", "moosefs")}

@@ -109,6 +109,11 @@ impl Hosts {
         engine
     }
 
+    fn on_blue(&self, command: &[&str]) {
+        let blue = self.pids[1].to_string();
+        assert!(Command::new("nsenter").args(["--mount", "--target", &blue]).args(command).status().unwrap().success());
+    }
+
     fn shared(&self) -> Vec<PathBuf> {
         fs::read_dir(self.path("shared")).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
@@ -202,6 +207,18 @@ fn what_a_killed_engine_left_is_removed_on_the_host() {
     let cleaned = hosts.engine(&["clean", workspace.to_str().unwrap()]).output().unwrap();
     assert_eq!(cleaned.status.code(), Some(0), "{}", String::from_utf8_lossy(&cleaned.stderr));
     assert_eq!(hosts.shared(), Vec::<&Path>::new());
+}
+
+#[test]
+fn a_host_that_sees_the_workspace_only_later_is_waited_for() {
+    let Some(hosts) = Hosts::new() else { return };
+    let [target, shared] = ["target", "shared"].map(|name| hosts.path(name));
+    hosts.on_blue(&["umount", target.to_str().unwrap()]);
+    let mut engine = hosts.engine(&["run", &hosts.plan(&json!([step("write")]))]).spawn().unwrap();
+    wait_until("the workspace is there for the first host", || hosts.shared().len() == 1);
+    hosts.on_blue(&["mount", "--bind", shared.to_str().unwrap(), target.to_str().unwrap()]);
+    assert_eq!(engine.wait().unwrap().code(), Some(0));
+    assert_eq!((hosts.phases().len(), hosts.shared()), (1, vec![]));
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod operations;
 mod pacing;
 mod phase;
 mod remove;
+mod seen;
 mod settled;
 mod written;
 
@@ -91,6 +92,7 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
         pace: BTreeMap::new(),
         stamps: Vec::new(),
     };
+    rank.see_workspace()?;
     let _hogged = hog(case.plan.memory_bytes);
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
