@@ -54,10 +54,12 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
 	$(BIN)/python -m ioassay.studies.reference --check
+	$(BIN)/python -m ioassay.lab.reference --check
 
 generate: build ## Write the generated files: schemas and reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
 	$(BIN)/python -m ioassay.studies.reference
+	$(BIN)/python -m ioassay.lab.reference
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self

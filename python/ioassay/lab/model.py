@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ioassay import units
 from ioassay.lab import slurm, ssh
+from ioassay.lab.network import MOST_HOSTS
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
 from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
@@ -29,6 +30,12 @@ class Lab(Part):
     slurm: YesNo = Field(default=False, description="Whether Slurm runs jobs on the hosts that measure.")
     disk: Size = Field(default=4 << 30, description="Size of each disk. Room is taken as it is written.")
     storage: Storages = Field(description="The [storage systems](#storage), by kind.")
+
+    @model_validator(mode="after")
+    def _enough_addresses(self) -> Self:
+        if (hosts := self.hosts + self.servers) > MOST_HOSTS:
+            raise ValueError(f"has {hosts} hosts and servers; its network has room for {MOST_HOSTS}")
+        return self
 
     def requirements(self) -> list[Requirement]:
         """All that it needs of the machine."""

@@ -9,11 +9,6 @@ For the checkout only: an installed package has no `docs/`.
 from __future__ import annotations
 
 import sys
-import typing
-from collections.abc import Sequence
-from pathlib import Path
-
-from pydantic.fields import FieldInfo
 
 from ioassay.analysis.acceptance import MEASURES
 from ioassay.studies.files import FileSet, Tree
@@ -29,31 +24,32 @@ from ioassay.studies.model import (
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
-from ioassay.units import format_duration
-from ioassay.written.validate import keys, part_of
-from ioassay.written.values import Kind, Part
+from ioassay.written.reference import Headings, first_line, main, table
+from ioassay.written.validate import keys
 
-PAGE = Path(__file__).parents[3] / "docs/reference/study.md"
+PAGE = "study.md"
 
-_HEADINGS: dict[type[Part], str] = {
-    Study: "Study",
-    Workload: "Workload",
-    FileSet: "File set",
-    Tree: "Tree",
-    Step: "Step",
-    Phase: "Phase",
-    Mixed: "Mixed phase",
-    Find: "Walk",
-    Together: "Jobs side by side",
-    Limit: "Limit",
-    AtRateOf: "Rate of an earlier phase",
-    Storage: "Storage API",
-    Uring: "io_uring",
-    Figure: "Figure",
-    SummaryRow: "Summary row",
-    SurveyTable: "Survey",
-    Criterion: "Criterion",
-}
+_HEADINGS = Headings(
+    {
+        Study: "Study",
+        Workload: "Workload",
+        FileSet: "File set",
+        Tree: "Tree",
+        Step: "Step",
+        Phase: "Phase",
+        Mixed: "Mixed phase",
+        Find: "Walk",
+        Together: "Jobs side by side",
+        Limit: "Limit",
+        AtRateOf: "Rate of an earlier phase",
+        Storage: "Storage API",
+        Uring: "io_uring",
+        Figure: "Figure",
+        SummaryRow: "Summary row",
+        SurveyTable: "Survey",
+        Criterion: "Criterion",
+    }
+)
 
 _OPENING = """\
 # Reference: the study file
@@ -71,10 +67,10 @@ nothing means bytes. Durations have their unit: `ns us ms s min h`. Fractions ar
 def page() -> str:
     """The page as Markdown."""
     parts = [_OPENING]
-    for part, heading in _HEADINGS.items():
+    for part, heading in _HEADINGS.of.items():
         shown = keys(Phase) if part is Mixed else keys(Sweep) if part in (Study, Workload) else {}
         fields = {key: field for key, field in keys(part).items() if key not in shown}
-        parts.append(f"## {heading}\n\n{_first_line(part)}\n")
+        parts.append(f"## {heading}\n\n{first_line(part)}\n")
         if part is Workload:
             named = ", ".join(f"`{key}`" for key in keys(Sweep))
             parts.append(f"A workload may also say {named} for itself. What it does not say, the study says for all.\n")
@@ -84,84 +80,19 @@ def page() -> str:
             parts.append("And every key of a [phase](#phase) that goes with `mixed`.\n")
         if part is Phase:
             rows = [
-                [*_row(key, field)[:1], GOES_WITH[key].described(), *_row(key, field)[1:]]
+                [*_HEADINGS.row(key, field)[:1], GOES_WITH[key].described(), *_HEADINGS.row(key, field)[1:]]
                 for key, field in fields.items()
             ]
-            parts.append(_table(["key", "with", "value", "default", "meaning"], rows))
+            parts.append(table(["key", "with", "value", "default", "meaning"], rows))
             continue
-        parts.append(_table(["key", "value", "default", "meaning"], [_row(*item) for item in fields.items()]))
+        parts.append(table(["key", "value", "default", "meaning"], [_HEADINGS.row(*item) for item in fields.items()]))
     measures = [
         [f"`{name}`", measure.unit, f"`{LIMITS[name].example}`", measure.meaning] for name, measure in MEASURES.items()
     ]
     parts.append("### Measures\n")
-    parts.append(_table(["measure", "unit", "a limit", "meaning"], measures))
+    parts.append(table(["measure", "unit", "a limit", "meaning"], measures))
     return "\n".join(parts)
 
 
-def _row(key: str, field: FieldInfo) -> list[str]:
-    return [f"`{key}`", _value(field), _default(field), field.description or ""]
-
-
-def _value(field: FieldInfo) -> str:
-    """What can be written after the colon."""
-    words, kind = _leaf(field.annotation, field.metadata)
-    if (part := part_of(field)) in _HEADINGS:
-        kind = f"[{_HEADINGS[part].lower()}](#{_HEADINGS[part].lower().replace(' ', '-')})"
-    elif words:
-        kind = ", ".join(f"`{word}`" for word in words)
-    if any(isinstance(note, Kind) for note in field.metadata):
-        return kind
-    shapes = {typing.get_origin(field.annotation), *map(typing.get_origin, typing.get_args(field.annotation))}
-    return f"by name: {kind}" if dict in shapes else f"list of: {kind}" if list in shapes else kind
-
-
-def _leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str, ...], str]:
-    """The words that a value is one of, or else the name of its kind."""
-    for note in (*metadata, *getattr(annotation, "__metadata__", ())):
-        if isinstance(note, Kind):
-            return (), note.name
-    if typing.get_origin(annotation) is typing.Literal:
-        return typing.get_args(annotation), ""
-    found = [_leaf(argument) for argument in typing.get_args(annotation)]
-    return next((leaf for leaf in found if any(leaf)), ((), ""))
-
-
-def _default(field: FieldInfo) -> str:
-    if field.is_required():
-        return "required"
-    if field.default in (None, [], {}):
-        return "–"
-    if isinstance(field.default, Part):
-        return f"`{next(iter(field.default.model_dump().values()))}`"
-    if isinstance(field.default, bool):
-        return "`yes`" if field.default else "`no`"
-    if isinstance(field.default, list):
-        return f"`{', '.join(map(str, field.default))}`"
-    _, kind = _leaf(field.annotation, field.metadata)
-    shown = format_duration(field.default).replace(" ", "") if kind == "duration" else field.default
-    return f"`{shown}`"
-
-
-def _first_line(part: type[Part]) -> str:
-    return (part.__doc__ or "").strip().splitlines()[0]
-
-
-def _table(head: list[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Writes or checks the page; returns the exit code."""
-    if arguments == ["--check"]:
-        if PAGE.is_file() and PAGE.read_text() == page():
-            return 0
-        print(f"{PAGE} is stale: run python -m ioassay.studies.reference", file=sys.stderr)
-        return 1
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page())
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(PAGE, page(), "ioassay.studies.reference", sys.argv[1:]))

@@ -52,6 +52,12 @@ class Storages(Part):
             raise ValueError("has `s3` over gluster but no gluster; add `gluster: {}`, or take `over: disk`")
         return self
 
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not self.wanted:
+            raise ValueError("is empty; name a storage system, for example xfs: {}")
+        return self
+
     @property
     def wanted(self) -> dict[str, Storage]:
         """Those that the lab has, by kind."""

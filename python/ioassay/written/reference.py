@@ -1,0 +1,98 @@
+"""Reference pages: the keys of a kind of document as tables, from its model.
+
+For the checkout only: an installed package has no `docs/`. Not here: which kinds there are (`studies.reference`,
+`lab.reference`).
+"""
+
+from __future__ import annotations
+
+import sys
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic.fields import FieldInfo
+
+from ioassay.units import format_bytes, format_duration
+from ioassay.written.validate import keys, part_of
+from ioassay.written.values import Kind, Part
+
+DOCS = Path(__file__).parents[3] / "docs/reference"
+
+
+@dataclass(frozen=True)
+class Headings:
+    """The parts that have a section of their own, each with its heading. Keys that take them link there."""
+
+    of: Mapping[type[Part], str]
+
+    def row(self, key: str, field: FieldInfo) -> list[str]:
+        """A key: its name, what can be written after the colon, its default, its meaning."""
+        return [f"`{key}`", self._value(field), _default(field), field.description or ""]
+
+    def _value(self, field: FieldInfo) -> str:
+        words, kind = _leaf(field.annotation, field.metadata)
+        part = part_of(field)
+        if part is not None and part in self.of:
+            heading = self.of[part].lower()
+            kind = f"[{heading}](#{heading.replace(' ', '-')})"
+        elif part is not None and not keys(part):
+            kind = "`{}`"
+        elif words:
+            kind = ", ".join(f"`{word}`" for word in words)
+        if any(isinstance(note, Kind) for note in field.metadata):
+            return kind
+        shapes = {typing.get_origin(field.annotation), *map(typing.get_origin, typing.get_args(field.annotation))}
+        return f"by name: {kind}" if dict in shapes else f"list of: {kind}" if list in shapes else kind
+
+
+def first_line(part: type[Part]) -> str:
+    """What a part is, in a line."""
+    return (part.__doc__ or "").strip().splitlines()[0]
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def main(name: str, page: str, module: str, arguments: Sequence[str]) -> int:
+    """Writes the page `name`, or with `--check` says whether it is stale; returns the exit code."""
+    file = DOCS / name
+    if arguments == ["--check"]:
+        if file.is_file() and file.read_text() == page:
+            return 0
+        print(f"{file} is stale: run python -m {module}", file=sys.stderr)
+        return 1
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(page)
+    return 0
+
+
+def _leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str, ...], str]:
+    """The words that a value is one of, or else the name of its kind."""
+    for note in (*metadata, *getattr(annotation, "__metadata__", ())):
+        if isinstance(note, Kind):
+            return (), note.name
+    if typing.get_origin(annotation) is typing.Literal:
+        return typing.get_args(annotation), ""
+    found = [_leaf(argument) for argument in typing.get_args(annotation)]
+    return next((leaf for leaf in found if any(leaf)), ((), ""))
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    if field.default in (None, [], {}):
+        return "–"
+    if isinstance(field.default, Part):
+        return f"`{next(iter(field.default.model_dump().values()))}`"
+    if isinstance(field.default, bool):
+        return "`yes`" if field.default else "`no`"
+    if isinstance(field.default, list):
+        return f"`{', '.join(map(str, field.default))}`"
+    _, kind = _leaf(field.annotation, field.metadata)
+    show = {"duration": format_duration, "size": format_bytes}.get(kind, str)
+    return f"`{show(field.default).replace(' ', '')}`"
