@@ -144,6 +144,13 @@ def test_a_study_runs_with_each_rank_on_the_host_of_its_client(gluster: str, tmp
     assert on(f"{gluster}/client1", "ls", MOUNT)[1] == ""
 
 
+def test_any_directory_is_measured_from_the_hosts_of_a_lab(gluster: str, target: Path, tmp_path: Path) -> None:
+    run = measure(study(tmp_path, workload("own")), target, tmp_path / "run", "--clients", f"lab:{gluster}")
+    assert set(run.ranks["node"]) == {"client1", "client2"}
+    assert (run.document.storage, run.document.clients) == (None, f"lab:{gluster}")
+    assert list(target.iterdir()) == []
+
+
 def test_a_lab_in_use_is_not_ended_and_an_interrupted_run_leaves_nothing_on_it(gluster: str, tmp_path: Path) -> None:
     run = Measurement(study(tmp_path, LONG), Path(f"lab:{gluster}"), tmp_path / "run")
     run.until_moving()

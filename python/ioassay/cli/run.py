@@ -48,7 +48,7 @@ def run(
     clients: Annotated[
         str | None,
         typer.Option(
-            metavar="lab:NAME",
+            metavar="lab[:NAME]",
             help="The hosts to measure from.  [default: of a lab's target its own, else processes of this node]",
         ),
     ] = None,

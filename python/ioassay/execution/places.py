@@ -16,6 +16,8 @@ from ioassay.launchers import Node
 from ioassay.studies.target import Target, parse_target
 
 _LAB = "lab:"
+_THE_LAB = "lab"
+"""After --clients: the lab that the target is in, or the only one that is up."""
 
 
 @dataclass(frozen=True)
@@ -53,15 +55,26 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) 
     found = []
     for target in typed:
         if not target.startswith(_LAB):
-            found.append(Place(parse_target(target, destroy_data), clients=clients))
+            ours = _the_lab() if clients == _THE_LAB else clients
+            found.append(Place(parse_target(target, destroy_data), clients=ours))
             continue
         if destroy_data is not None:
             raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")
-        lab = target.partition("/")[0]
-        found += [Place(offered, name, clients or lab) for name, (offered, _) in _offers(target).items()]
+        ours = target.partition("/")[0] if clients in (None, _THE_LAB) else clients
+        found += [Place(offered, name, ours) for name, (offered, _) in _offers(target).items()]
     for place in found:
         nodes_of(place.clients)  # what is not up is refused now
     return found
+
+
+def _the_lab() -> str:
+    """The only lab that is up, as it is typed. Raises `UsageError`."""
+    from ioassay.lab.running import running  # noqa: PLC0415
+
+    labs = running()
+    if len(labs) != 1:
+        raise UsageError(f"Which lab's hosts? Up are: {', '.join(labs) or 'none'}.", "Write --clients lab:NAME.")
+    return f"{_LAB}{next(iter(labs))}"
 
 
 def _offers(typed: str) -> dict[str, tuple[Target, dict[str, str]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from ioassay.lab.record import HOSTS_FILE, ROOT
+from ioassay.lab.record import ROOT
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Host, Site
 from ioassay.lab.waiting import until
@@ -53,7 +53,6 @@ def start(site: Site) -> None:
         _start_on(site, host)
     for host in site.hosts:
         until(partial(_lets_in, site.clients[0], host), f"ssh from {site.clients[0].name} to {host.name}")
-    site.write(HOSTS_FILE, "".join(f"{host.name}\n" for host in site.clients))
 
 
 def _lets_in(client: Host, host: Host) -> bool:

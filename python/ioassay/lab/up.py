@@ -88,6 +88,7 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
         disk_bytes=site.disks_bytes,
         disk_place=str(disk_place),
     )
+    site.write(record.HOSTS_FILE, "".join(f"{host.name}\n" for host in site.clients))
     site.write(record.RECORD, written.model_dump_json(indent=2), mode=0o600)  # it has the credentials
 
 
