@@ -1,6 +1,8 @@
 //! Hosts that are namespaces of this machine: each rank works on the host of its client. It takes root to make such
 //! hosts; without it the tests say that they did nothing.
 
+mod support;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -8,20 +10,17 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{Event, Outcome, PhaseRecord, Started};
+use ioassay_contract::events::{Event, Outcome, Started};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
-
-/// A bound for hanging, not for speed.
-const HANGS: Duration = Duration::from_secs(60);
+use support::process::{Bench, Running, children, phase, set, start_waiting, wait_until};
 
 /// Two hosts, `red` and `blue`, among processes of their own. On both the directory `target` is the directory `shared`
 /// of this machine, where `target` stays empty.
 struct Hosts {
-    root: tempfile::TempDir,
+    bench: Bench,
     first: Child,
-    pids: Vec<u32>,
 }
 
 const HOST: &str = "hostname $1; mount --bind \"$2/shared\" \"$2/target\"; echo up; exec sleep infinity";
@@ -29,16 +28,16 @@ const HOST: &str = "hostname $1; mount --bind \"$2/shared\" \"$2/target\"; echo 
 impl Hosts {
     /// `None` where this user, or this machine, cannot have them.
     fn new() -> Option<Self> {
-        let root = tempfile::tempdir().unwrap();
+        let mut bench = Bench::new();
         for name in ["target", "shared"] {
-            fs::create_dir(root.path().join(name)).unwrap();
+            fs::create_dir(bench.path(name)).unwrap();
         }
         let unshare = "unshare --mount --uts --ipc --net sh -c \"$0\"";
         let mut first = Command::new("unshare")
             .args(["--fork", "--kill-child", "--pid", "--mount-proc", "sh", "-c"])
             .arg(format!("{unshare} sh red \"$1\" & {unshare} sh blue \"$1\" & wait"))
             .arg(HOST)
-            .arg(root.path())
+            .arg(bench.root.path())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -49,68 +48,35 @@ impl Hosts {
             return None;
         }
         let inside = children(children(first.id())[0]);
-        let mut hosts = Self { root, first, pids: Vec::new() };
         for name in ["red", "blue"] {
             let called = |pid: &u32| name_of(*pid).as_deref() == Some(name);
-            hosts.pids.push(*inside.iter().find(|pid| called(pid)).unwrap());
+            bench.hosts.push(*inside.iter().find(|pid| called(pid)).unwrap());
         }
-        Some(hosts)
+        Some(Self { bench, first })
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+        self.bench.path(name)
     }
 
-    /// An engine with `arguments` that has both hosts.
-    fn engine(&self, arguments: &[&str]) -> Command {
-        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
-        for pid in &self.pids {
-            engine.args(["--host", &pid.to_string()]);
-        }
-        engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
-        engine
-    }
-
-    fn plan(&self, steps: &Value) -> String {
-        let plan = json!({
+    fn plan(&self, steps: &[Value]) -> Value {
+        json!({
             "version": 2, "run": "r1", "case": "c1", "target": {"directory": self.path("target")},
-            "storage": {"api": "posix"}, "ranks": {"clients": 2, "per_client": 2},
-            "files": {"data": {
-                "layout": "N-N", "files_per_rank": 1, "transfer_bytes": 4096, "block_bytes": 65536, "segments": 1,
-                "payload": {"kind": "unique"},
-            }},
+            "storage": {"api": "posix"}, "ranks": {"clients": 2, "per_client": 2}, "files": {"data": set(4096, 65536, 1)},
             "steps": steps, "seed": 1, "sample_interval_ns": 1_000_000_000,
-        });
-        fs::write(self.path("plan.json"), plan.to_string()).unwrap();
-        self.path("plan.json").display().to_string()
-    }
-
-    fn events(&self) -> Vec<Event> {
-        let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
-        let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
-        whole.map(|line| serde_json::from_str(line).unwrap()).collect()
-    }
-
-    fn phases(&self) -> Vec<PhaseRecord> {
-        let phase = |event| if let Event::Phase(record) = event { Some(*record) } else { None };
-        self.events().into_iter().filter_map(phase).collect()
-    }
-
-    fn outcome(&self) -> Option<Outcome> {
-        let finished = |event| if let Event::Finished(finished) = event { Some(finished.outcome) } else { None };
-        self.events().into_iter().find_map(finished)
+        })
     }
 
     /// Starts a plan that waits for a day after its first phase, and returns when it has come to that.
-    fn start_waiting(&self) -> Child {
-        let steps = json!([step("write"), {"step": "pause", "duration_ns": 86_400_000_000_000_u64}]);
-        let engine = self.engine(&["run", &self.plan(&steps)]).spawn().unwrap();
-        wait_until("the first phase has ended", || self.phases().len() == 1);
-        engine
+    fn start_waiting(&self) -> Running {
+        start_waiting(
+            &self.bench,
+            &self.plan(&[step("write"), json!({"step": "pause", "duration_ns": 86_400_000_000_000_u64})]),
+        )
     }
 
     fn on_blue(&self, command: &[&str]) {
-        let blue = self.pids[1].to_string();
+        let blue = self.bench.hosts[1].to_string();
         assert!(Command::new("nsenter").args(["--mount", "--target", &blue]).args(command).status().unwrap().success());
     }
 
@@ -126,11 +92,6 @@ impl Drop for Hosts {
     }
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
-    text.split_whitespace().map(|child| child.parse().unwrap()).collect()
-}
-
 /// The host name where process `pid` is.
 fn name_of(pid: u32) -> Option<String> {
     let said = Command::new("nsenter").args(["--uts", "--target", &pid.to_string(), "hostname"]).output().ok()?;
@@ -139,37 +100,29 @@ fn name_of(pid: u32) -> Option<String> {
 
 fn step(transfer: &str) -> Value {
     let work = json!({"kind": "data", "files": "data", "transfer": transfer, "order": "sequential", "fsync": "never"});
-    json!({"step": "phase", "name": transfer, "jobs": [{"name": "job", "work": work}]})
-}
-
-fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !done() {
-        assert!(begin.elapsed() < HANGS, "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    phase(transfer, work)
 }
 
 #[test]
 fn each_rank_works_on_the_host_of_its_client() {
     let Some(hosts) = Hosts::new() else { return };
-    let steps = json!([step("write"), {"step": "cold-cache", "attempts": ["drop-caches"]}, step("read")]);
-    let ended = hosts.engine(&["run", &hosts.plan(&steps)]).output().unwrap();
-    assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
-    let started: Option<Started> = hosts.events().into_iter().find_map(|event| match event {
-        Event::Started(started) => Some(started),
+    let steps = [step("write"), json!({"step": "cold-cache", "attempts": ["drop-caches"]}), step("read")];
+    let ran = hosts.bench.run(&hosts.plan(&steps));
+    ran.complete();
+    let started: Option<Started> = ran.events.iter().find_map(|event| match event {
+        Event::Started(started) => Some(started.clone()),
         _ => None,
     });
     let nodes = started.unwrap().nodes;
     assert_eq!(nodes.iter().map(|node| node.host.as_str()).collect::<Vec<_>>(), ["red", "blue"]);
     let target = hosts.path("target").display().to_string();
     assert!(nodes.iter().all(|node| node.mount.as_ref().unwrap().mount_point == target), "{nodes:?}");
-    for phase in hosts.phases() {
+    for phase in ran.phases() {
         assert_eq!(phase.ranks.iter().map(|rank| rank.node).collect::<Vec<_>>(), [0, 0, 1, 1]);
         let shared = |reason: &Reason| matches!(reason, Reason::SharedMachine { nodes: 2, machines: 1 });
         assert!(phase.doubts.iter().any(|doubt| shared(&doubt.reason)), "{:?}", phase.doubts);
     }
-    assert_eq!((hosts.phases().len(), hosts.shared()), (2, vec![]));
+    assert_eq!((ran.phases().len(), hosts.shared()), (2, vec![]));
     // What a rank had written without entering its host would lie here.
     assert_eq!(fs::read_dir(hosts.path("target")).unwrap().count(), 0);
 }
@@ -178,20 +131,20 @@ fn each_rank_works_on_the_host_of_its_client() {
 fn a_signal_reaches_the_engine_among_the_hosts() {
     let Some(hosts) = Hosts::new() else { return };
     let mut engine = hosts.start_waiting();
-    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
     let begin = Instant::now();
-    assert_eq!(engine.wait().unwrap().code(), Some(3));
+    assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));
-    assert_eq!((hosts.outcome(), hosts.shared()), (Some(Outcome::Interrupted), vec![]));
+    assert_eq!((hosts.bench.outcome(), hosts.shared()), (Some(Outcome::Interrupted), vec![]));
 }
 
 #[test]
 fn when_the_process_outside_is_killed_the_engine_inside_stops_and_removes_its_files() {
     let Some(hosts) = Hosts::new() else { return };
     let mut engine = hosts.start_waiting();
-    engine.kill().unwrap();
-    engine.wait().unwrap();
-    wait_until("the engine inside has ended", || hosts.outcome().is_some());
+    engine.0.kill().unwrap();
+    engine.0.wait().unwrap();
+    wait_until("the engine inside has ended", || hosts.bench.outcome().is_some());
     wait_until("its files are removed", || hosts.shared().is_empty());
 }
 
@@ -199,13 +152,11 @@ fn when_the_process_outside_is_killed_the_engine_inside_stops_and_removes_its_fi
 fn what_a_killed_engine_left_is_removed_on_the_host() {
     let Some(hosts) = Hosts::new() else { return };
     let mut engine = hosts.start_waiting();
-    // The child of the process outside is the engine, and its ranks die with it.
-    kill(Pid::from_raw(children(engine.id())[0] as i32), Signal::SIGKILL).unwrap();
-    engine.wait().unwrap();
+    engine.kill_engine(&hosts.bench); // its ranks die with it
     let workspace = hosts.path("target").join("ioassay-r1");
     assert_eq!(hosts.shared().len(), 1);
-    let cleaned = hosts.engine(&["clean", workspace.to_str().unwrap()]).output().unwrap();
-    assert_eq!(cleaned.status.code(), Some(0), "{}", String::from_utf8_lossy(&cleaned.stderr));
+    let cleaned = hosts.bench.ran(&["clean", workspace.to_str().unwrap()]);
+    assert_eq!(cleaned.code, 0, "{}", cleaned.said);
     assert_eq!(hosts.shared(), Vec::<&Path>::new());
 }
 
@@ -214,18 +165,18 @@ fn a_host_that_sees_the_workspace_only_later_is_waited_for() {
     let Some(hosts) = Hosts::new() else { return };
     let [target, shared] = ["target", "shared"].map(|name| hosts.path(name));
     hosts.on_blue(&["umount", target.to_str().unwrap()]);
-    let mut engine = hosts.engine(&["run", &hosts.plan(&json!([step("write")]))]).spawn().unwrap();
+    let mut engine = hosts.bench.engine(&["run", &hosts.bench.write(&hosts.plan(&[step("write")]))]).spawn().unwrap();
     wait_until("the workspace is there for the first host", || hosts.shared().len() == 1);
     hosts.on_blue(&["mount", "--bind", shared.to_str().unwrap(), target.to_str().unwrap()]);
     assert_eq!(engine.wait().unwrap().code(), Some(0));
-    assert_eq!((hosts.phases().len(), hosts.shared()), (1, vec![]));
+    assert_eq!((hosts.bench.phases().len(), hosts.shared()), (1, vec![]));
 }
 
 #[test]
 fn a_host_that_is_gone_is_named_before_anything_is_written() {
     let Some(mut hosts) = Hosts::new() else { return };
-    hosts.pids[1] = 4_194_304; // one more than there can be
-    let ended = hosts.engine(&["run", &hosts.plan(&json!([step("write")]))]).output().unwrap();
+    hosts.bench.hosts[1] = 4_194_304; // one more than there can be
+    let ended = hosts.bench.engine(&["run", &hosts.bench.write(&hosts.plan(&[step("write")]))]).output().unwrap();
     let said = String::from_utf8(ended.stderr).unwrap();
     assert_eq!(ended.status.code(), Some(3));
     assert!(said.contains("4194304") && said.contains("No such file"), "{said}");

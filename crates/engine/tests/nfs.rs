@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::doubts;
 use support::lab::Lab;
-use support::process::{Bench, entries, phase, read, set, start_waiting, write};
+use support::process::{Bench, check_clean_up, entries, phase, read, set, start_waiting, write};
 
 /// An empty directory in the export of an NFS server.
 struct Nfs {
@@ -240,30 +240,7 @@ fn an_interrupted_run_leaves_nothing() {
 #[test]
 fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
     let Some(nfs) = Nfs::get() else { return };
-    let bench = nfs.bench();
-    let mut engine = start_waiting(&bench, &waiting(&nfs.url()));
-    engine.kill_engine(&bench);
-    let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
-    assert_eq!(started.workspace, format!("{}/ioassay-r1", nfs.url()));
-    // A second run of that name must not touch the first one's files.
-    let refused = nfs.bench().run(&waiting(&nfs.url()));
-    assert_eq!(refused.code, 3);
-    assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
-
-    let stranger = nfs.path("ioassay-r1/thesis.dat");
-    fs::write(&stranger, "years").unwrap();
-    let cleaned = bench.ran(&["clean", &started.workspace]);
-    assert_eq!(cleaned.code, 3);
-    assert_eq!(cleaned.removed().files, 40);
-    assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
-    assert_eq!(fs::read_to_string(&stranger).unwrap(), "years");
-
-    fs::remove_file(&stranger).unwrap();
-    for _ in 0..2 {
-        // The second time nothing is there any more, which is what was asked for.
-        assert_eq!(bench.ran(&["clean", &started.workspace]).code, 0);
-        assert_eq!(nfs.left(), BTreeSet::new());
-    }
+    check_clean_up(|| nfs.bench(), &waiting(&nfs.url()), &nfs.directory(), || nfs.left().len());
 }
 
 #[test]

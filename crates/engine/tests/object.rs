@@ -14,7 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::lab::Lab;
-use support::process::{Bench, entries, read, set, start_waiting, write};
+use support::process::{Bench, check_clean_up, entries, read, set, start_waiting, write};
 
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -224,30 +224,7 @@ fn an_interrupted_run_leaves_nothing() {
 #[test]
 fn what_a_killed_run_left_is_cleaned_by_its_url_and_strangers_stay() {
     let Some(s3) = S3::get() else { return };
-    let bench = s3.bench();
-    let mut engine = start_waiting(&bench, &waiting(&s3.url()));
-    engine.kill_engine(&bench);
-    let Some(Event::Started(started)) = bench.events().into_iter().next() else { panic!("not started") };
-    // A second run of that name must not touch the first one's objects.
-    let refused = s3.bench().run(&waiting(&s3.url()));
-    assert_eq!(refused.code, 3);
-    assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
-    assert_eq!(s3.objects().len(), 41);
-
-    let stranger = s3.directory().join("ioassay-r1/thesis.dat");
-    fs::write(&stranger, "years").unwrap();
-    let cleaned = bench.ran(&["clean", &started.workspace]);
-    assert_eq!(cleaned.code, 3);
-    assert_eq!(cleaned.removed().files, 40);
-    assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
-    assert_eq!(fs::read_to_string(&stranger).unwrap(), "years");
-
-    fs::remove_file(&stranger).unwrap();
-    for _ in 0..2 {
-        // The second time nothing is there any more, which is what was asked for.
-        assert_eq!(bench.ran(&["clean", &started.workspace]).code, 0);
-        assert_eq!(s3.objects(), BTreeSet::new());
-    }
+    check_clean_up(|| s3.bench(), &waiting(&s3.url()), &s3.directory(), || s3.objects().len());
 }
 
 #[test]

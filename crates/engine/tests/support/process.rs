@@ -1,11 +1,11 @@
 //! What the tests of whole engine processes share: servers that they start, engines on plans, and what those report.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, PhaseRecord, Removed};
+use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -19,16 +19,10 @@ pub const HANGS: Duration = Duration::from_secs(120);
 pub struct Running(pub Child);
 
 impl Running {
-    /// Kills the engine itself. On a host of a lab that is a child of what was started, which would have it stop in order.
+    /// Kills the engine itself. On a host that is a child of what was started, which would have it stop in order.
     pub fn kill_engine(&mut self, bench: &Bench) {
         let started = self.0.id();
-        let pid = match bench.lab {
-            None => started,
-            Some(_) => {
-                let children = fs::read_to_string(format!("/proc/{started}/task/{started}/children")).unwrap();
-                children.split_whitespace().next().unwrap().parse().unwrap()
-            }
-        };
+        let pid = if bench.hosts.is_empty() { started } else { children(started)[0] };
         kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
         self.0.wait().unwrap();
     }
@@ -40,6 +34,12 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The child processes of process `pid`.
+pub fn children(pid: u32) -> Vec<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    text.split_whitespace().map(|child| child.parse().unwrap()).collect()
 }
 
 /// Looks again and again whether something is `done`.
@@ -54,8 +54,8 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 /// A place for plan and events, and an engine on them.
 pub struct Bench {
     pub root: tempfile::TempDir,
-    /// The lab whose host the engine enters.
-    pub lab: Option<&'static Lab>,
+    /// A process of each host that the engine enters; none: this machine.
+    pub hosts: Vec<u32>,
     /// What it finds in its environment; secrets are called so.
     pub environment: Vec<(&'static str, String)>,
 }
@@ -63,12 +63,12 @@ pub struct Bench {
 impl Bench {
     /// For targets of this machine.
     pub fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), lab: None, environment: Vec::new() }
+        Self { root: tempfile::tempdir().unwrap(), hosts: Vec::new(), environment: Vec::new() }
     }
 
     /// For the target of `lab`, with its credentials.
     pub fn on(lab: &'static Lab) -> Self {
-        Self { lab: Some(lab), environment: lab.environment(), ..Self::new() }
+        Self { hosts: vec![lab.pid], environment: lab.environment(), ..Self::new() }
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -77,8 +77,8 @@ impl Bench {
 
     pub fn engine(&self, arguments: &[&str]) -> Command {
         let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
-        if let Some(lab) = self.lab {
-            engine.args(["--host", &lab.pid.to_string()]);
+        for pid in &self.hosts {
+            engine.args(["--host", &pid.to_string()]);
         }
         engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
         engine.envs(self.environment.iter().map(|(name, value)| (name, value)));
@@ -112,6 +112,16 @@ impl Bench {
         let text = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
         let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n'));
         whole.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    pub fn phases(&self) -> Vec<PhaseRecord> {
+        let phase = |event| if let Event::Phase(record) = event { Some(*record) } else { None };
+        self.events().into_iter().filter_map(phase).collect()
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        let finished = |event| if let Event::Finished(finished) = event { Some(finished.outcome) } else { None };
+        self.events().into_iter().find_map(finished)
     }
 }
 
@@ -192,4 +202,33 @@ pub fn start_waiting(bench: &Bench, plan: &Value) -> Running {
     let engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
     wait_until("the first phase has ended", || bench.events().iter().any(|event| matches!(event, Event::Phase(_))));
     engine
+}
+
+/// A run that waits, by `plan`, is killed. What it left is cleaned by its URL, and somebody else's file stays. `place` is
+/// where the target's contents lie, which `left` counts.
+pub fn check_clean_up(bench: impl Fn() -> Bench, plan: &Value, place: &Path, left: impl Fn() -> usize) {
+    let killed = bench();
+    start_waiting(&killed, plan).kill_engine(&killed);
+    let Some(Event::Started(started)) = killed.events().into_iter().next() else { panic!("not started") };
+    let there = left();
+    // A second run of that name must not touch the first one's files.
+    let refused = bench().run(plan);
+    assert_eq!(refused.code, 3);
+    assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
+    assert_eq!(left(), there);
+
+    let stranger = place.join("ioassay-r1/thesis.dat");
+    fs::write(&stranger, "years").unwrap();
+    let cleaned = killed.ran(&["clean", &started.workspace]);
+    assert_eq!(cleaned.code, 3);
+    assert_eq!(cleaned.removed().files, 40);
+    assert!(cleaned.removed().left[0].path.ends_with("ioassay-r1/thesis.dat"), "{:?}", cleaned.removed());
+    assert_eq!(fs::read_to_string(&stranger).unwrap(), "years");
+
+    fs::remove_file(&stranger).unwrap();
+    for _ in 0..2 {
+        // The second time nothing is there any more, which is what was asked for.
+        assert_eq!(killed.ran(&["clean", &started.workspace]).code, 0);
+        assert_eq!(left(), 0);
+    }
 }
