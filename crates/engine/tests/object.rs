@@ -306,7 +306,7 @@ fn an_endpoint_that_nobody_serves_fails_in_seconds() {
     assert_eq!(ran.code, 3);
     assert!(ran.failure().message.contains("onnection refused"), "{}", ran.said);
     assert!(ran.failure().remedy.contains("endpoint"), "{}", ran.said);
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
