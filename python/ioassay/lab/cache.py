@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.lab.requirements import SEARCHED
+from ioassay.lab.requirements import search_path
 
 _STDERR = 2
 
@@ -41,7 +41,7 @@ class Workbench:
     def run(self, *command: str, **environment: str) -> None:
         """Runs a command to its end, on standard error what it prints. Raises `CannotRun` if it failed."""
         # Also what tools write without being asked, such as Go its telemetry, goes to the scratch directory.
-        own = {"TMPDIR": str(self.scratch), "XDG_CONFIG_HOME": str(self.scratch), "PATH": _path()}
+        own = {"TMPDIR": str(self.scratch), "XDG_CONFIG_HOME": str(self.scratch), "PATH": search_path()}
         try:
             # The lock is handed down: a command that outlives us is not disturbed by the next build.
             done = subprocess.run(
@@ -89,7 +89,3 @@ def _build(ready: Path, building: Path, lock: int, make: Callable[[Workbench], N
         bench.result.rename(ready)
     finally:
         shutil.rmtree(building, ignore_errors=True)
-
-
-def _path() -> str:
-    return f"{os.environ.get('PATH', '')}:{SEARCHED}"

@@ -16,6 +16,7 @@ from types import FrameType
 import psutil
 
 from ioassay.errors import CannotRun
+from ioassay.lab.requirements import search_path
 from ioassay.lab.waiting import until
 
 LAB, HOST = "ioassay-lab", "ioassay-host"
@@ -48,7 +49,7 @@ class Space:
         """Runs a command inside to its end, whatever that is. `environment` is added to ours."""
         return subprocess.run(
             self.command(*command),
-            env={**os.environ, **(environment or {})},
+            env={**os.environ, "PATH": search_path(), **(environment or {})},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"
-"""Where commands are looked for; the PATH of a user often has no sbin."""
+_ALSO = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin"
+
+
+def search_path() -> str:
+    """Where commands are looked for: the PATH, and after it what is often not on it, such as sbin."""
+    return f"{os.environ.get('PATH', '')}:{_ALSO}"
 
 
 @dataclass(frozen=True)
@@ -22,7 +27,7 @@ class Command:
     @property
     def missing(self) -> bool:
         """True if the machine lacks it."""
-        return shutil.which(self.name, path=SEARCHED) is None
+        return shutil.which(self.name, path=search_path()) is None
 
     def __str__(self) -> str:
         return f"{self.name} (Debian package {self.package})"

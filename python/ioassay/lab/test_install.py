@@ -33,7 +33,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine with systemd that has no GlusterFS. `tools` writes its programs."""
     (tmp_path / "systemd").mkdir()
     (tmp_path / "installed").write_text("base-files\n")
-    monkeypatch.setattr(requirements, "SEARCHED", str(tmp_path / "nothing"))
+    monkeypatch.setattr(requirements, "search_path", lambda: str(tmp_path / "nothing"))
     monkeypatch.setattr(module, "_POLICY", tmp_path / "policy-rc.d")
     monkeypatch.setattr(module, "_SYSTEMD", tmp_path / "systemd")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")

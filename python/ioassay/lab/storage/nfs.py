@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from ioassay.lab.record import Target
-from ioassay.lab.requirements import SEARCHED, Command, File, Requirement
+from ioassay.lab.requirements import Command, File, Requirement, search_path
 from ioassay.lab.site import Host, Site, until_usable
 from ioassay.lab.waiting import until
 from ioassay.written.values import Part
@@ -168,5 +168,5 @@ def _kernel_has_client() -> bool:
     """True if the kernel can mount NFS, at once or with a module that it loads by itself then."""
     if "\tnfs\n" in Path("/proc/filesystems").read_text():
         return True
-    modprobe = shutil.which("modprobe", path=SEARCHED)
+    modprobe = shutil.which("modprobe", path=search_path())
     return modprobe is not None and subprocess.run([modprobe, "-n", "-q", "nfs"], check=False).returncode == 0
