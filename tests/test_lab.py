@@ -139,6 +139,9 @@ def test_a_study_runs_with_each_rank_on_the_host_of_its_client(gluster: str, tmp
     run = measure(study(tmp_path, shared), f"lab:{gluster}", tmp_path / "run")
     assert sorted(run.ranks["node"].to_list()) == ["client1", "client1", "client2", "client2"]
     assert (run.document.storage, run.document.clients) == (f"lab:{gluster}/gluster", f"lab:{gluster}")
+    assert run.document.lab is not None
+    assert run.document.lab.link_bits_per_s == 10**8
+    assert "2 hosts of one machine with links of 100 Mbit/s" in (tmp_path / "run/report.html").read_text()
     assert {node["mount"]["file_system"] for node in run.document.environment} == {"fuse.glusterfs"}
     assert "shared-machine" in run.doubts["kind"].to_list()
     assert on(f"{gluster}/client1", "ls", MOUNT)[1] == ""

@@ -10,10 +10,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import TYPE_CHECKING
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.launchers import Node
+from ioassay.results.document import LabEntry
 from ioassay.studies.target import Target, parse_target
+
+if TYPE_CHECKING:
+    from ioassay.lab import record
 
 _LAB = "lab:"
 _THE_LAB = "lab"
@@ -36,6 +41,19 @@ class Place:
         word = self.storage.rpartition("/")[2] if self.storage else PurePath(self.target.place.partition("?")[0]).name
         return re.sub(r"[^A-Za-z0-9.-]+", "-", word).strip("-.") or "root"
 
+    def lab(self) -> LabEntry | None:
+        """The lab that it is in, for the record. Raises `CannotRun`."""
+        if self.clients is None:
+            return None
+        written = _written(self.clients)
+        return LabEntry(
+            about=_offer(self.storage).about if self.storage else None,
+            hosts=[host.name for host in written.clients],
+            link_bits_per_s=written.link_bits_per_s,
+            started=written.started,
+            yaml=written.yaml,
+        )
+
 
 def nodes_of(clients: str | None) -> list[Node]:
     """The hosts of `Place.clients` as they are now; none where it is this node. Raises `UsageError`, `CannotRun`."""
@@ -44,7 +62,7 @@ def nodes_of(clients: str | None) -> list[Node]:
 
 def secrets_of(storage: str | None) -> dict[str, str]:
     """What the engine is told of `Place.storage` through its environment. Raises `UsageError`, `CannotRun`."""
-    return next(iter(_offers(storage).values()))[1] if storage else {}
+    return _offer(storage).environment if storage else {}
 
 
 def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) -> list[Place]:
@@ -61,7 +79,7 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) 
         if destroy_data is not None:
             raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")
         ours = target.partition("/")[0] if clients in (None, _THE_LAB) else clients
-        found += [Place(offered, name, ours) for name, (offered, _) in _offers(target).items()]
+        found += [Place(Target(offer.kind, offer.place), name, ours) for name, offer in _offers(target).items()]
     for place in found:
         nodes_of(place.clients)  # what is not up is refused now
     return found
@@ -77,20 +95,26 @@ def _the_lab() -> str:
     return f"{_LAB}{next(iter(labs))}"
 
 
-def _offers(typed: str) -> dict[str, tuple[Target, dict[str, str]]]:
-    """What a lab offers under that name: the target and its secrets, by `lab:NAME/STORAGE`."""
+def _written(lab: str) -> record.Lab:
+    """What a lab says of itself, by `lab:NAME`."""
     from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
 
-    name, slash, wanted = typed.removeprefix(_LAB).partition("/")
-    written = find(name).ready()
-    offers = {
-        f"{_LAB}{name}/{target.storage}": (Target(target.kind, target.place), target.environment)
-        for target in written.targets
-        if not slash or target.storage == wanted
-    }
+    return find(lab.removeprefix(_LAB)).ready()
+
+
+def _offer(storage: str) -> record.Target:
+    """The storage system `lab:NAME/STORAGE`."""
+    return next(iter(_offers(storage).values()))
+
+
+def _offers(typed: str) -> dict[str, record.Target]:
+    """What a lab offers under that name, by `lab:NAME/STORAGE`."""
+    lab, slash, wanted = typed.partition("/")
+    targets = _written(lab).targets
+    offers = {f"{lab}/{target.storage}": target for target in targets if not slash or target.storage == wanted}
     if not offers:
-        known = ", ".join(target.storage for target in written.targets)
-        raise UsageError(f"The lab {name} has no storage `{wanted}`.", f"It has: {known}.")
+        known = ", ".join(target.storage for target in targets)
+        raise UsageError(f"{lab} has no storage `{wanted}`.", f"It has: {known}.")
     return offers
 
 

@@ -82,6 +82,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
         target_kind=place.target.kind,
         storage=place.storage,
         clients=place.clients,
+        lab=place.lab(),
         launcher=request.launcher,
         command=list(request.command),
         ioassay_version=__version__,

@@ -29,6 +29,7 @@ def page(run: LoadedRun) -> str:
             document=run.document,
             study=run.document.study,
             asked=wording.asked(content),
+            lab=wording.lab(content),
             errors=wording.errors(content),
             results=wording.results(content),
             state=wording.state(content),

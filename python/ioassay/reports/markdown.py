@@ -46,6 +46,7 @@ def _opening(content: Content) -> list[str]:
         run.study.question,
         "",
         f"- Target: `{run.where}`",
+        *([f"- Lab: {lab}"] if (lab := wording.lab(content)) else []),
         f"- Measured: {wording.moment(run.started)}{ended} (UTC)",
         f"- {': '.join(wording.asked(content))}",
         f"- Run: {run.run}",

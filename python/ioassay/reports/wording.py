@@ -14,7 +14,7 @@ from ioassay.reports.content import Content
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
-from ioassay.units import format_count
+from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
     "running": "The run had not ended when this report was made.",
@@ -49,6 +49,16 @@ def asked(content: Content) -> tuple[str, str]:
     scale = f", scale {document.study.scale}" if document.study.scale else ""
     source = f"; method of: {document.study.source}" if document.study.source else ""
     return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
+
+
+def lab(content: Content) -> str:
+    """The lab that it was measured in, or nothing."""
+    entry = content.document.lab
+    if entry is None:
+        return ""
+    hosts = format_count(len(entry.hosts), "host")
+    links = f" with links of {format_link_rate(entry.link_bits_per_s)}" if entry.link_bits_per_s else ""
+    return "; ".join(part for part in (entry.about, f"{hosts} of one machine{links}") if part)
 
 
 def errors(content: Content) -> list[tuple[str, str]]:

@@ -161,6 +161,16 @@ class StudyEntry(_Document):
     scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
 
 
+class LabEntry(_Document):
+    """The lab that a run took place in."""
+
+    about: str | None = Field(description="What the target was made of; `None` if it was none of the lab.")
+    hosts: list[str] = Field(description="The hosts that clients could be on.")
+    link_bits_per_s: int | None = Field(description="Rate of each host's link in each direction; `None`: not limited.")
+    started: str = Field(description="When the lab was started: ISO 8601, UTC.")
+    yaml: str = Field(description="The lab's YAML, as read; options of its command line may have changed it.")
+
+
 class RunDocument(_Document):
     """`run.json`."""
 
@@ -176,6 +186,7 @@ class RunDocument(_Document):
     clients: str | None = Field(
         default=None, description="Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."
     )
+    lab: LabEntry | None = Field(default=None, description="The lab of the target or the clients.")
     front_end: str | None = Field(
         default=None, description="The tool whose command line it was, where a front end of the engine ran it."
     )
