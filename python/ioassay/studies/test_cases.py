@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, builtin_studies, expand, find_study, parse_source, resolve
 from ioassay.studies.conftest import SMALL
+from ioassay.studies.resolve import scales
 
 TARGET = Target("directory", "/mnt/target")
 PLAN_SCHEMA = Path(__file__).parents[3] / "schemas/plan.json"
@@ -91,11 +92,11 @@ def test_cases_differ_in_their_seed_and_repeat_it() -> None:
     assert seeds != [plan["seed"] for _, plan in cases(SMALL.replace("steps:", "seed: 2\nsteps:", 1))]
 
 
-@pytest.mark.parametrize("name", builtin_studies())
-@pytest.mark.parametrize("scale", [None, "quick"])
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [(name, scale) for name, source in builtin_studies().items() for scale in [None, *scales(source)]],
+)
 def test_plans_of_built_in_studies_fit_the_contract(name: str, scale: str | None) -> None:
-    if name == "quick":
-        scale = None
     plans = [plan for _, plan in expand(resolve(find_study(name), scale, []), "run-1", TARGET, "local")]
     assert json.loads(json.dumps(plans)) == plans
     if not PLAN_SCHEMA.exists():
