@@ -14,10 +14,13 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ioassay.errors import CannotRun
+from ioassay.lab import record
 from ioassay.lab.library import LABS, read
-from ioassay.lab.namespaces import HOST, LAB, name_of
+from ioassay.lab.namespaces import HOST, LAB, Nursery, name_of
 from ioassay.lab.requirements import missing
 from ioassay.lab.running import running
+from ioassay.lab.site import Host
 from ioassay.results.run_directory import load
 
 from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, study, until, workload
@@ -226,6 +229,22 @@ def test_whatever_ends_it_half_way_leaves_nothing(
     starting.process.send_signal(number)
     assert starting.end() == (-9 if number == signal.SIGKILL else 3)
     until(lambda: NAME not in running(), "the lab to be gone")
+
+
+def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untouched: dict[str, object]) -> None:
+    skip_without("xfs")
+    nursery = Nursery(NAME)
+    try:
+        nursery.space.run("mount", "-t", "tmpfs", "lab", "/run")
+        nursery.space.path(record.LOGS).mkdir(parents=True)
+        member = record.Member(name="server1", role="server", address="10.86.0.1")
+        daemon = Host(member, nursery.space.child("server1"), nursery.space).start(
+            "liard", "sh", "-c", "echo no; exit 3"
+        )
+        with pytest.raises(CannotRun, match="liard ended before it was ready: no"):
+            daemon.until(lambda: False)
+    finally:
+        nursery.end()
 
 
 @pytest.mark.parametrize("victim", ["first process", "who watches it"])

@@ -94,11 +94,19 @@ class Process:
         """Waits until `ready` holds. Raises `CannotRun`, with its last words, if it ends before that."""
 
         def looked() -> bool:
-            if not self.lab.path(f"/proc/{self.pid}").exists():
+            if self._has_ended():
                 raise CannotRun(f"{self.name} ended before it was ready: {self._last_words()}")
             return bool(ready())
 
         until(looked, f"{self.name}: {what}")
+
+    def _has_ended(self) -> bool:
+        try:
+            stat = self.lab.path(f"/proc/{self.pid}/stat").read_text()
+        except OSError:
+            return True
+        # As long as a lab is being started nobody collects those that end.
+        return stat.rpartition(")")[2].split()[0] == "Z"
 
     def has_said(self, line: str) -> bool:
         """True once it printed this line."""
