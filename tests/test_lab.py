@@ -238,9 +238,8 @@ def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untou
         nursery.space.run("mount", "-t", "tmpfs", "lab", "/run")
         nursery.space.path(record.LOGS).mkdir(parents=True)
         member = record.Member(name="server1", role="server", address="10.86.0.1")
-        daemon = Host(member, nursery.space.child("server1"), nursery.space).start(
-            "liard", "sh", "-c", "echo no; exit 3"
-        )
+        host = Host(member, nursery.space.child("server1"), nursery.space)
+        daemon = host.start("liard", "sh", "-c", "echo no; exit 3")
         with pytest.raises(CannotRun, match="liard ended before it was ready: no"):
             daemon.until(lambda: False)
     finally:
@@ -317,3 +316,30 @@ def test_three_systems_are_measured_in_three_runs(untouched: dict[str, object], 
             assert run.document.storage == f"lab:{name}/{system}"
             assert run.measurements.height == 2 * 3 * 2
             assert (tmp_path / "runs" / system / "report.html").exists()
+
+
+MINE = """\
+name: mine
+title: Two servers
+servers: 2
+disk: 1GiB
+storage:
+  gluster: {bricks: 2, shard: 4MiB}
+  moosefs: {chunkservers: 2, copies: 2}
+"""
+
+
+def test_a_lab_of_ones_own_uses_all_of_its_servers(untouched: dict[str, object], tmp_path: Path) -> None:
+    skip_without("moosefs")
+    file = tmp_path / "mine.yaml"
+    file.write_text(MINE)
+    with up(str(file), NAME) as name:
+        write = f"dd if=/dev/zero of={MOUNT}/file bs=1M count=40 conv=fsync status=none"
+        assert on(name, "sh", "-c", write) == (0, "", "")
+        shards = [on(name, "ls", f"/run/ioassay/disk/brick{number}/brick/.shard")[1].split() for number in (1, 2)]
+        assert all(shards)
+        assert len([*shards[0], *shards[1]]) >= 9
+        copied = "/run/ioassay/mnt/moosefs/file"
+        assert on(name, "sh", "-c", f"echo twice > {copied} && sync {copied} && mfscheckfile {copied}")[1].count(
+            "2 copies"
+        )

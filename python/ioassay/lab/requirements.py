@@ -81,6 +81,7 @@ BASE = (
     Command("ip", "iproute2"),
     Command("tc", "iproute2"),
     Command("ss", "iproute2"),
+    Command("mkfs.xfs", "xfsprogs"),
 )
 """What every lab needs."""
 

@@ -22,6 +22,9 @@ volume management
     option run-directory {work}
     option glusterd-sockfile {work}/socket
     option transport-type socket
+    option transport.address-family inet
+    option transport.socket.keepalive-time 10
+    option transport.socket.keepalive-interval 2
     option transport.socket.bind-address {address}
     option transport.socket.listen-port 24007
 end-volume

@@ -38,7 +38,7 @@ class Xfs(_Local):
 
     def requirements(self) -> list[Requirement]:
         """What it needs of the machine."""
-        return [Command("mkfs.xfs", "xfsprogs")]
+        return []
 
     def start(self, site: Site) -> Target:
         """Starts it, and returns when it can be used. Raises `CannotRun`."""
