@@ -99,6 +99,8 @@ def _written(lab: str) -> record.Lab:
     """What a lab says of itself, by `lab:NAME`."""
     from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
 
+    if lab == _LAB:
+        raise UsageError("Which lab?", "Write lab:NAME; `ioassay lab status` shows those that are up.")
     return find(lab.removeprefix(_LAB)).ready()
 
 
