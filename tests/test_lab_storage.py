@@ -188,15 +188,13 @@ def test_a_file_that_one_host_creates_in_hdfs_another_one_opens(datanodes: str, 
         assert_nobody_listens_on_all_addresses(started)
 
 
-def test_a_file_that_one_host_writes_over_nfs_another_one_reads(tmp_path: Path) -> None:
-    with lab(tmp_path, {"nfs": {}}, Command("nfs-cp", "libnfs-utils")) as started:
-        started.space.path("/run/file").write_text(WRITTEN)
-        url = "nfs://server1/export/file"
-        started.run("client1", "nfs-cp", "/run/file", url)
-        assert started.run("client2", "nfs-cat", url) == WRITTEN
+def test_an_nfs_export_is_measured_from_a_host(tmp_path: Path, engine: Path) -> None:
+    with lab(tmp_path, {"nfs": {}}) as started:
         if started.target.kind == "url":
             assert started.target.place == "nfs://server1/export"
+            assert_the_engine_measures_it(started, engine)
         else:  # the kernel has a client, and each host has mounted it
+            started.run_shell("client1", 'printf %s "$2" >"$1"', f"{started.target.place}/file", WRITTEN)
             assert started.run("client2", "cat", f"{started.target.place}/file") == WRITTEN
         assert_nobody_listens_on_all_addresses(started)
 
