@@ -6,12 +6,17 @@ against hanging.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
+from ioassay.lab.model import Lab
+from ioassay.lab.requirements import Requirement, missing
 from ioassay.results.document import RunDocument
 from ioassay.results.events import Event, read_events
 from ioassay.results.loaded import LoadedRun
@@ -177,6 +182,14 @@ def measure(file: Path, target: str | Path, out: Path, *more: str) -> LoadedRun:
     assert run.measurements["valid"].all()
     assert (out / "report.html").stat().st_size > 0
     return run
+
+
+def skip_without(lab: Lab, *needed: Requirement) -> None:
+    """Skips the test aloud where this lab cannot be started, or where what the test needs besides is missing."""
+    if lacking := missing([*lab.requirements(), *needed]):
+        pytest.skip(f"the lab {lab.name} needs {', '.join(map(str, lacking))}")
+    if os.geteuid() != 0:
+        pytest.skip("a lab needs root")
 
 
 def states(document: RunDocument) -> dict[str, str]:

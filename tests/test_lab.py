@@ -18,23 +18,14 @@ from ioassay.errors import CannotRun
 from ioassay.lab import record
 from ioassay.lab.library import LABS, read
 from ioassay.lab.namespaces import HOST, LAB, Nursery, name_of
-from ioassay.lab.requirements import missing
 from ioassay.lab.running import running
 from ioassay.lab.site import Host
 from ioassay.results.run_directory import load
 
-from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, study, until, workload
+from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, workload
 
 NAME = f"test-{os.getpid()}"
 MOUNT = "/run/ioassay/mnt/gluster"
-
-
-def skip_without(lab: str) -> None:
-    """Skips the test aloud where this lab cannot be started."""
-    if os.geteuid() != 0:
-        pytest.skip("a lab needs root")
-    if lacking := missing(read(LABS.find(lab)).requirements()):
-        pytest.skip(f"the lab {lab} needs {', '.join(map(str, lacking))}")
 
 
 def traces() -> dict[str, object]:
@@ -67,7 +58,7 @@ def untouched() -> Iterator[dict[str, object]]:
 @contextmanager
 def up(lab: str, name: str, *options: str) -> Iterator[str]:
     """A lab that is up, under this name, as long as the context."""
-    skip_without(lab)
+    skip_without(read(LABS.find(lab)))
     code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
     assert code == 0, err
     try:
@@ -222,7 +213,7 @@ class Starting:
 def test_whatever_ends_it_half_way_leaves_nothing(
     stage: str, number: signal.Signals, untouched: dict[str, object]
 ) -> None:
-    skip_without("gluster")
+    skip_without(read(LABS.find("gluster")))
     starting = Starting("gluster", "--hosts", "2")
     starting.until_said(f": {stage}")
     assert running().keys() >= {NAME}
@@ -232,10 +223,10 @@ def test_whatever_ends_it_half_way_leaves_nothing(
 
 
 def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untouched: dict[str, object]) -> None:
-    skip_without("xfs")
+    skip_without(read(LABS.find("xfs")))
     nursery = Nursery(NAME)
     try:
-        nursery.space.run("mount", "-t", "tmpfs", "lab", "/run")
+        nursery.space.cover_with_memory("/run")
         nursery.space.path(record.LOGS).mkdir(parents=True)
         member = record.Member(name="server1", role="server", address="10.86.0.1")
         host = Host(member, nursery.space.child("server1"), nursery.space)
@@ -256,7 +247,7 @@ def test_whatever_kills_it_leaves_nothing(victim: str, passing: str) -> None:
 
 
 def test_in_the_foreground_it_ends_with_its_input(untouched: dict[str, object]) -> None:
-    skip_without("xfs")
+    skip_without(read(LABS.find("xfs")))
     starting = Starting("xfs", "--foreground")
     starting.until_said("the end of standard input.")
     assert NAME in running()
@@ -332,7 +323,7 @@ storage:
 
 
 def test_a_lab_of_ones_own_uses_all_of_its_servers(untouched: dict[str, object], tmp_path: Path) -> None:
-    skip_without("moosefs")
+    skip_without(read(LABS.find("moosefs")))
     file = tmp_path / "mine.yaml"
     file.write_text(MINE)
     with up(str(file), NAME) as name:

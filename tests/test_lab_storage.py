@@ -13,13 +13,15 @@ from typing import Any
 import psutil
 import pytest
 
-from ioassay.lab import record, requirements
+from ioassay.lab import record
 from ioassay.lab.disk import attachment
 from ioassay.lab.model import Lab
 from ioassay.lab.namespaces import Space
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.running import find
 from ioassay.lab.up import up
+
+from .support import skip_without
 
 WRITTEN = "what one host writes\n"
 
@@ -60,10 +62,7 @@ def lab(place: Path, storage: dict[str, dict[str, str]], *needed: Requirement, *
     """A lab with two hosts that measure, its disks in `place`, which leaves nothing. Skips where it cannot be had."""
     name = f"h-test-{os.getpid()}"
     wanted = Lab.model_validate({"name": name, "title": "For tests", "hosts": "2", "storage": storage, **more})
-    if missing := requirements.missing([*wanted.requirements(), *needed]):
-        pytest.skip(f"this lab needs {', '.join(map(str, missing))}")
-    if os.geteuid() != 0:
-        pytest.skip("a lab needs root")
+    skip_without(wanted, *needed)
     before = traces()
     nursery = up(wanted, "", place, lambda said: None)
     try:

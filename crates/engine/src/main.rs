@@ -90,6 +90,7 @@ fn main() -> ExitCode {
         Ok(hosts) => hosts,
         Err(error) => {
             eprintln!("ioassay-engine: the hosts cannot be entered: {error}");
+            eprintln!("  try: see whether all of them are still up, as root");
             return ExitCode::from(command::COULD_NOT_RUN);
         }
     };

@@ -114,8 +114,10 @@ def _reopen(resume: Path) -> RunDirectory:
 
 def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
+    from ioassay import reports  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415
     from ioassay.execution.execute import execute  # noqa: PLC0415
+    from ioassay.results.run_directory import REPORT  # noqa: PLC0415
 
     codes, documents = [], []
     for number, (directory, need) in enumerate(runs):
@@ -124,7 +126,12 @@ def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
             loaded = directory.loaded()
         interrupted = loaded.document.state == "interrupted"
         if not interrupted:
-            documents.append(_report(directory, loaded, as_json))
+            report = directory.path / REPORT
+            report.write_bytes(reports.build(loaded, "html"))
+            if as_json:
+                documents.append(reports.build(loaded, "json").decode())
+            else:
+                _show(loaded, report)
         _say_how_it_ended(directory, loaded)
         codes.append(_exit_code(loaded))
         if interrupted:
@@ -137,23 +144,16 @@ def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
     return max(codes)
 
 
-def _report(directory: RunDirectory, loaded: LoadedRun, as_json: bool) -> str:
-    """Writes the report and shows its summary; with `as_json` returns the results instead."""
+def _show(loaded: LoadedRun, report: Path) -> None:
+    """Prints the summary, and where the report is."""
     from rich.console import Console  # noqa: PLC0415
 
-    from ioassay import reports  # noqa: PLC0415
     from ioassay.reports import terminal  # noqa: PLC0415
-    from ioassay.results.run_directory import REPORT  # noqa: PLC0415
 
-    file = directory.path / REPORT
-    file.write_bytes(reports.build(loaded, "html"))
-    if as_json:
-        return reports.build(loaded, "json").decode()
     console = Console()
     with console.capture() as text:  # printed below: rich would end the process when nobody reads it
         console.print("", terminal.summary(loaded))
-    print(f"{text.get()}\nReport: {file}", flush=True)
-    return ""
+    print(f"{text.get()}\nReport: {report}", flush=True)
 
 
 def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:

@@ -77,7 +77,7 @@ class Host:
     def private(self, directory: str) -> None:
         """Gives it a directory in memory of its own in place of what is there."""
         self.run("mkdir", "-p", directory)
-        self.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+        self.space.cover_with_memory(directory)
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,10 @@ class Site:
         """The host of what has one server."""
         return self.servers[0]
 
+    def server_of(self, number: int) -> Host:
+        """The host of part number `number`, from 1, of what has several: they are dealt out in turn."""
+        return self.servers[(number - 1) % len(self.servers)]
+
     @property
     def hosts(self) -> list[Host]:
         """All of them."""
@@ -161,7 +165,7 @@ class Site:
     def private(self, directory: str) -> None:
         """Gives the whole lab a directory in memory of its own in place of the machine's, if that has it."""
         if Path(directory).is_dir():
-            self.lab.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+            self.lab.cover_with_memory(directory)
 
     def cover(self, file: str, text: str) -> None:
         """Lets the whole lab see another file in place of the machine's, if that has it."""

@@ -97,7 +97,7 @@ def _prepare(space: Space) -> None:
     # What is mounted here later shall reach the hosts.
     space.run("mount", "--make-rshared", "/")
     for directory in ("/run", "/var/log"):
-        space.run("mount", "-t", "tmpfs", "-o", "mode=755", "ioassay-lab", directory)
+        space.cover_with_memory(directory)
     space.run("mkdir", "-p", record.ROOT, record.LOGS, "/run/lock")
 
 

@@ -61,9 +61,10 @@ impl Case<'_> {
         self.plan.ranks.client_of(rank) % self.nodes.len() as u32
     }
 
-    /// True for one rank of each node.
+    /// True for one rank of each node: the first one of the first client there.
     fn is_first_on_node(&self, rank: u32) -> bool {
-        (0..rank).all(|other| self.node_of(other) != self.node_of(rank))
+        let ranks = self.plan.ranks;
+        rank.is_multiple_of(ranks.per_client) && (ranks.client_of(rank) as usize) < self.nodes.len()
     }
 
     /// What the storage API that `storage` names can do on the target.

@@ -268,11 +268,9 @@ fn shared_machine(facts: Facts<'_>) -> Option<Doubt> {
     if nodes <= machines {
         return None;
     }
-    let message = format!(
-        "{nodes} nodes were hosts of {}: they share its processors and memory, each with a mount of its own",
-        count(machines, "machine")
-    );
-    let remedy = "read the sweep as mounts, not as nodes, or run it on as many machines as it has clients";
+    let message =
+        format!("{nodes} nodes were hosts of {}: they share its processors and memory", count(machines, "machine"));
+    let remedy = "read the sweep as hosts, not as machines, or run it on as many machines as it has clients";
     doubt(Reason::SharedMachine { nodes, machines }, message, remedy)
 }
 

@@ -72,10 +72,9 @@ class Gluster(Part):
 
     def _make_volume(self, site: Site) -> None:
         bricks = []
-        for number in range(self.bricks):
-            server = site.servers[number % len(site.servers)]
-            disk = site.disk(f"brick{number + 1}", "xfs", self.size)
-            bricks.append(f"{server.name}:{disk}/brick")
+        for number in range(1, self.bricks + 1):
+            disk = site.disk(f"brick{number}", "xfs", self.size)
+            bricks.append(f"{site.server_of(number).name}:{disk}/brick")
         _gluster(site.server, "volume", "create", _VOLUME, *bricks, "force")
         settings = {"features.shard": "on", "features.shard-block-size": str(self.shard)} if self.shard else {}
         for name, value in settings.items():

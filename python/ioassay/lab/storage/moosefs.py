@@ -91,7 +91,7 @@ def _start_master(site: Site) -> None:
 
 
 def _start_chunkserver(site: Site, number: int, size_bytes: int | None) -> None:
-    server = site.servers[(number - 1) % len(site.servers)]
+    server = site.server_of(number)
     name = f"chunkserver{number}"
     data = site.directory(f"moosefs/{name}")
     site.write(f"{data}/disks.cfg", site.disk(name, "xfs", size_bytes) + "\n")
