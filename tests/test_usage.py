@@ -27,6 +27,8 @@ from .support import ioassay, study, workload
         (["run", "quick", "--target", "s3://b", "--destroy-data", "s3://b"], "the target is a URL"),
         (["run", "--resume", "absent"], "absent is not a run directory"),
         (["run", "quick", "--resume", "absent"], "ioassay run --resume absent"),
+        (["run", "--resume", "absent", "--launcher", "srun"], "ioassay run --resume absent"),
+        (["run", "--resume", "absent", "--time-limit", "1min"], "ioassay run --resume absent"),
         (["clean", "absent"], "absent is not a run directory"),
         (["report", "absent"], "absent is not a run directory"),
     ],

@@ -53,6 +53,12 @@ def run_arguments(events: Path, progress: Path, plan: Path) -> list[str]:
     return ["run", "--events", str(events), "--progress", str(progress), "--stop-with-parent", str(plan)]
 
 
+def survey_arguments(events: Path, target: str | None, run: str, limit_s: int) -> list[str]:
+    """Looks at all nodes. What it creates in `target` is called as the workspace of `run`, and is removed again."""
+    where = ["--target", target] if target else []
+    return ["survey", "--events", str(events), "--run", run, "--limit-s", str(limit_s), "--stop-with-parent", *where]
+
+
 def clean_arguments(events: Path, workspace: str) -> list[str]:
     """Removes what an earlier case left in its workspace, by the workspace's own list."""
     return ["clean", "--events", str(events), workspace]

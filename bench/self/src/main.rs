@@ -1,14 +1,17 @@
 //! Measures the engine's own cost, and prints it with every raw number. `make bench` runs it.
 //!
-//! 1. What an operation costs with the `null` storage API: the loop, the clock, the histogram and the sample.
+//! 1. What an operation costs with the `null` storage API: the loop, the clock, the histogram and the sample; and with
+//!    the plug-in that does nothing either, so that the difference is what the way into a plug-in costs.
 //! 2. 4 KiB random reads and writes in memory (tmpfs) against a bare loop of system calls on the same files, at the
 //!    same offsets, by the same processes, in alternating pairs: the share of the rate that remains.
 //! 3. Create, stat, read and remove of files the same way, by full paths and by names in an open directory.
+//! 4. What 4,096 ranks on 64 nodes have measured, brought to the first one and written.
 //!
 //! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
 //! comparison favours the bare loop: its offsets are computed beforehand and it opens its file before the clock starts.
 
 mod bare;
+mod gather;
 
 use std::path::Path;
 
@@ -21,11 +24,14 @@ use ioassay_contract::plan::metadata::{
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
+use ioassay_engine::compiled::Cache;
 use ioassay_engine::environment;
 use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::local::LocalRank;
+use ioassay_engine::ranks::seating::Seating;
 use ioassay_engine::ranks::{Ranks, Stopped};
+use ioassay_engine::storage::plugin::{self, sources};
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
@@ -50,6 +56,8 @@ type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 fn main() -> Result<()> {
     println!("# The engine's own cost\n");
     print_machine();
+    // First: the most memory that was needed is known of the whole process only.
+    gather::gather()?;
     null()?;
     random_transfers(Transfer::Read)?;
     random_transfers(Transfer::Write)?;
@@ -68,7 +76,7 @@ fn print_machine() {
 }
 
 /// A plan for 4 KiB transfers, a file per rank.
-fn plan(api: &str, depth: u32, directory: &Path, ranks: u32, rank_bytes: u64, works: &[DataWork]) -> Plan {
+fn plan(storage: Storage, directory: &Path, ranks: u32, rank_bytes: u64, works: &[DataWork]) -> Plan {
     let set = FileSet {
         layout: Layout::FilePerRank,
         ranks: None,
@@ -84,13 +92,14 @@ fn plan(api: &str, depth: u32, directory: &Path, ranks: u32, rank_bytes: u64, wo
         run: format!("bench-{}", std::process::id()),
         case: "c1".into(),
         target: Target::Directory(directory.to_owned()),
-        storage: Storage { api: api.into(), direct: false, depth, vectors: 1, uring: None },
+        storage,
         ranks: RankCount { clients: ranks, per_client: 1 },
         files: [("data".to_owned(), set)].into(),
         trees: [].into(),
         steps: works.iter().map(phase).collect(),
         seed: 1,
         memory_bytes: 0,
+        time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
     }
 }
@@ -116,7 +125,7 @@ fn phase(work: &DataWork) -> Step {
 }
 
 fn step(name: &str, work: Work) -> Step {
-    Step::Phase(Phase { name: name.into(), jobs: vec![Job::new("job", work)] })
+    Step::Phase(Phase::new(name, vec![Job::new("job", work)]))
 }
 
 /// Runs `body` on forked ranks with a workspace for `plan` under its target; returns the phases that were reported.
@@ -128,10 +137,16 @@ fn with_ranks(
     let log = scratch.path().join("events.jsonl");
     let mut events = EventLog::open(&log)?;
     let clock = Clock::calibrated();
-    let Target::Directory(target) = &plan.target else { return Err("not a directory".into()) };
-    let nodes = [environment::of_this_node(Some(target), &clock)];
+    let seating = Seating::dealt(plan.ranks, 1);
     let workspace = Workspace::create(plan, &Contents::of(plan)).map_err(|f| f.message)?;
-    let case = Case { plan, apis: &storage::of_plan, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let case = Case {
+        plan,
+        apis: &storage::of_plan,
+        workspace: &workspace,
+        clock: &clock,
+        seating: &seating,
+        direct_alignment_bytes: None,
+    };
     supervise::block_signals()?;
     let ending = supervise::run(plan.ranks.clients, clock, |_| {}, |rank| body(&case, &rank, &mut events))?;
     workspace.remove();
@@ -149,28 +164,39 @@ fn with_ranks(
 
 fn null() -> Result<()> {
     println!("## An operation with the null storage API, in ns (goal: under 40)\n");
-    println!("| order | in flight | median | all |\n|---|---|---|---|");
+    println!("| storage API | order | in flight | median | all |\n|---|---|---|---|---|");
     let scratch = tempfile::tempdir()?;
-    for depth in [1, 32] {
+    let storages = [Storage::of("null"), Storage { depth: 32, ..Storage::of("null") }, null_plugin(scratch.path())?];
+    for storage in storages {
         for order in [Order::Sequential, Order::Random, Order::RandomWithReplacement] {
             let works = vec![work(Transfer::Read, order); REPETITIONS];
-            let plan = plan("null", depth, scratch.path(), 1, 4096 * 20_000_000, &works);
+            let plan = plan(storage.clone(), scratch.path(), 1, 4096 * 20_000_000, &works);
             let phases = with_ranks(&plan, |case, rank, events| case::run(case, rank, events))?;
             let ns = |phase: &PhaseRecord| phase.ranks[0].transfer_ns as f64 / phase.operations as f64;
             let mut costs: Vec<f64> = phases.iter().map(ns).collect();
             let all = list(&costs, 1);
-            println!("| {order:?} | {depth} | {:.1} | {all} |", median(&mut costs));
+            println!("| {} | {order:?} | {} | {:.1} | {all} |", storage.api, storage.depth, median(&mut costs));
         }
     }
     println!();
     Ok(())
 }
 
+/// The plug-in that does nothing, compiled into `directory` and loaded.
+fn null_plugin(directory: &Path) -> Result<Storage> {
+    let shipped = sources::shipped("null-plugin").ok_or("the engine has no such plug-in")?;
+    let source = shipped.source(sources::compiler(shipped.compilers));
+    let path = source.build(&Cache::at(directory.join("api"))).map_err(|failure| failure.message)?;
+    plugin::load(&path).map_err(|unfit| unfit.problem)?;
+    Ok(Storage { plugin: Some(path), ..Storage::of("null-plugin") })
+}
+
 fn random_transfers(transfer: Transfer) -> Result<()> {
     println!("## 4 KiB random {transfer:?} on tmpfs, {RANKS} ranks, against a bare loop (goal: 0.97 or more)\n");
     let target = tempfile::tempdir_in("/dev/shm")?;
     let random = work(transfer, Order::Random);
-    let writing = plan("posix", 1, target.path(), RANKS, RANK_BYTES, &[work(Transfer::Write, Order::Sequential)]);
+    let writing =
+        plan(Storage::of("posix"), target.path(), RANKS, RANK_BYTES, &[work(Transfer::Write, Order::Sequential)]);
     let ours = Plan { steps: vec![phase(&random)], ..writing.clone() };
     let bare_results = target.path().join("bare");
     let phases = with_ranks(&writing, |case, rank, events| {
@@ -231,7 +257,7 @@ fn entries(paths: Paths, bytes: u64) -> Result<()> {
         let (tree, verify, sync_at_end) = ("t".into(), false, false);
         Work::Metadata(MetadataWork { tree, operation, order, shift: 0, paths, verify, sync_at_end })
     };
-    let mut plan = plan("posix", 1, target.path(), RANKS, 4096, &[]);
+    let mut plan = plan(Storage::of("posix"), target.path(), RANKS, 4096, &[]);
     plan.files.clear();
     plan.trees.insert("t".into(), tree);
     plan.steps = operations.into_iter().map(|(name, operation)| step(name, work(operation))).collect();

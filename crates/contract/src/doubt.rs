@@ -27,6 +27,9 @@ pub enum Reason {
         resident_bytes: u64,
         /// Size of the file set.
         file_set_bytes: u64,
+        /// The nodes in whose memory it was, the one with most first.
+        #[serde(default)]
+        hosts: Vec<String>,
     },
     /// A read phase followed a write without any attempt to measure or empty the cache.
     CacheUnknown {
@@ -101,6 +104,20 @@ pub enum Reason {
         resolution_ns: u64,
         /// Median latency that it measured.
         median_ns: u64,
+    },
+    /// The clocks of two nodes went apart during the phase, so the rates that they give do not fit together.
+    ClockDrift {
+        /// By how much, as far as it is sure.
+        drift_ns: u64,
+        /// The largest drift without this doubt.
+        allowed_ns: u64,
+    },
+    /// The clocks of two nodes could not be compared well enough for their samples to lie on one time line.
+    ClockUncertain {
+        /// By how much an instant may be wrong.
+        uncertainty_ns: u64,
+        /// The largest uncertainty without this doubt.
+        allowed_ns: u64,
     },
     /// Operations took longer than a sample, so the timeline shows gaps that are none.
     LateSamples {

@@ -1,5 +1,7 @@
 //! What a node looked like when it took part in a run.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +16,24 @@ pub struct Environment {
     pub cpu_model: Option<String>,
     /// Processors that this process may use.
     pub processors: u32,
+    /// Which processors each rank on the node may use, ascending by rank, as the kernel lists them: `0-3,8`. A single entry
+    /// holds for all of them.
+    #[serde(default)]
+    pub bindings: Vec<String>,
+    /// How the frequency of the processors is governed: each governor that one of them has, for example `performance`.
+    #[serde(default)]
+    pub governors: Vec<String>,
+    /// The parts of the node with processors and memory close to each other.
+    #[serde(default)]
+    pub numa_nodes: Vec<NumaNode>,
     /// Memory in bytes.
     pub memory_bytes: u64,
+    /// Memory that the job may use, page cache included, where a control group limits it to less than there is.
+    #[serde(default)]
+    pub memory_limit_bytes: Option<u64>,
+    /// Settings of the kernel that change I/O, by name: `vm.dirty_ratio`, `transparent_hugepage`.
+    #[serde(default)]
+    pub kernel_settings: BTreeMap<String, String>,
     /// Kernel release and version.
     pub kernel: String,
     /// Operating system as in `/etc/os-release`.
@@ -24,8 +42,39 @@ pub struct Environment {
     pub clock: Clock,
     /// The file system under the target.
     pub mount: Option<Mount>,
+    /// Parameters of that file system's client besides its mount options, by name: `osc.max_rpcs_in_flight` of Lustre,
+    /// `sunrpc.tcp_max_slot_table_entries` of NFS, `pagepool` of GPFS.
+    #[serde(default)]
+    pub client_parameters: BTreeMap<String, String>,
     /// The block device under that, where there is one.
     pub block_device: Option<BlockDevice>,
+    /// What connects the node to others.
+    #[serde(default)]
+    pub network: Vec<NetworkLink>,
+}
+
+/// Processors and memory that are close to each other.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NumaNode {
+    /// The processors, as the kernel lists them: `0-3,8`.
+    pub processors: String,
+    /// The memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// A network interface that is up, or a port of an InfiniBand adapter.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkLink {
+    /// What the kernel calls it: `eth0`, `mlx5_0/1`.
+    pub name: String,
+    /// The driver of an interface.
+    pub driver: Option<String>,
+    /// The state of a port, for example `ACTIVE`, and what it carries: `InfiniBand` or `Ethernet`.
+    pub state: Option<String>,
+    /// Bits per second, where it has a rate.
+    pub speed_bits_per_s: Option<u64>,
+    /// Largest packet of an interface.
+    pub mtu_bytes: Option<u64>,
 }
 
 /// The clock that times operations.
@@ -66,5 +115,5 @@ pub struct BlockDevice {
     /// Size of the device.
     pub size_bytes: u64,
     /// Queue settings by file name, for example `scheduler`, `read_ahead_kb`, `nr_requests`.
-    pub queue: std::collections::BTreeMap<String, String>,
+    pub queue: BTreeMap<String, String>,
 }

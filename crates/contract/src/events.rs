@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::plan::{CacheMethod, Operation};
+use crate::survey::Survey;
 
 /// One line of `events.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +19,8 @@ pub enum Event {
     Started(Started),
     /// `ioassay-engine check` found that the plan can run.
     Checked(Box<Checked>),
+    /// `ioassay-engine survey` has looked at all nodes.
+    Survey(Survey),
     /// A cold-cache step has ended.
     ColdCache(ColdCache),
     /// A step has removed files.
@@ -78,12 +81,19 @@ pub struct Checked {
 pub struct ColdCache {
     /// Index of the step in the plan.
     pub step: u32,
+    /// The commands for servers that were run, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<CommandRun>,
     /// What was tried, in order.
     pub attempts: Vec<CacheAttempt>,
     /// What measured the rest: `cachestat`, `mincore`, or `none`.
     pub measured_with: String,
-    /// Bytes of the file set that are still in the page cache; `None` where nothing could measure it.
+    /// Bytes that are still in the page cache of the node whose ranks would read them next, of all nodes together;
+    /// `None` where nothing could measure it.
     pub resident_bytes: Option<u64>,
+    /// The same of each node, in the order of `started.nodes`.
+    #[serde(default)]
+    pub resident_bytes_per_node: Vec<Option<u64>>,
     /// Size of the file set.
     pub file_set_bytes: u64,
     /// By how many ranks the following reads are shifted.
@@ -110,6 +120,42 @@ pub struct CacheAttempt {
     pub done: bool,
     /// Why not, or what is to be known about it.
     pub detail: String,
+    /// The commands that were run, one on each node, in the order of `started.nodes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRun>,
+}
+
+/// A command of the site, and what came of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRun {
+    /// The host that it was for: a node, or a server; `None` for a hook that names none.
+    pub host: Option<String>,
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// How it ended.
+    pub end: CommandEnd,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// The end of what it printed, on standard output and standard error together.
+    pub output: String,
+    /// All that it printed: more than `output` holds where that was too much.
+    pub output_bytes: u64,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CommandEnd {
+    /// By itself, with this exit status; 0 says that it did what it was to do.
+    Exited(i32),
+    /// By a signal that somebody else sent it, for example `SIGKILL`.
+    Signaled(String),
+    /// It was killed at its time limit, of so many nanoseconds.
+    TimedOut(u64),
+    /// It was killed because the run was stopped.
+    Stopped,
+    /// It could not be started, for this reason.
+    NotStarted(String),
 }
 
 /// One phase of one case: the totals, every rank, the latencies and the doubts.
@@ -152,8 +198,15 @@ pub struct PhaseRecord {
     pub finish_spread_ns: u64,
     /// Length of one sample.
     pub sample_interval_ns: u64,
-    /// Bytes of the file set in the page cache before this phase, where a cold-cache step measured it.
+    /// How each node's clock differed from the first one's, in the order of nodes; empty where all ranks share a clock.
+    #[serde(default)]
+    pub clocks: Vec<NodeClock>,
+    /// Bytes that the phase was to read and that were in the page cache of the node that reads them, before it; `None`
+    /// where nothing could measure it.
     pub resident_bytes_before: Option<u64>,
+    /// The same of each node, in the order of `started.nodes`; empty where nothing was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resident_bytes_before_per_node: Vec<u64>,
     /// Latencies of the single operations of all ranks.
     pub latencies: Histogram,
     /// Every rank, ascending.
@@ -175,6 +228,28 @@ pub struct Stonewall {
     pub least_operations: u64,
     /// Operations of the rank that had done most.
     pub most_operations: u64,
+}
+
+/// How a node's clock differed from the first node's, before and after a phase. Samples of all nodes lie on one time line
+/// by it; no rate is computed from two clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NodeClock {
+    /// The first node's time less this one's before the phase.
+    pub offset_ns: i64,
+    /// By how much that may be wrong in either direction.
+    pub uncertainty_ns: u64,
+    /// The same after the phase.
+    pub offset_after_ns: i64,
+    /// By how much that may be wrong.
+    pub uncertainty_after_ns: u64,
+}
+
+impl NodeClock {
+    /// By how much the clocks went apart during the phase, as far as that is sure.
+    pub fn sure_drift_ns(&self) -> u64 {
+        let apart_ns = self.offset_after_ns.abs_diff(self.offset_ns);
+        apart_ns.saturating_sub(self.uncertainty_ns + self.uncertainty_after_ns)
+    }
 }
 
 /// What one rank did in one phase. `start_ns` and `end_ns` count from the opening of the barrier.

@@ -15,6 +15,7 @@ pub mod environment;
 pub mod events;
 pub mod front_end;
 pub mod plan;
+pub mod survey;
 
 /// Version of every document in this crate. It rises when an old reader would misread a new document.
 pub const VERSION: u32 = 2;

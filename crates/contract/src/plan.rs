@@ -4,8 +4,9 @@
 //! done (no rate, no verification, one transfer at a time).
 //!
 //! [`data`] describes files and what moves their bytes, [`metadata`] trees and what is done to their entries,
-//! [`pace`] how much and how fast.
+//! [`pace`] how much and how fast, [`cache`] how caches are emptied in between.
 
+pub mod cache;
 pub mod data;
 pub mod metadata;
 pub mod pace;
@@ -16,6 +17,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use self::cache::CacheStep;
 use self::data::{DataWork, FileSet};
 use self::metadata::{FindWork, MetadataWork, Tree};
 use self::pace::{Limit, Rate, Think};
@@ -52,6 +54,10 @@ pub struct Plan {
     /// less for the page cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub memory_bytes: u64,
+    /// When a step, or what comes before the first and after the last one, has not ended after this, in nanoseconds, something
+    /// hangs, and the case is ended. Left out: it takes what it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_limit_ns: Option<u64>,
     /// Length of one sample in nanoseconds. 1,000,000,000 gives the usual sample per second.
     pub sample_interval_ns: u64,
 }
@@ -114,10 +120,7 @@ pub enum Step {
     /// A timed phase.
     Phase(Phase),
     /// Empty the caches between a write and a read, then measure what is still resident.
-    ColdCache {
-        /// Ways to try, in this order, until nothing of the file sets is resident.
-        attempts: Vec<CacheMethod>,
-    },
+    ColdCache(CacheStep),
     /// Remove the files of file sets that are there, each by the rank that looks after it.
     RemoveFiles {
         /// Names of the file sets.
@@ -138,6 +141,13 @@ pub struct Phase {
     pub name: String,
     /// What is done in it, all at the same time. No rank has two jobs in a phase; a rank without one waits.
     pub jobs: Vec<Job>,
+}
+
+impl Phase {
+    /// These jobs side by side.
+    pub fn new(name: &str, jobs: Vec<Job>) -> Self {
+        Self { name: name.to_owned(), jobs }
+    }
 }
 
 /// What some ranks do in a phase.
@@ -236,8 +246,18 @@ pub enum CacheMethod {
     DropCaches,
     /// `posix_fadvise(POSIX_FADV_DONTNEED)` on the files of the case.
     Fadvise,
-    /// Let every rank read what the next rank wrote (IOR's `-C`). Helps where ranks sit on several nodes.
+    /// Unmount the target's file system on every node and mount it anew, by the command of the step.
+    Remount,
+    /// Let every rank read what a rank of the next node wrote, or where there is one node the next rank (IOR's `-C`).
+    /// Helps where ranks sit on several nodes.
     ReadOtherRank,
+}
+
+impl CacheMethod {
+    /// True for the ways after which a node remembers nothing of what files and directories are like either.
+    pub fn forgets_attributes(self) -> bool {
+        matches!(self, Self::DropCaches | Self::Remount)
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]

@@ -57,6 +57,14 @@ pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Fai
     Box::new(on_path(operation, path, error))
 }
 
+/// An error that came with its errno and with a sentence about it.
+pub fn with_text(errno: i32, text: &str) -> io::Error {
+    let what = format!("{text} ({:?})", Errno::from_raw(errno));
+    // The sentence says which argument it is, and the usual remedy would guess.
+    let remedy = if errno == libc::EINVAL { "correct what it names, and run again" } else { remedy(Some(errno)) };
+    Explained { what, remedy: remedy.to_owned() }.into_io()
+}
+
 /// A storage API that cannot begin.
 pub fn about_api(name: &str, error: &io::Error) -> Box<Failure> {
     let failure = plain("connect", format!("{name}: {error}"), &remedy_of(error));

@@ -2,20 +2,26 @@
 //!
 //! One module per step of that way: [`plan`] says what to do, [`ranks`] who does it, [`workload`] which
 //! operations, [`storage`] how, [`measure`] what it cost, [`output`] where that is written. [`workspace`] guards
-//! the user's data, [`cache`] empties and measures the page cache, [`environment`] describes the node.
+//! the user's data, [`cache`] empties and measures the page cache, [`environment`] describes the node,
+//! [`crew`] is who does the I/O: ranks that the engine forks, or those that a launcher has started ([`launched`]),
+//! [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
 
 pub mod cache;
 pub mod case;
 pub mod command;
+pub mod compiled;
+pub mod crew;
 pub mod environment;
 pub mod failure;
 pub mod frontends;
 pub mod hosts;
+pub mod launched;
 pub mod measure;
 pub mod output;
 pub mod plan;
 pub mod ranks;
 pub mod storage;
 pub mod supervise;
+pub mod survey;
 pub mod workload;
 pub mod workspace;

@@ -5,9 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use ioassay_contract::events::Failure;
 use ioassay_contract::front_end::Tool;
-use ioassay_engine::hosts::Hosts;
-use ioassay_engine::{command, frontends};
+use ioassay_engine::command::{self, Ended};
+use ioassay_engine::crew::{self, Crew, Launch, Part};
+use ioassay_engine::survey::Errand;
+use ioassay_engine::{frontends, launched, storage};
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]
@@ -16,6 +19,12 @@ struct Arguments {
     /// Spread the clients over hosts that are namespaces of this machine: the process numbers of one process in each.
     #[arg(long = "host", value_name = "PID")]
     hosts: Vec<i32>,
+    /// Meet over MPI with those that a launcher has started beside this one, through this library (`mpi build`).
+    #[arg(long, value_name = "LIBRARY", conflicts_with = "hosts")]
+    mpi: Option<PathBuf>,
+    /// The ranks' own processes speak MPI, for storage APIs that do so too.
+    #[arg(long)]
+    mpi_in_ranks: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -45,6 +54,36 @@ enum Command {
         #[arg(long)]
         events: PathBuf,
     },
+    /// Look at all nodes, and whether they see one file system, before anything is measured there.
+    Survey {
+        /// A directory that all nodes should see.
+        #[arg(long)]
+        target: Option<PathBuf>,
+        /// The name of the workspace that proves it, which must be new; it is removed again.
+        #[arg(long)]
+        run: String,
+        /// How long the target may take to answer, in seconds.
+        #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
+        limit_s: u64,
+        /// Ranks on each node, where no launcher has started them.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+        ranks_per_node: u32,
+        /// Append events to this file (schemas/event.json).
+        #[arg(long)]
+        events: PathBuf,
+        /// End when the process that started the engine ends.
+        #[arg(long)]
+        stop_with_parent: bool,
+    },
+    /// Become a launcher that ends when the process that started this one ends; with --host, one on that host.
+    Launch {
+        /// Its command line.
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<OsString>,
+    },
+    /// The libraries that join the engine with MPIs of this site.
+    #[command(subcommand)]
+    Mpi(Mpi),
     /// Remove what an interrupted run left: by its list, never by a pattern.
     Clean {
         /// The directory `ioassay-RUN` under the target, or its URL, as the event `started` names it.
@@ -53,6 +92,9 @@ enum Command {
         #[arg(long)]
         events: PathBuf,
     },
+    /// Build and list storage APIs that are plug-ins in C.
+    #[command(subcommand)]
+    Api(Api),
     /// IOR's command line (`ioassay-engine ior -h`).
     Ior(FrontEnd),
     /// mdtest's command line (`ioassay-engine mdtest -h`).
@@ -63,6 +105,66 @@ enum Command {
     ObdfilterSurvey(FrontEnd),
     /// The IO500 with its .ini file (`ioassay-engine io500 -h`).
     Io500(FrontEnd),
+}
+
+#[derive(Subcommand)]
+enum Mpi {
+    /// Build the library for the MPI of a compiler, if it is not there, and print where it is.
+    Build {
+        /// The compiler of the MPI.
+        #[arg(long, default_value = "mpicc")]
+        compiler: String,
+        /// Build it anew.
+        #[arg(long)]
+        force: bool,
+    },
+    /// List the libraries that were built, with the MPI that each speaks.
+    List {
+        /// As one JSON document.
+        #[arg(long)]
+        json: bool,
+        /// Only this one.
+        #[arg(long, value_name = "LIBRARY")]
+        only: Option<PathBuf>,
+    },
+}
+
+/// What is done with plug-ins.
+#[derive(Subcommand)]
+enum Api {
+    /// Compile one with the site's compiler, and print where it is.
+    Build {
+        /// mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a file of C source.
+        what: String,
+        /// The compiler. Default: mpicc, h5pcc or cc, as it needs.
+        #[arg(long)]
+        compiler: Option<String>,
+        /// Put NAME.so into this directory, and not where its name finds it.
+        #[arg(long)]
+        output: Option<PathBuf>,
+        /// More for the compiler, for example -lrados.
+        #[arg(last = true)]
+        arguments: Vec<String>,
+    },
+    /// Say which there are, and their options.
+    List {
+        /// Further libraries.
+        paths: Vec<PathBuf>,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl Api {
+    fn run(self) -> Ended {
+        match self {
+            Self::Build { what, compiler, output, arguments } => {
+                command::api::build(&command::api::Build { what, compiler, output, arguments })
+            }
+            Self::List { paths, json } => command::api::list(&paths, json),
+        }
+    }
 }
 
 /// A command line of another tool.
@@ -84,28 +186,79 @@ fn arguments() -> Vec<OsString> {
     arguments
 }
 
+impl Command {
+    /// Nothing was begun: what the command reports of that.
+    fn not_begun(&self, failure: Failure) -> Ended {
+        match self {
+            Self::Run { events, .. }
+            | Self::Check { events, .. }
+            | Self::Clean { events, .. }
+            | Self::Survey { events, .. } => command::not_begun(events, failure),
+            _ => Ended::could_not(failure),
+        }
+    }
+
+    /// True for a command line of another tool that a launcher has started and that does its I/O by MPI.
+    fn speaks_mpi(&self) -> bool {
+        let (Self::Ior(given) | Self::Mdtest(given) | Self::Io500(given)) = self else { return false };
+        crew::a_launcher_started_this() && frontends::speaks_mpi(&given.arguments)
+    }
+
+    /// True for those that a launcher may start many of: a front end finds out by itself whether one has.
+    fn is_front_end(&self) -> bool {
+        matches!(self, Self::Ior(_) | Self::Mdtest(_) | Self::Iozone(_) | Self::ObdfilterSurvey(_) | Self::Io500(_))
+    }
+}
+
 fn main() -> ExitCode {
-    let Arguments { hosts, command } = Arguments::parse_from(arguments());
-    let hosts = match Hosts::enter(&hosts) {
-        Ok(hosts) => hosts,
-        Err(error) => {
-            eprintln!("ioassay-engine: the hosts cannot be entered: {error}");
-            eprintln!("  try: see whether all of them are still up, as root");
-            return ExitCode::from(command::COULD_NOT_RUN);
+    let Arguments { hosts, mpi, mpi_in_ranks, command } = Arguments::parse_from(arguments());
+    let in_ranks = mpi_in_ranks || command.speaks_mpi();
+    let many = command.is_front_end() && (crew::several_were_started() || in_ranks);
+    if in_ranks {
+        storage::mpi::announce();
+    }
+    let part = if mpi.is_some() || many {
+        Crew::meet(Launch { library: mpi, in_ranks })
+    } else {
+        Crew::on_hosts(&hosts).map(Part::Command)
+    };
+    let mut crew = match part {
+        Ok(Part::Command(crew)) => crew,
+        Ok(Part::Ended(code)) => return ExitCode::from(code),
+        Err(failure) => {
+            let ended = command.not_begun(failure);
+            said(&ended);
+            // MPI may have begun, in another thread.
+            launched::leave_at_once(ended.code)
         }
     };
     let ended = match command {
         Command::Run { plan, events, progress, stop_with_parent } => {
-            command::run(&plan, &events, progress.as_deref(), stop_with_parent, &hosts)
+            command::run(&plan, &events, progress.as_deref(), stop_with_parent, &mut crew)
         }
         Command::Check { plans, events } => command::check(&plans, &events),
         Command::Clean { workspace, events } => command::clean(&workspace, &events),
-        Command::Ior(FrontEnd { arguments }) => frontends::run(Tool::Ior, arguments),
-        Command::Mdtest(FrontEnd { arguments }) => frontends::run(Tool::Mdtest, arguments),
-        Command::Iozone(FrontEnd { arguments }) => frontends::run(Tool::Iozone, arguments),
-        Command::ObdfilterSurvey(FrontEnd { arguments }) => frontends::run(Tool::ObdfilterSurvey, arguments),
-        Command::Io500(FrontEnd { arguments }) => frontends::run(Tool::Io500, arguments),
+        Command::Survey { target, run, limit_s, ranks_per_node, events, stop_with_parent } => {
+            let errand = Errand { target, run, limit_ns: limit_s * 1_000_000_000 };
+            command::survey(&errand, ranks_per_node, &events, stop_with_parent, &mut crew)
+        }
+        Command::Launch { command } => command::launch(&command),
+        Command::Api(api) => api.run(),
+        Command::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
+        Command::Mpi(Mpi::List { json, only }) => command::mpi::list(json, only.as_deref()),
+        Command::Ior(FrontEnd { arguments }) => frontends::run(Tool::Ior, arguments, &mut crew),
+        Command::Mdtest(FrontEnd { arguments }) => frontends::run(Tool::Mdtest, arguments, &mut crew),
+        Command::Iozone(FrontEnd { arguments }) => frontends::run(Tool::Iozone, arguments, &mut crew),
+        Command::ObdfilterSurvey(FrontEnd { arguments }) => frontends::run(Tool::ObdfilterSurvey, arguments, &mut crew),
+        Command::Io500(FrontEnd { arguments }) => frontends::run(Tool::Io500, arguments, &mut crew),
     };
+    let code = said(&ended);
+    crew.end(ended.code);
+    code
+}
+
+/// Says what went wrong.
+fn said(ended: &Ended) -> ExitCode {
     if let Some(failure) = &ended.failure {
         eprintln!("ioassay-engine: {}", failure.message);
         eprintln!("  try: {}", failure.remedy);

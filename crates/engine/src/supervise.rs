@@ -4,7 +4,11 @@
 //! *stop* (no more I/O, come to an end), *abandon* (do not wait for each other), SIGKILL. All of it takes under
 //! [`GRACE`] + [`LAST_WORDS`] + [`REAPING`].
 
+pub(crate) mod hanging;
+pub(crate) mod within;
+
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use ioassay_contract::events::Failure;
@@ -14,10 +18,10 @@ use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-use crate::failure;
 use crate::measure::clock::Clock;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};
+use crate::{environment, failure};
 
 /// How long stopped ranks may take to finish the running call and to report.
 const GRACE: Duration = Duration::from_millis(1000);
@@ -29,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 const REAPING: Duration = Duration::from_millis(500);
 
 /// How often those who watch are told.
-const WATCH_EVERY: Duration = Duration::from_millis(200);
+pub const WATCH_EVERY: Duration = Duration::from_millis(200);
 
 /// How the ranks ended.
 #[derive(Debug, Default)]
@@ -77,19 +81,31 @@ pub fn run(
     mut body: impl FnMut(LocalRank<'_>) -> Result<(), Stopped>,
 ) -> io::Result<Ending> {
     let place = MeetingPlace::new(size, clock)?;
-    let mut ranks = Vec::with_capacity(size as usize);
+    let mut ranks: Vec<Child> = Vec::with_capacity(size as usize);
     for rank in 0..size {
         match start_rank(&place, rank, &mut body) {
-            Ok(pid) => ranks.push((rank, pid)),
+            Ok(pid) => ranks.push(Child { rank, seat: rank, pid }),
             Err(error) => {
                 place.abandon();
-                kill_all(&ranks);
-                reap(&place, &mut ranks);
+                let mut started = Supervisor::new(&place, ranks);
+                started.kill_all();
+                started.reap();
                 return Err(error);
             }
         }
     }
-    Ok(supervise(&place, ranks, &mut watch))
+    let mut supervisor = Supervisor::new(&place, ranks);
+    let mut watched = Instant::now();
+    while supervisor.look() {
+        if let Some(signal) = next_signal() {
+            supervisor.signalled(signal);
+        }
+        if watched.elapsed() >= WATCH_EVERY {
+            watched = Instant::now();
+            watch(place.watch());
+        }
+    }
+    Ok(supervisor.ending())
 }
 
 fn start_rank(
@@ -113,34 +129,145 @@ fn start_rank(
     }
 }
 
-fn supervise(place: &MeetingPlace, mut ranks: Vec<(u32, Pid)>, watch: &mut impl FnMut(Watched)) -> Ending {
-    let mut ending = Ending::default();
-    let mut escalation = Escalation::None;
-    let mut watched = Instant::now();
-    loop {
-        if let Some(dead) = reap(place, &mut ranks) {
-            ending.failure.get_or_insert(dead);
+/// A rank that this process has started.
+#[derive(Debug, Clone, Copy)]
+pub struct Child {
+    /// As all know it.
+    pub rank: u32,
+    /// As its node knows it.
+    pub seat: u32,
+    /// Its process.
+    pub pid: Pid,
+}
+
+/// Watches ranks that this process has started, and stops them.
+pub struct Supervisor<'a> {
+    place: &'a MeetingPlace,
+    children: Vec<Child>,
+    escalation: Escalation,
+    ending: Ending,
+}
+
+impl<'a> Supervisor<'a> {
+    /// Of `children`, who meet in `place`.
+    pub fn new(place: &'a MeetingPlace, children: Vec<Child>) -> Self {
+        Self { place, children, escalation: Escalation::None, ending: Ending::default() }
+    }
+
+    /// Sees what has become of them, and takes the next step of stopping them where that has begun. False when there is
+    /// nothing left to be seen: all have ended, or are given up.
+    pub fn look(&mut self) -> bool {
+        if let Some(dead) = self.reap() {
+            self.place.fail(&dead);
         }
-        if ranks.is_empty() {
-            break;
+        if self.children.is_empty() {
+            return false;
         }
-        if let Some(signal) = next_signal() {
-            ending.signal.get_or_insert(signal);
-            place.stop();
+        if let Some(overdue) = self.overdue() {
+            self.place.fail(&overdue);
         }
-        if watched.elapsed() >= WATCH_EVERY {
-            watched = Instant::now();
-            watch(place.watch());
+        self.escalation = self.next_step();
+        if self.escalation == Escalation::GivenUp {
+            let stuck = self.stuck();
+            self.ending.failure.get_or_insert(stuck);
         }
-        escalation = escalation.next(place, &ranks);
-        if escalation == Escalation::GivenUp {
-            ending.failure.get_or_insert_with(|| stuck(&ranks));
-            break;
+        self.escalation != Escalation::GivenUp
+    }
+
+    /// Stops all ranks, because this process was sent `signal`.
+    pub fn signalled(&mut self, signal: Signal) {
+        self.ending.signal.get_or_insert(signal);
+        self.place.stop();
+    }
+
+    /// Forgets how far stopping has gone: there is something new to do.
+    pub fn begin_anew(&mut self) {
+        self.escalation = Escalation::None;
+    }
+
+    /// True if one of them cannot be ended.
+    pub fn is_given_up(&self) -> bool {
+        self.escalation == Escalation::GivenUp
+    }
+
+    /// True as long as one of them has not ended.
+    pub fn has_some(&self) -> bool {
+        !self.children.is_empty()
+    }
+
+    /// How they ended.
+    pub fn ending(mut self) -> Ending {
+        // What a rank said itself is more precise than what its death looks like from outside.
+        self.ending.failure = self.place.failure().or(self.ending.failure);
+        self.ending
+    }
+
+    fn next_step(&self) -> Escalation {
+        match self.escalation {
+            Escalation::None if self.place.stopping() => Escalation::Stopped(Instant::now()),
+            Escalation::Stopped(since) if self.place.abandoned() || since.elapsed() > GRACE => {
+                self.place.abandon();
+                Escalation::Abandoned(Instant::now())
+            }
+            Escalation::Abandoned(since) if since.elapsed() > LAST_WORDS => {
+                self.kill_all();
+                Escalation::Killed(Instant::now())
+            }
+            Escalation::Killed(since) if since.elapsed() > REAPING => Escalation::GivenUp,
+            same => same,
         }
     }
-    // What a rank said itself is more precise than what its death looks like from outside.
-    ending.failure = place.failure().or(ending.failure);
-    ending
+
+    /// Takes note of ranks that have ended. One that did not end by itself stops the others.
+    fn reap(&mut self) -> Option<Failure> {
+        let (mut failure, place) = (None, self.place);
+        self.children.retain(|&Child { rank, pid, .. }| {
+            let how = match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => return true,
+                Ok(WaitStatus::Exited(_, 0)) | Err(_) => return false,
+                Ok(WaitStatus::Signaled(_, Signal::SIGBUS, _)) => died(rank, "was killed by SIGBUS", MAPPING_LOST),
+                Ok(WaitStatus::Signaled(_, signal, _)) => died(rank, &format!("was killed by {signal}"), KILLED),
+                Ok(status) => died(rank, &format!("ended unexpectedly ({status:?})"), KILLED),
+            };
+            // Those that we killed ourselves are the consequence of an earlier failure.
+            if !place.abandoned() {
+                failure.get_or_insert(how);
+            }
+            place.abandon();
+            false
+        });
+        failure
+    }
+
+    /// A rank that still works in a step whose time is over.
+    fn overdue(&self) -> Option<Failure> {
+        let (limit_ns, since_ns) = self.place.step_limit()?;
+        let now_ns = self.place.clock().now_ns();
+        if self.place.stopping() || now_ns.saturating_sub(since_ns) <= limit_ns {
+            return None;
+        }
+        // A rank in a phase may wait in a library of its storage API; outside of one, whoever waits does so for others.
+        let in_phase = |child: &Child| self.place.shown()[child.seat as usize].working.load(Ordering::Relaxed);
+        let (waiting, working): (Vec<&Child>, Vec<&Child>) =
+            self.children.iter().partition(|child| hanging::waits_for_others(child.pid));
+        let in_library = waiting.into_iter().filter(|child| in_phase(child));
+        let hanging = working.into_iter().chain(in_library).map(|child| (child.rank, child.pid));
+        hanging::after(limit_ns, &hanging.collect::<Vec<_>>())
+    }
+
+    fn stuck(&self) -> Failure {
+        let numbers: Vec<String> = self.children.iter().map(|child| child.rank.to_string()).collect();
+        let message = format!("rank(s) {} cannot be killed: they hang in the kernel", numbers.join(", "));
+        failure::plain("stop", message, "check the server of the target; the processes end when it answers")
+    }
+
+    /// Kills those that have not ended.
+    pub fn kill_all(&self) {
+        for child in &self.children {
+            // It may have ended by itself.
+            let _ = kill(child.pid, Signal::SIGKILL);
+        }
+    }
 }
 
 /// How far stopping has gone, and since when.
@@ -153,45 +280,6 @@ enum Escalation {
     GivenUp,
 }
 
-impl Escalation {
-    fn next(self, place: &MeetingPlace, ranks: &[(u32, Pid)]) -> Self {
-        match self {
-            Self::None if place.stopping() => Self::Stopped(Instant::now()),
-            Self::Stopped(since) if place.abandoned() || since.elapsed() > GRACE => {
-                place.abandon();
-                Self::Abandoned(Instant::now())
-            }
-            Self::Abandoned(since) if since.elapsed() > LAST_WORDS => {
-                kill_all(ranks);
-                Self::Killed(Instant::now())
-            }
-            Self::Killed(since) if since.elapsed() > REAPING => Self::GivenUp,
-            same => same,
-        }
-    }
-}
-
-/// Takes note of ranks that have ended. One that did not end by itself stops the others.
-fn reap(place: &MeetingPlace, ranks: &mut Vec<(u32, Pid)>) -> Option<Failure> {
-    let mut failure = None;
-    ranks.retain(|&(rank, pid)| {
-        let how = match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
-            Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => return true,
-            Ok(WaitStatus::Exited(_, 0)) | Err(_) => return false,
-            Ok(WaitStatus::Signaled(_, Signal::SIGBUS, _)) => died(rank, "was killed by SIGBUS", MAPPING_LOST),
-            Ok(WaitStatus::Signaled(_, signal, _)) => died(rank, &format!("was killed by {signal}"), KILLED),
-            Ok(status) => died(rank, &format!("ended unexpectedly ({status:?})"), KILLED),
-        };
-        // Those that we killed ourselves are the consequence of an earlier failure.
-        if !place.abandoned() {
-            failure.get_or_insert(how);
-        }
-        place.abandon();
-        false
-    });
-    failure
-}
-
 const KILLED: &str =
     "look for the out-of-memory killer in the kernel log, or who else may have killed it; then run again";
 
@@ -200,25 +288,13 @@ const MAPPING_LOST: &str = "a mapped file could not be read or written: it becam
                             memory is; read the kernel log (dmesg), or take the storage API posix, which tells which";
 
 fn died(rank: u32, how: &str, remedy: &str) -> Failure {
-    let failure = failure::plain("run", format!("rank {rank} {how}"), remedy);
+    let message = format!("rank {rank} on {} {how}", environment::host());
+    let failure = failure::plain("run", message, remedy);
     Failure { rank: Some(rank), ..failure }
 }
 
-fn stuck(ranks: &[(u32, Pid)]) -> Failure {
-    let numbers: Vec<String> = ranks.iter().map(|(rank, _)| rank.to_string()).collect();
-    let message = format!("rank(s) {} cannot be killed: they hang in the kernel", numbers.join(", "));
-    failure::plain("stop", message, "check the server of the target; the processes end when it answers")
-}
-
-fn kill_all(ranks: &[(u32, Pid)]) {
-    for &(_, pid) in ranks {
-        // It may have ended by itself.
-        let _ = kill(pid, Signal::SIGKILL);
-    }
-}
-
 /// Waits for a signal, at most a moment: ranks that stop or die without one must be seen too.
-fn next_signal() -> Option<Signal> {
+pub fn next_signal() -> Option<Signal> {
     let set = awaited_signals();
     let moment = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
     // SAFETY: set and time limit are valid; no information about the sender is asked for.

@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ioassay_contract::events::Event;
+use ioassay_contract::plan::cache::CacheStep;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
 use ioassay_contract::plan::pace::{Limit, Rate, Think};
 use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
@@ -381,7 +382,7 @@ fn a_file_that_ends_too_early_is_an_error_and_not_a_fast_read() {
 #[test]
 fn reads_move_on_by_one_rank_where_no_other_way_empties_the_cache() {
     let mut plan = plan(SMALL, 3, write_and_read(Order::Sequential));
-    plan.steps.insert(1, Step::ColdCache { attempts: vec![CacheMethod::ReadOtherRank] });
+    plan.steps.insert(1, Step::ColdCache(CacheStep::of(vec![CacheMethod::ReadOtherRank])));
     let storage = leak(Watched::obedient());
     let (events, _) = run(&plan, storage);
     let cold = events.iter().find_map(|event| if let Event::ColdCache(cold) = event { Some(cold) } else { None });

@@ -242,7 +242,8 @@ fn a_killed_rank_ends_the_run_and_is_named() {
     let ranks = children(&engine);
     kill(ranks[1], Signal::SIGKILL).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(1));
-    assert_eq!(lab.failure().unwrap(), "rank 1 was killed by SIGKILL");
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    assert_eq!(lab.failure().unwrap(), format!("rank 1 on {host} was killed by SIGKILL"));
     assert_eq!((lab.outcome(), lab.phases().len()), (Some(Outcome::Failed), 1));
     assert!(lab.target_is_empty());
     assert!(!ranks.into_iter().any(exists));

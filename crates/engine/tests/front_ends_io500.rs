@@ -327,7 +327,11 @@ fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
         ("[nonsense]\n", &[][..], "line 16: there is no section [nonsense]"),
         ("[find]\nfind = 1\n", &[], "line 17: [find] has no key find"),
         ("[find]\nexternal-script = /bin/find\n", &[], "line 17: [find] external-script = /bin/find is refused"),
-        ("[ior-hard-write]\nAPI = MPIIO\n", &[], "line 17: [ior-hard-write] API = MPIIO: -a MPIIO is refused"),
+        (
+            "[ior-hard-write]\nAPI = MPIIO\n",
+            &[],
+            "line 17: [ior-hard-write] API = MPIIO: -a MPIIO needs ranks that are MPI processes",
+        ),
         ("[ior-easy]\nAPI = POSIX --posix.nonsense\n", &[], "line 17: [ior-easy] API = POSIX --posix.nonsense: "),
         // What cannot go past the page cache is refused by the plan, before anything is measured.
         ("[ior-hard]\nAPI = POSIX --posix.odirect\n", &[], "ior-hard-write, steps["),

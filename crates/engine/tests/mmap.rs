@@ -47,7 +47,8 @@ fn a_rank_whose_mapped_file_is_truncated_fails_the_run_with_what_sigbus_means() 
         _ => None,
     });
     let failure = failure.expect("the run failed");
-    assert_eq!((failure.rank, failure.message.as_str()), (Some(0), "rank 0 was killed by SIGBUS"));
+    let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
+    assert_eq!((failure.rank, failure.message), (Some(0), format!("rank 0 on {host} was killed by SIGBUS")));
     assert!(failure.remedy.contains("a mapped file"), "{}", failure.remedy);
     assert!(!file.exists(), "the workspace is removed");
 }

@@ -214,7 +214,7 @@ fn an_emptied_file_holds_only_what_is_written_next() {
         let described = storage(api);
         let where_to = ioassay_contract::plan::storage::Target::Directory(directory.path().to_owned());
         let buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
-        let setup = storage::Setup { storage: &described, target: &where_to, buffers: &buffers };
+        let setup = storage::Setup::alone(&described, &where_to, &buffers);
         let opening =
             storage::Opening { access: storage::Access::Write, bytes: 100, size: Some(SizeAtOpen::Empty), advice: &[] };
         let mut connection = api.connect(setup).unwrap();

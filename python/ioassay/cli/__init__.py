@@ -19,17 +19,23 @@ from typing import Annotated
 import typer
 
 from ioassay import __version__
+from ioassay.cli.api import app as api
 from ioassay.cli.clean import clean
+from ioassay.cli.doctor import doctor
 from ioassay.cli.lab import app as lab
+from ioassay.cli.mpi import app as mpi
+from ioassay.cli.net import net
 from ioassay.cli.report import report
 from ioassay.cli.run import run
 from ioassay.cli.studies import studies
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, report, clean):
+for command in (run, studies, report, net, doctor, clean):
     app.command()(command)
 app.add_typer(lab)
+app.add_typer(mpi)
+app.add_typer(api)
 
 
 @app.callback(invoke_without_command=True)

@@ -26,17 +26,31 @@ def report(
             show_default=False,
         ),
     ] = None,
+    ceilings: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE|DIR",
+            help="What `ioassay net` measured, in place of what the runs were given.",
+            show_default=False,
+        ),
+    ] = None,
     form: Annotated[str, typer.Option("--format", metavar="html|md|csv|json", help="What to write.")] = "html",
 ) -> None:
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.results.net_directory import read_net  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
     chosen = _format(form)
     destinations = _destinations(runs, output, chosen)
+    measured = read_net(ceilings) if ceilings else None
     for run, destination in zip(runs, destinations, strict=True):
-        document = reports.build(load(run), chosen)
+        loaded = load(run)
+        if measured is not None:
+            loaded.document.ceilings = measured
+        document = reports.build(doubted(loaded), chosen)
         if destination is None:
             typer.echo(document, nl=False)
         else:

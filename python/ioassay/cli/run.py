@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.units import format_count
+from ioassay.units import parse_duration_ns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioassay.execution.check import Need
-    from ioassay.results.loaded import LoadedRun
     from ioassay.results.run_directory import RunDirectory
-
-_NOT_AS_ASKED = 1
 
 
 def run(
@@ -44,12 +41,43 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the study. Repeatable.")
     ] = None,
-    launcher: Annotated[str, typer.Option(metavar="NAME", help="What starts the ranks.")] = "local",
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="What starts the ranks: local (this machine), mpirun, srun (in an allocation of Slurm), or sbatch: "
+            "the whole run is a job of Slurm.  [default: local]",
+        ),
+    ] = None,
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST,...|FILE",
+            help="The nodes for mpirun or srun; a case of n clients takes the first n.  [default: those of the "
+            "allocation, else this one]",
+        ),
+    ] = None,
+    launcher_options: Annotated[
+        str | None,
+        typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--bind-to core' or '--account=p1'."),
+    ] = None,
     clients: Annotated[
         str | None,
         typer.Option(
             metavar="lab[:NAME]",
             help="The hosts to measure from.  [default: of a lab's target its own, else processes of this node]",
+        ),
+    ] = None,
+    ceilings: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE|DIR", help="What `ioassay net` measured of the network between clients and target."),
+    ] = None,
+    time_limit: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="End the run when a step has not ended after this, and say which rank hangs where.  "
+            "[default: as the study says]",
         ),
     ] = None,
     out: Annotated[
@@ -64,6 +92,9 @@ def run(
         Path | None,
         typer.Option(metavar="RUN", help="Go on with this run instead: do its cases that are not complete."),
     ] = None,
+    script_only: Annotated[
+        bool, typer.Option("--script-only", help="With --launcher sbatch: write the script and do not submit it.")
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
@@ -73,10 +104,12 @@ def run(
     Everything is checked before anything is written. Whatever ends the run, finished phases are kept.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
-    from ioassay.execution.prepare import Request, prepare  # noqa: PLC0415
+    from ioassay.execution.prepare import BATCH, Request, prepare  # noqa: PLC0415
+    from ioassay.launchers.hosts import typed  # noqa: PLC0415
 
     if resume is not None:
-        if study or target or destroy_data or scale or settings or clients or out:
+        asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
+        if any(asked) or any([launcher, hosts, launcher_options, time_limit, script_only]):
             raise UsageError(
                 "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
             )
@@ -87,16 +120,25 @@ def run(
         raise UsageError(
             "Which directory, URL or device is to be measured?", f"Write: ioassay run {study} --target DIR"
         )
+    if script_only and launcher != BATCH:
+        raise UsageError("--script-only is for --launcher sbatch.", "Leave it out, or write --launcher sbatch.")
     request = Request(
         study=study,
         places=places(target, destroy_data, clients),
         scale=scale,
         settings=settings or [],
-        launcher=launcher,
+        launcher=launcher or "local",
+        hosts=[node.name for node in typed(hosts)] if hosts else [],
+        launcher_options=shlex.split(launcher_options or ""),
+        time_limit_ns=parse_duration_ns(time_limit) if time_limit else None,
+        ceilings=ceilings,
         out=out,
         command=["ioassay", *sys.argv[1:]],
     )
-    return _do([(prepared.create(), prepared.need) for prepared in prepare(request)], as_json)
+    runs = [(prepared.create(), prepared.need) for prepared in prepare(request)]
+    if launcher == BATCH:
+        return _submit([run for run, _ in runs], script_only, as_json)
+    return _do(runs, as_json)
 
 
 def _reopen(resume: Path) -> RunDirectory:
@@ -112,77 +154,40 @@ def _reopen(resume: Path) -> RunDirectory:
     return directory
 
 
+def _submit(runs: Sequence[RunDirectory], script_only: bool, as_json: bool) -> int:
+    """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the gravest of their exit codes."""
+    from ioassay.cli.batch import submit_and_follow, write  # noqa: PLC0415
+    from ioassay.cli.ended import Ended  # noqa: PLC0415
+
+    scripts = [write(run) for run in runs]
+    if script_only:
+        for script in scripts:
+            print(f"sbatch {shlex.quote(str(script))}")
+        return 0
+    told = Ended(as_json)
+    for run in runs:
+        loaded = submit_and_follow(run.path)
+        if loaded is None:
+            return CannotRun.exit_code
+        told.tell(run.path, loaded)
+    return told.finish()
+
+
 def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
-    from ioassay import reports  # noqa: PLC0415
+    from ioassay.cli.ended import Ended  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415
     from ioassay.execution.execute import execute  # noqa: PLC0415
-    from ioassay.results.run_directory import REPORT  # noqa: PLC0415
 
-    codes, documents = [], []
+    told = Ended(as_json)
     for number, (directory, need) in enumerate(runs):
         with directory:
             execute(directory, watcher(need))
             loaded = directory.loaded()
-        interrupted = loaded.document.state == "interrupted"
-        if not interrupted:
-            report = directory.path / REPORT
-            report.write_bytes(reports.build(loaded, "html"))
-            if as_json:
-                documents.append(reports.build(loaded, "json").decode())
-            else:
-                _show(loaded, report)
-        _say_how_it_ended(directory, loaded)
-        codes.append(_exit_code(loaded))
-        if interrupted:
+        told.tell(directory.path, loaded)
+        if loaded.document.state == "interrupted":
             for later, _ in runs[number + 1 :]:
                 later.close()
                 print(f"Not begun: ioassay run --resume {later.path}", file=sys.stderr)
             break
-    if as_json and documents:
-        print(documents[0] if len(runs) == 1 else f"[{','.join(documents)}]")
-    return max(codes)
-
-
-def _show(loaded: LoadedRun, report: Path) -> None:
-    """Prints the summary, and where the report is."""
-    from rich.console import Console  # noqa: PLC0415
-
-    from ioassay.reports import terminal  # noqa: PLC0415
-
-    console = Console()
-    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print("", terminal.summary(loaded))
-    print(f"{text.get()}\nReport: {report}", flush=True)
-
-
-def _say_how_it_ended(directory: RunDirectory, loaded: LoadedRun) -> None:
-    """On standard error, unless all went well."""
-    document = loaded.document
-    for path in document.leftovers:
-        print(f"Left on the target: {path}", file=sys.stderr)
-    if document.leftovers:
-        print(f"Remove it with: ioassay clean {directory.path}", file=sys.stderr)
-    if document.state == "complete":
-        return
-    done = sum(case.state == "complete" for case in document.cases)
-    what = "was interrupted" if document.state == "interrupted" else "failed"
-    print(
-        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete, "
-        "and what was measured is kept.\n"
-        f"Do the rest with: ioassay run --resume {directory.path}",
-        file=sys.stderr,
-    )
-
-
-def _exit_code(loaded: LoadedRun) -> int:
-    from ioassay.analysis import io500  # noqa: PLC0415
-    from ioassay.analysis.acceptance import accepted, judge  # noqa: PLC0415
-
-    if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
-        return CannotRun.exit_code
-    believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
-    believed &= all(score.is_valid for score in io500.scores(loaded))
-    if not believed or accepted(judge(loaded)) == "failed":
-        return _NOT_AS_ASKED
-    return 0
+    return told.finish()

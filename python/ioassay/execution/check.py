@@ -47,7 +47,7 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start) -> Need:
         for file, plan in zip(files, plans.values(), strict=True):
             file.write_text(json.dumps(plan))
         events = directory / "events.jsonl"
-        command = start.command(engine.check_arguments(events, files))
+        command = start.alone(engine.check_arguments(events, files))
         done = subprocess.run(
             command,
             env=start.environment(),

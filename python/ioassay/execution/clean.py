@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from ioassay.errors import CannotRun
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
+from ioassay.execution.seen import sees_target
 from ioassay.execution.start import Start
+from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
 from ioassay.results.outcome import sentence
 from ioassay.results.run_directory import RunDirectory
@@ -58,12 +61,11 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     events = EventTail(logs / "clean.jsonl")
     events.new()  # those of earlier clean-ups
     try:
-        start = Start.of(run.document)
+        command, environment = _command(run.document, engine.clean_arguments(logs / "clean.jsonl", workspace))
     except CannotRun as error:  # a lab that is not up
         return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
-    command = start.command(engine.clean_arguments(logs / "clean.jsonl", workspace))
-    with EngineProcess(command, logs / "clean-stderr.txt", [run.lock.descriptor], start.environment()) as process:
-        seen = follow(process, interruption, events)
+    with EngineProcess(command, logs / "clean-stderr.txt", [run.lock.descriptor], environment) as process:
+        seen = follow(process, interruption, events, last_words=("removed", "error"))
     cleaned = Cleaned(workspace, 0, [workspace], "The engine was ended before it had removed everything.")
     for event in seen:
         if event["event"] == "removed":
@@ -79,3 +81,18 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
     run.document.leftovers = cleaned.leftovers
     run.save()
     return cleaned
+
+
+def _command(run: RunDocument, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """An engine that sees the target, and its environment: on the run's first node, or if that cannot be had now, here.
+
+    Raises `CannotRun`.
+    """
+    try:
+        start = Start.of(run)
+        return start.alone(arguments), start.environment()
+    except CannotRun:  # no allocation of Slurm, no MPI loaded
+        if not sees_target(run):
+            raise
+        start = Start.here(run)
+        return start.alone(arguments), start.environment()

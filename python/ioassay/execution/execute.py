@@ -96,8 +96,10 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
             watcher.notice(f"{interruption.first.name}: stopping and removing files. A second signal ends at once.")
 
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
-    command = start.command(arguments, case.clients, case.ranks_per_client)
-    with EngineProcess(command, files.stderr, [run.lock.descriptor], start.environment()) as process:
+    command = start.together(arguments, case.clients, case.ranks_per_client)
+    with EngineProcess(
+        command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
+    ) as process:
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
     end = outcome(events)
     case.state = end.state or ("interrupted" if interruption.first else "failed")
@@ -118,6 +120,11 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, print
         return (
             "The engine hangs in a system call, so that it cannot even be killed; its target does not answer. "
             "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
+        )
+    if process.killed and process.through and not interruption.first:
+        return (
+            "The launcher has not brought the engines up on all nodes. See them with `ioassay doctor`, then run the "
+            "case again with --resume."
         )
     if process.killed:
         return "The engine was killed because it did not stop in time. Remove the rest with `ioassay clean`."

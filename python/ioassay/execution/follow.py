@@ -1,8 +1,13 @@
-"""Follows an engine process to its end: hands on what it reports, passes signals on to it."""
+"""Follows an engine process to its end: hands on what it reports, passes signals on to it.
+
+A launcher between says nothing that is believed: neither that it has ended nor with which exit code. The engine's last
+word counts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Collection
 
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
@@ -11,6 +16,17 @@ from ioassay.results.events import Event, EventTail
 # Often enough for a live display, seldom enough to leave the processors to the ranks.
 _LOOK_EVERY_S = 0.2
 
+LINGER_S = 3.0
+"""How long a launcher may go on when its engine has said its last word."""
+
+LAST_WORD_S = 9.0
+"""How long engines may take to say it when their launcher has gone: they notice, and remove their files."""
+
+
+LAUNCH_S = 150.0
+"""How long a launcher may take until its engine says something. One that waits for a lost node waits for ever; where
+MPI does not begin, the engine says so itself before this."""
+
 
 def follow(
     process: EngineProcess,
@@ -18,21 +34,41 @@ def follow(
     events: EventTail,
     on_event: Callable[[Event], None] = lambda event: None,
     on_look: Callable[[], None] = lambda: None,
+    *,
+    last_words: Collection[str] = ("finished",),
 ) -> list[Event]:
-    """Returns all events once nothing more is to be expected of `process`.
+    """Returns all events once nothing more is to be expected of `process`, whose last one is one of `last_words`.
 
     `on_event` gets each event as it appears, `on_look` is called several times a second.
     """
     seen: list[Event] = []
     passed_on = 0
     ended = False
-    while not ended:
-        ended = process.wait(_LOOK_EVERY_S)
+    finished_at: float | None = None
+    begun = time.monotonic()
+
+    def look() -> None:
+        nonlocal finished_at
         for event in events.new():
             seen.append(event)
             on_event(event)
+            if event["event"] in last_words:
+                finished_at = time.monotonic()
         on_look()
+
+    while not ended:
+        ended = process.wait(_LOOK_EVERY_S)
+        look()
         while interruption.first is not None and passed_on < min(interruption.count, 2) and not ended:
             process.stop(interruption.first)
             passed_on += 1
+        if finished_at is not None and time.monotonic() > finished_at + LINGER_S:
+            process.kill()
+        if process.through and not seen and time.monotonic() > begun + LAUNCH_S:
+            process.kill()
+    gone = time.monotonic()
+    while process.through and seen and finished_at is None and time.monotonic() < gone + LAST_WORD_S:
+        time.sleep(_LOOK_EVERY_S)
+        look()
+    process.sweep()
     return seen

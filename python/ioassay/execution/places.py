@@ -73,8 +73,7 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) 
     found = []
     for target in typed:
         if not target.startswith(_LAB):
-            ours = _the_lab() if clients == _THE_LAB else clients
-            found.append(Place(parse_target(target, destroy_data), clients=ours))
+            found.append(Place(parse_target(target, destroy_data), clients=clients_of(clients)))
             continue
         if destroy_data is not None:
             raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")
@@ -83,6 +82,11 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) 
     for place in found:
         nodes_of(place.clients)  # what is not up is refused now
     return found
+
+
+def clients_of(typed: str | None) -> str | None:
+    """`Place.clients` as it was typed after --clients. Raises `UsageError`."""
+    return _the_lab() if typed == _THE_LAB else typed
 
 
 def _the_lab() -> str:

@@ -15,9 +15,15 @@ from ioassay.errors import UsageError
 from ioassay.execution.check import Need, check
 from ioassay.execution.places import Place
 from ioassay.execution.start import Start
+from ioassay.launchers import find_launcher
 from ioassay.results.document import RunDocument
+from ioassay.results.net_directory import read_net
 from ioassay.results.run_directory import RunDirectory, now, refuse_occupied
 from ioassay.studies import expand, find_study, resolve
+from ioassay.studies.plug_ins import speak_mpi
+
+BATCH = "sbatch"
+"""The whole run as a job of Slurm (`execution.batch`), in which `srun` is the launcher."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,13 @@ class Request:
     settings: Sequence[str]
     """`KEY=VALUE` each."""
     launcher: str
+    hosts: Sequence[str]
+    """The nodes for the launcher; none: those of the allocation, else this one."""
+    launcher_options: Sequence[str]
+    time_limit_ns: int | None
+    """When a phase has not ended after this, it hangs; where the study says nothing of it."""
+    ceilings: Path | None
+    """What `ioassay net` left."""
     out: Path | None
     """The run directory, or of several runs the one that holds theirs; by default new ones below `runs/`."""
     command: Sequence[str]
@@ -73,7 +86,14 @@ def _prepare(request: Request, place: Place) -> Prepared:
     refuse_occupied(path)
     # Two runs of one second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
-    expanded = expand(resolved, identifier, place.target, request.launcher)
+    launcher = "srun" if request.launcher == BATCH else request.launcher
+    expanded = expand(resolved, identifier, place.target, launcher)
+    mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
+    if mpi_in_ranks and not find_launcher(launcher).needs_mpi:
+        raise UsageError(
+            "The study's storage API does its I/O by MPI, and ranks of this launcher do not meet over it.",
+            "Take --launcher mpirun, srun or sbatch.",
+        )
     document = RunDocument(
         run=identifier,
         study=resolved.entry,
@@ -83,10 +103,19 @@ def _prepare(request: Request, place: Place) -> Prepared:
         storage=place.storage,
         clients=place.clients,
         lab=place.lab(),
-        launcher=request.launcher,
+        ceilings=read_net(request.ceilings) if request.ceilings else None,
+        launcher=launcher,
+        hosts=list(request.hosts),
+        launcher_options=list(request.launcher_options),
+        mpi_in_ranks=mpi_in_ranks,
         command=list(request.command),
         ioassay_version=__version__,
         started=now(),
     )
     plans = {case.id: plan for case, plan in expanded}
-    return Prepared(path, document, plans, check(plans, Start.of(document)))
+    if request.time_limit_ns is not None:
+        for plan in plans.values():
+            plan.setdefault("time_limit_ns", request.time_limit_ns)
+    # The nodes of a job are not there yet; this one stands in for them.
+    start = Start.here(document) if request.launcher == BATCH else Start.of(document)
+    return Prepared(path, document, plans, check(plans, start))

@@ -20,6 +20,9 @@ from ioassay.errors import CannotRun
 STOP_S = 4.5
 """How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s."""
 
+LAUNCHED_STOP_S = 8.0
+"""The same behind a launcher, whose helpers on other nodes have to end too."""
+
 KILL_S = 0.4
 """How long to wait after a SIGKILL. Longer than that, a process hangs in the kernel, mostly on a dead mount."""
 
@@ -33,13 +36,20 @@ class EngineProcess:
         output: Path,
         inherited: Sequence[int] = (),
         environment: Mapping[str, str] | None = None,
+        *,
+        through: bool = False,
     ) -> None:
-        """Starts `command`; what it prints is appended to `output`. Raises `CannotRun` when it does not start."""
+        """Starts `command`; what it prints is appended to `output`. Raises `CannotRun` when it does not start.
+
+        `through` a launcher the engine is told by its standard input when to stop: signals would reach the launcher,
+        and each of those makes something else of them.
+        """
+        self._through = through
         try:
             with output.open("ab") as file:
                 self._process = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
+                    stdin=subprocess.PIPE if through else subprocess.DEVNULL,
                     stdout=file,
                     stderr=file,
                     start_new_session=True,
@@ -67,7 +77,8 @@ class EngineProcess:
         """Waits for its end, at most `timeout_s`. True once nothing more is to be expected of it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout_s)
-            self._kill_group()  # ranks or helpers that outlived the process which led them
+            if not self._through:
+                self.sweep()
             return True
         if self._deadline is None or time.monotonic() < self._deadline:
             return False
@@ -81,8 +92,14 @@ class EngineProcess:
         if self._deadline is not None:
             self.kill()
             return
-        self._deadline = time.monotonic() + STOP_S
-        self._process.send_signal(number)
+        if self._process.stdin is None:
+            self._deadline = time.monotonic() + STOP_S
+            self._process.send_signal(number)
+            return
+        self._deadline = time.monotonic() + LAUNCHED_STOP_S
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(f"{number.name}\n".encode())
+            self._process.stdin.flush()
 
     def kill(self) -> None:
         """Ends it and all its ranks on this machine, without giving them time for anything."""
@@ -90,6 +107,15 @@ class EngineProcess:
             return
         self._killed = True
         self._deadline = time.monotonic() + KILL_S
+        self._kill_group()
+
+    @property
+    def through(self) -> bool:
+        """True if a launcher stands between."""
+        return self._through
+
+    def sweep(self) -> None:
+        """Ends ranks and helpers on this machine that outlived the process which led them."""
         self._kill_group()
 
     def __enter__(self) -> EngineProcess:
@@ -100,6 +126,7 @@ class EngineProcess:
             self.stop(signal.SIGTERM)
             while not self.wait(0.1):
                 pass
+        self.sweep()
 
     def _kill_group(self) -> None:
         with contextlib.suppress(ProcessLookupError):

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from ioassay import engine
 from ioassay.execution.places import nodes_of, secrets_of
 from ioassay.launchers import Launcher, Node, Placement, find_launcher
+from ioassay.launchers import mpi as site_mpi
+from ioassay.launchers.hosts import allocated
 from ioassay.results.document import RunDocument
 
 
@@ -19,17 +22,64 @@ class Start:
     launcher: Launcher
     nodes: Sequence[Node]
     secrets: Mapping[str, str]
+    options: Sequence[str] = ()
+    """More for the launcher."""
+    library: Path | None = None
+    """What joins the engines with the launcher's MPI, where they meet over one."""
+    mpi_in_ranks: bool = False
+    """The storage API speaks MPI too."""
+    in_lab: bool = False
 
     @classmethod
     def of(cls, run: RunDocument) -> Start:
         """For `run`, on the hosts as they are now. Raises `UsageError`, `CannotRun` for a lab that is not up."""
-        return cls(find_launcher(run.launcher), nodes_of(run.clients), secrets_of(run.storage))
+        launcher = find_launcher(run.launcher)
+        nodes = nodes_of(run.clients) or [Node(name) for name in run.hosts]
+        if not nodes and launcher.needs_mpi:
+            nodes = allocated()
+        library = site_mpi.library() if launcher.needs_mpi else None
+        return cls(
+            launcher,
+            nodes,
+            secrets_of(run.storage),
+            run.launcher_options,
+            library,
+            run.mpi_in_ranks,
+            run.clients is not None,
+        )
 
-    def command(self, arguments: Sequence[str], clients: int = 1, ranks_per_client: int = 1) -> list[str]:
-        """The command line that starts the engine with these arguments of its own."""
-        placement = Placement(clients, ranks_per_client, self.nodes)
-        return [*self.launcher.tokens(engine.find_engine(), placement), *arguments]
+    @classmethod
+    def here(cls, run: RunDocument) -> Start:
+        """For `run` as this node sees its target, whatever its launcher. Raises as `of`."""
+        return cls(find_launcher("local"), nodes_of(run.clients)[:1], secrets_of(run.storage))
+
+    @property
+    def stands_between(self) -> bool:
+        """The launcher stands between the engines and us: signals do not reach them."""
+        return self.launcher.needs_mpi
+
+    def alone(self, arguments: Sequence[str]) -> list[str]:
+        """The command line of one engine on the first node, with these arguments of its own."""
+        return self._command(Placement(1, 1, self.nodes, options=self.options, forwarded=[*self.secrets]), arguments)
+
+    def together(self, arguments: Sequence[str], clients: int, ranks_per_client: int) -> list[str]:
+        """The command line of an engine for so many ranks."""
+        placement = Placement(
+            clients,
+            ranks_per_client,
+            self.nodes,
+            library=self.library,
+            mpi_in_ranks=self.mpi_in_ranks,
+            options=self.options,
+            forwarded=[*self.secrets],
+        )
+        return self._command(placement, arguments)
 
     def environment(self) -> dict[str, str]:
         """The environment to start it in."""
-        return os.environ | dict(self.secrets)
+        # Of a cluster that we are on, which is not the lab's.
+        ours = {key: value for key, value in os.environ.items() if not (self.in_lab and key.startswith("SLURM_"))}
+        return ours | dict(self.secrets)
+
+    def _command(self, placement: Placement, arguments: Sequence[str]) -> list[str]:
+        return [*self.launcher.tokens(engine.find_engine(), placement), *arguments]

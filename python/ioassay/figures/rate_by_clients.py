@@ -11,6 +11,8 @@ import altair as alt
 import polars as pl
 
 from ioassay.analysis import rates
+from ioassay.analysis.ceilings import Limit
+from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.rates import Axis
 from ioassay.figures import theme
@@ -18,6 +20,12 @@ from ioassay.results.document import FigureEntry
 from ioassay.results.schema import KEY, POINT
 
 WIDTH, HEIGHT = 420, 250
+
+MOST_ABOVE = 3.0
+"""Ceilings higher than so many times the highest rate are left out: they would press the rates to the ground."""
+
+NAME_GAP = 6
+"""Pixels between the frame and the name of a ceiling."""
 
 HEADROOM = 1.04
 """So that the highest point, and a mark above it, do not sit on the frame."""
@@ -42,6 +50,26 @@ def data(points: pl.DataFrame, entry: FigureEntry, titles: Mapping[str, str]) ->
     )
 
 
+def ceilings(data: pl.DataFrame, limits: Mapping[Place, Limit], unit: Unit, axis: Axis) -> pl.DataFrame:
+    """The lowest ceiling at each place on the axis, of what `data` returns. Empty where there is none.
+
+    Columns: `axis`, ceiling (in `unit`), name. Of IOPS it is the ceiling of their bytes. Where measurements of one
+    place have several ceilings, it is the highest of these: each of them lies below that.
+    """
+    rows = [
+        {axis: row[axis], "ceiling": row["rate"] / limit.share, "name": f"network: {limit.ceiling.name}"}
+        for row in data.iter_rows(named=True)
+        if (limit := limits.get((row["case"], row["phase"], row["job"], row["operation"])))
+    ]
+    schema = {axis: pl.Int64, "ceiling": pl.Float64, "name": pl.String}
+    return pl.DataFrame(rows, schema=schema).sort(axis, "ceiling").unique(axis, keep="last", maintain_order=True)
+
+
+def drawn(ceilings: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
+    """Those of `ceilings` that are not too high to be drawn."""
+    return ceilings.filter(pl.col("ceiling") <= MOST_ABOVE * _highest(data["rate"]))
+
+
 def _line_data(rows: pl.DataFrame, title: str) -> pl.DataFrame:
     """The rows of one workload with the name of the line that each belongs to."""
     several_series = rows.select("phase", "job").n_unique() > 1
@@ -59,13 +87,23 @@ def _line_data(rows: pl.DataFrame, title: str) -> pl.DataFrame:
 
 
 def chart(
-    data: pl.DataFrame, operation: str, unit: Unit, marks: Mapping[tuple[str, int], str], axis_of: Axis = "clients"
+    data: pl.DataFrame,
+    operation: str,
+    unit: Unit,
+    marks: Mapping[tuple[str, int], str],
+    axis_of: Axis = "clients",
+    *,
+    ceilings: pl.DataFrame | None = None,
 ) -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis)."""
+    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis).
+
+    `ceilings` is what `drawn` returns.
+    """
     titles = list(dict.fromkeys(data["series"]))
     x = theme.sweep_axis(axis_of, sorted(set(data[axis_of])))
     axis = alt.Axis(tickCount=6)
-    scale = alt.Scale(domain=[0, HEADROOM * _highest(data["rate"])], nice=True)
+    rates_shown = data["rate"] if ceilings is None else pl.concat([data["rate"], ceilings["ceiling"]])
+    scale = alt.Scale(domain=[0, HEADROOM * _highest(rates_shown)], nice=True)
     y_title = f"{operation.capitalize()} rate ({unit.name})"
     legend = alt.Legend(title=None, orient="bottom", direction="vertical") if len(titles) > 1 else None
     colour = alt.Color(
@@ -98,7 +136,21 @@ def chart(
         .mark_text(dy=-11, fontSize=10, fontStyle="italic", color=theme.INK)
         .encode(x, y, alt.Text("mark:N")),
     ]
+    if ceilings is not None and not ceilings.is_empty():
+        layers = [*_ceiling_layers(ceilings, x, y_title, scale), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
+
+
+def _ceiling_layers(ceilings: pl.DataFrame, x: alt.X, title: str, scale: alt.Scale) -> list[alt.Chart]:
+    """A dashed line with a stroke at each place where the ceiling is known; the name of the last beside the frame."""
+    y = alt.Y("ceiling:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    base = alt.Chart(ceilings).encode(x, y)
+    last = alt.Chart(ceilings.tail(1)).encode(x=alt.value(WIDTH + NAME_GAP), y=y, text="name:N")
+    return [
+        base.mark_line(strokeWidth=1.2, strokeDash=[5, 3], color=theme.CEILING),
+        base.mark_point(shape="stroke", size=130, strokeWidth=1.6, stroke=theme.CEILING),
+        last.mark_text(align="left", fontSize=10, color=theme.CEILING),
+    ]
 
 
 def _highest(rates: pl.Series) -> float:

@@ -24,6 +24,7 @@ SERIES_COLOURS = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK]
 SERIES_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 
 INVALID = "#555555"
+CEILING = "#777777"
 INK = "#222222"
 GRID = "#dddddd"
 

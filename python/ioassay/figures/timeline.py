@@ -19,6 +19,9 @@ from ioassay.figures import theme
 COLUMNS = 4
 WIDTH, TOTAL_HEIGHT, RANKS_HEIGHT = 118, 70, 66
 
+MOST_ABOVE = 3.0
+"""A ceiling higher than so many times the highest total of the figure is left out: it would press the lines down."""
+
 HEADROOM = 1.03
 """So that a line at its highest is not half hidden by the edge of its panel."""
 
@@ -29,34 +32,49 @@ class Panel:
 
     title: str
     timeline: Timeline
+    ceiling: float | None = None
+    """The lowest ceiling on its path, in what its time line counts per second."""
 
 
 def chart(panels: Sequence[Panel]) -> theme.Chart:
     """The figure. `panels` is not empty, and all of them count the same."""
-    highest_total = max(_highest(panel.timeline.total["rate"]) for panel in panels)
+    ceilings = [panel.ceiling if is_drawn(panel, panels) else None for panel in panels]
+    highest_total = max(_highest_total(panels), *(ceiling or 0.0 for ceiling in ceilings))
     counts = panels[0].timeline.counts
     total_unit = _unit(highest_total, counts)
     rank_unit = _unit(max(_highest(_per_rank(panel.timeline)) for panel in panels), counts)
     drawn = []
     for at, panel in enumerate(panels):
         first = at % COLUMNS == 0
-        total = _total(
-            panel, total_unit, highest_total / total_unit.divisor, f"total, {total_unit.name}" if first else None
-        )
+        total_title = f"total, {total_unit.name}" if first else None
+        total = _total(panel, total_unit, highest_total / total_unit.divisor, total_title, ceilings[at])
         ranks = _ranks(panel, rank_unit, f"per rank, {rank_unit.name}" if first else None)
         drawn.append(alt.vconcat(total, ranks, spacing=10))
     grid: theme.Chart = alt.concat(*drawn, columns=COLUMNS, spacing=14)
     return grid
 
 
-def _total(panel: Panel, unit: Unit, highest: float, title: str | None) -> theme.Chart:
+def is_drawn(panel: Panel, panels: Sequence[Panel]) -> bool:
+    """True if the figure of `panels` has the ceiling of this one."""
+    return panel.ceiling is not None and panel.ceiling <= MOST_ABOVE * _highest_total(panels)
+
+
+def _highest_total(panels: Sequence[Panel]) -> float:
+    return max(_highest(panel.timeline.total["rate"]) for panel in panels)
+
+
+def _total(panel: Panel, unit: Unit, highest: float, title: str | None, ceiling: float | None) -> theme.Chart:
+    y = _rate("rate", title, highest)
     drawn: theme.Chart = (
         alt.Chart(_stairs(panel.timeline.total, unit, ["rate"]))
         .mark_line(interpolate="step-after", strokeWidth=1.3, color=theme.BLUE)
-        .encode(_time(panel, labels=False), _rate("rate", title, highest))
-        .properties(width=WIDTH, height=TOTAL_HEIGHT, title=panel.title)
+        .encode(_time(panel, labels=False), y)
     )
-    return drawn
+    if ceiling is not None:
+        at = alt.Chart(pl.DataFrame({"rate": [ceiling / unit.divisor]})).encode(y)
+        drawn = alt.layer(at.mark_rule(strokeWidth=1.1, strokeDash=[5, 3], color=theme.CEILING), drawn)
+    sized: theme.Chart = drawn.properties(width=WIDTH, height=TOTAL_HEIGHT, title=panel.title)
+    return sized
 
 
 def _ranks(panel: Panel, unit: Unit, title: str | None) -> theme.Chart:

@@ -1,4 +1,4 @@
-"""Says what a lab lacks, and installs it when asked: Debian packages with apt-get, the rest by its own build.
+"""Says what is lacking for a lab, and installs it when asked: Debian packages with apt-get, the rest by its own build.
 
 Packages of servers would start them, on all addresses, now and at the next boot. Neither happens: what a lab needs, it
 starts itself.
@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.lab.model import Lab
 from ioassay.lab.requirements import Built, Requirement, missing
 
 _APT_GET = ["apt-get", "install", "--yes", "--no-install-recommends"]
@@ -25,21 +24,21 @@ _SYSTEMD = Path("/run/systemd/system")
 """There where systemd is at work."""
 
 
-def refuse_incomplete(lab: Lab, command: str) -> None:
-    """Raises `CannotRun` that lists what the machine lacks. `command` is what would install it."""
-    lacking = missing(lab.requirements())
+def refuse_incomplete(what: str, requirements: Sequence[Requirement], command: str) -> None:
+    """Raises `CannotRun` that lists what the machine lacks for `what`. `command` is what would install it."""
+    lacking = missing(requirements)
     if not lacking:
         return
-    lines = [f"The lab {lab.name} needs what this machine lacks:", *(f"  {requirement}" for requirement in lacking)]
+    lines = [f"{what} needs what this machine lacks:", *(f"  {requirement}" for requirement in lacking)]
     advice = f"Install it: {command}"
     if packages := _packages(lacking):
         advice = f"Install it: {' '.join([*_APT_GET, *packages])}\n  or let ioassay do it all: {command}"
     raise CannotRun("\n".join(lines), advice)
 
 
-def install(lab: Lab) -> None:
-    """Installs what the machine lacks. Raises `CannotRun`."""
-    lacking = missing(lab.requirements())
+def install(requirements: Sequence[Requirement]) -> None:
+    """Installs what the machine lacks of them. Raises `CannotRun`."""
+    lacking = missing(requirements)
     if packages := _packages(lacking):
         _apt_get(packages)
     for requirement in lacking:

@@ -31,8 +31,11 @@ _OWN = ["--mount", "--net", "--uts", "--ipc", "--propagation", "slave"]
 _HOLD = "sleep infinity & wait $!"
 """Holds namespaces for good; a shell that waits also collects the processes that were orphaned to it."""
 
-_OR_END = "read -r _ || exit 1; exec </dev/null 2>/dev/null; "
-"""Ends together with who starts the lab, unless that one says first that it has done its part."""
+_HOLD_OR_END = (
+    "exec 3<&0 </dev/null 2>/dev/null; sleep infinity 3<&- & held=$!; "
+    "sh -c 'read -r _ <&3 || kill $0' $held & exec 3<&-; wait $held"
+)
+"""The same, but ends together with who starts the lab, unless that one says first that it has done its part."""
 
 
 class Space:
@@ -96,7 +99,7 @@ class Nursery:
                 *_OWN,
                 "sh",
                 "-c",
-                _OR_END + _HOLD,
+                _HOLD_OR_END,
                 LAB,
                 name,
             ],

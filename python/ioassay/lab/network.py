@@ -5,9 +5,11 @@ The switch is a bridge in the lab's own namespace. Nothing leads from there to t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import IPv4Network
 
 from ioassay.lab.namespaces import Space
+from ioassay.lab.waiting import until
 
 _NETWORK = IPv4Network("10.86.0.0/24")
 """Where the addresses come from. Labs do not see each other's networks, so all have the same."""
@@ -55,11 +57,19 @@ def cut(lab: Space, host: str) -> None:
     lab.run("ip", "link", "set", host, "down")
 
 
-def heal(lab: Space, host: str) -> None:
-    """Takes a host's link up again."""
+def heal(lab: Space, host: str, hosts: Iterable[Space]) -> None:
+    """Takes a host's link up again, and returns when all `hosts` of the lab reach each other."""
     lab.run("ip", "link", "set", host, "up")
+    until(lambda: "state UP" in _link(lab, host), f"the link of {host}")
+    # Whom one has asked for in vain it would call unreachable for seconds more.
+    for each in hosts:
+        each.run("ip", "neighbour", "flush", "dev", _INTERFACE)
 
 
 def is_cut(lab: Space, host: str) -> bool:
     """True while a host's link is down."""
-    return "state DOWN" in lab.run("ip", "-oneline", "link", "show", "dev", host)
+    return "state DOWN" in _link(lab, host)
+
+
+def _link(lab: Space, host: str) -> str:
+    return lab.run("ip", "-oneline", "link", "show", "dev", host)

@@ -13,7 +13,7 @@ from ioassay.lab import requirements
 from ioassay.lab.install import install, refuse_incomplete
 from ioassay.lab.library import LABS, read
 
-GLUSTER = read(LABS.find("gluster"))
+GLUSTER = read(LABS.find("gluster")).requirements()
 
 APT_GET = """\
 #!/bin/sh
@@ -49,7 +49,7 @@ def tools(place: Path, code: int = 0) -> None:
 
 def test_what_is_lacking_is_named_with_its_package_and_two_ways_to_get_it(machine: Path) -> None:
     with pytest.raises(CannotRun) as refused:
-        refuse_incomplete(GLUSTER, "ioassay lab up gluster --install")
+        refuse_incomplete("The lab gluster", GLUSTER, "ioassay lab up gluster --install")
     assert "\n  glusterd (Debian package glusterfs-server)\n" in refused.value.message
     assert "apt-get install --yes --no-install-recommends glusterfs-cli glusterfs-client" in refused.value.remedy
     assert "ioassay lab up gluster --install" in refused.value.remedy
@@ -79,6 +79,6 @@ def test_what_cannot_be_installed_is_said_with_the_package_managers_words(machin
 
 def test_a_machine_that_has_everything_is_not_touched(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requirements.Command, "missing", False)
-    refuse_incomplete(GLUSTER, "")
+    refuse_incomplete("The lab gluster", GLUSTER, "")
     install(GLUSTER)
     assert not (machine / "asked").exists()

@@ -6,16 +6,15 @@ of a lab, they are spread over those. The engine stores either as a doubt.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ioassay.launchers import Placement
+from ioassay.launchers.placement import Placement
 
 
 class Local:
     """Starts the engine as a plain child process."""
+
+    needs_mpi = False
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """The engine, and the hosts that it is to enter."""

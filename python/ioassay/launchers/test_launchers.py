@@ -4,16 +4,34 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.errors import UsageError
-from ioassay.launchers import LAUNCHERS, Node, Placement, find_launcher
+from ioassay.errors import CannotRun, UsageError
+from ioassay.launchers import LAUNCHERS, Node, Placement, find_launcher, mpirun, srun
+from ioassay.launchers.hosts import allocated, typed
 
 ENGINE = Path("/opt/ioassay-engine")
+LIBRARY = Path("/cache/mpi.so")
+THREE = [Node("n1"), Node("n2"), Node("n3")]
+
+
+@pytest.fixture(params=["open-mpi", "mpich"])
+def family(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(mpirun, "mpirun", lambda: Path("/mpi/bin/mpirun"))
+    monkeypatch.setattr(mpirun, "family_of_mpirun", lambda command: request.param)
+    monkeypatch.setattr(srun, "mpicc", lambda: Path("/mpi/bin/mpicc"))
+    monkeypatch.setattr(srun, "family_of_mpicc", lambda compiler: request.param)
+    return str(request.param)
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_every_launcher_returns_tokens(name: str) -> None:
-    tokens = find_launcher(name).tokens(ENGINE, Placement(clients=4, ranks_per_client=2))
-    assert str(ENGINE) in tokens
+def test_every_launcher_ends_with_the_engine_that_meets_over_its_mpi(name: str, family: str) -> None:
+    placement = Placement(clients=2, ranks_per_client=2, nodes=THREE, library=LIBRARY)
+    launcher = find_launcher(name)
+    tokens = launcher.tokens(ENGINE, placement)
+    if launcher.needs_mpi:
+        assert tokens[-3:] == [str(ENGINE), "--mpi", str(LIBRARY)]
+        assert tokens[:3] == [str(ENGINE), "launch", "--"]
+    else:
+        assert tokens[0] == str(ENGINE)
 
 
 def test_local_starts_nothing_but_the_engine() -> None:
@@ -30,7 +48,55 @@ def test_local_spreads_clients_over_the_first_nodes() -> None:
     assert tokens(8) == [str(ENGINE), "--host", "11", "--host", "12", "--host", "13"]
 
 
+def test_mpirun_takes_the_first_nodes_and_gives_each_its_ranks(family: str) -> None:
+    tokens = find_launcher("mpirun").tokens(ENGINE, Placement(2, 4, THREE, LIBRARY))
+    where = {
+        "open-mpi": ["--host", "n1:4,n2:4", "--map-by", "slot", "-np", "8"],
+        "mpich": ["-hosts", "n1:4,n2:4", "-n", "8"],
+    }
+    assert tokens[3:-3] == ["/mpi/bin/mpirun", *where[family]]
+
+
+def test_clients_beyond_the_nodes_share_them_in_blocks(family: str) -> None:
+    assert Placement(5, 2, THREE).ranks_on_each == [4, 4, 2]
+    assert "n1:4,n2:4,n3:2" in find_launcher("mpirun").tokens(ENGINE, Placement(5, 2, THREE, LIBRARY))
+
+
+def test_srun_speaks_to_each_mpi_by_its_own_name(family: str) -> None:
+    tokens = find_launcher("srun").tokens(ENGINE, Placement(2, 4, THREE, LIBRARY, options=["--account=p1"]))
+    assert {"--nodes=2", "--ntasks=8", "--ntasks-per-node=4", "--nodelist=n1,n2", "--account=p1"} <= set(tokens)
+    assert f"--mpi={'pmix' if family == 'open-mpi' else 'pmi2'}" in tokens
+
+
+def test_srun_is_refused_where_clients_do_not_divide_or_there_is_no_allocation(family: str) -> None:
+    for placement in (Placement(5, 2, THREE, LIBRARY), Placement(1, 1, (), LIBRARY)):
+        with pytest.raises(CannotRun):
+            find_launcher("srun").tokens(ENGINE, placement)
+
+
+def test_on_a_lab_the_launcher_is_started_on_the_first_host(family: str) -> None:
+    tokens = find_launcher("mpirun").tokens(
+        ENGINE, Placement(2, 1, [Node("client1", 77), Node("client2", 78)], LIBRARY)
+    )
+    assert tokens[:5] == [str(ENGINE), "--host", "77", "launch", "--"]
+
+
 def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="no launcher `slurm`") as refused:
         find_launcher("slurm")
     assert "local" in refused.value.remedy
+
+
+def test_hosts_are_typed_or_stand_in_a_file_as_launchers_take_it(tmp_path: Path) -> None:
+    file = tmp_path / "hosts"
+    file.write_text("# the first rack\nn1 slots=8\n\nn2:4\nn1 slots=8\n")
+    assert [node.name for node in typed(str(file))] == ["n1", "n2"]
+    assert [node.name for node in typed("n3, n4:2")] == ["n3", "n4"]
+    for wrong in ("", "a;b", "n1,$(reboot)"):
+        with pytest.raises(UsageError):
+            typed(wrong)
+
+
+def test_outside_of_a_job_no_nodes_are_allocated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SLURM_JOB_NODELIST", raising=False)
+    assert allocated() == []

@@ -6,18 +6,21 @@ Not: HTML, Markdown, figures.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import acceptance, doubts, io500, latency, peak_sustained, phase_times, rates, series
+from ioassay.analysis import acceptance, ceilings, doubts, io500, latency, peak_sustained, phase_times, rates, series
 from ioassay.analysis.acceptance import Verdict
+from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format, medians, nodes, surveys
 from ioassay.reports import io500 as score_tables
+from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.io500 import ScoreTable
 from ioassay.reports.medians import MedianLine
 from ioassay.reports.names import NOUNS, Names
@@ -36,6 +39,8 @@ class Cell:
     text: str
     rests_on: str = ""
     marks: tuple[str, ...] = ()
+    ceiling: str = ""
+    """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,8 @@ class Columns:
     """More than clients tells the cases apart."""
     bytes: bool
     """Something moves bytes."""
+    ceiling: bool
+    """The run has ceilings."""
     stonewall: bool
     matched: bool
 
@@ -111,6 +118,7 @@ class Content:
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
+    limits: Mapping[Place, Limit]
     workloads: list[WorkloadPart]
     missing: list[Place]
     nodes: list[NodeGroup]
@@ -125,21 +133,25 @@ def assemble(run: LoadedRun) -> Content:
     judged = acceptance.judge(run)
     names = Names(run.document)
     scores = io500.scores(run)
+    limits = ceilings.limits(run)
     return Content(
         document=run.document,
         points=points,
         verdicts=[_verdict(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        summary=[_summary_line(row, points, found) for row in levels if row.is_write_and_read],
-        by_series=[line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found)],
-        medians=medians.assemble(run.document, points, found, names),
+        summary=[_summary_line(row, points, found, limits) for row in levels if row.is_write_and_read],
+        by_series=[
+            line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found, limits)
+        ],
+        medians=medians.assemble(run.document, points, found, limits, names),
         surveys=surveys.assemble(run.document, points, found),
         scores=scores,
         score_tables=score_tables.assemble(scores, found, names),
         levels=levels,
         judged=judged,
         doubts=found,
-        workloads=_workloads(run, found, names),
+        limits=limits,
+        workloads=_workloads(run, found, limits, names),
         missing=_missing(run),
         nodes=nodes.alike(run.document.environment),
         names=names,
@@ -147,11 +159,12 @@ def assemble(run: LoadedRun) -> Content:
 
 
 def measurements(run: LoadedRun) -> pl.DataFrame:
-    """Every measurement with the shares of the ranks' time, in the order in which the cases ran."""
+    """Every measurement with the shares of the ranks' time and its ceiling, in the order in which the cases ran."""
     order = {case.id: at for at, case in enumerate(run.document.cases)}
     return (
         run.measurements.join(phase_times.shares(run.ranks), on=list(KEY), how="left")
         .join(phase_times.costs(run.ranks), on=list(KEY), how="left")
+        .join(ceilings.columns(run), on=list(KEY), how="left")
         .with_columns(pl.col("case").replace_strict(order, default=None, return_dtype=pl.Int64).alias("at"))
         .sort("at", "started_unix_ns", "phase", "job", "operation")
         .drop("at")
@@ -172,7 +185,7 @@ def _missing(run: LoadedRun) -> list[Place]:
     return [place for case in run.document.cases for place in case.measured if place not in measured]
 
 
-def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart]:
+def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], names: Names) -> list[WorkloadPart]:
     order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
     every = (
         measurements(run)
@@ -192,7 +205,7 @@ def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart
                 measurements=[_measurement(row, found, names) for row in own.iter_rows(named=True)],
                 latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
                 cases=[case for case in run.document.cases if case.workload == name],
-                columns=_columns(name, own, names),
+                columns=_columns(name, own, names, ceiling=bool(limits)),
             )
         )
     return parts
@@ -204,10 +217,11 @@ def _ranked(order: dict[str, tuple[int, int, int]]) -> dict[str, int]:
     return {case: places[point] for case, point in order.items()}
 
 
-def _columns(name: str, own: pl.DataFrame, names: Names) -> Columns:
+def _columns(name: str, own: pl.DataFrame, names: Names, *, ceiling: bool) -> Columns:
     return Columns(
         point=names.is_swept(name),
         bytes=bool(own["bytes"].sum()),
+        ceiling=ceiling,
         stonewall=not own["stonewall_ns"].is_null().all(),
         matched=not own["matched"].is_null().all(),
     )
@@ -228,6 +242,7 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "first_rate": format.rate(row["first_finished_rate_bytes_per_s"])
         if moves
         else format.count_rate(row["first_finished_rate_operations_per_s"]),
+        "ceiling": format.share(row["ceiling_share"]),
         "operations": format.operations_rate(row["rate_operations_per_s"])
         if on_files
         else format.count_rate(row["rate_operations_per_s"], noun),
@@ -270,8 +285,9 @@ def _resident(row: dict[str, Any]) -> str:
     resident = row["resident_bytes_before"]
     if resident is None or not row["file_set_bytes"]:
         return format.ABSENT
-    # A stonewall may have let far less be written than was planned; then all that is there was read.
-    there = min(row["file_set_bytes"], max(row["bytes"], resident))
+    # A stonewall may have let far less be written than was planned; then all that is there was read. And several nodes
+    # may each hold what they all read.
+    there = max(min(row["file_set_bytes"], row["bytes"]), resident)
     return format.share(resident / there) if there else format.ABSENT
 
 
@@ -304,20 +320,24 @@ def _latencies(
     return rows
 
 
-def _summary_line(row: peak_sustained.Row, points: pl.DataFrame, found: Doubts) -> SummaryLine:
+def _summary_line(
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit]
+) -> SummaryLine:
     def both(operation: str) -> tuple[Cell, Cell]:
         levels = row.of(operation)
         measured = rates.of(points, row.workload, operation)
         return (
-            _level(levels.peak if levels else None, row, measured, found),
-            _level(levels.sustained if levels else None, row, measured, found),
+            _level(levels.peak if levels else None, row, measured, found, limits),
+            _level(levels.sustained if levels else None, row, measured, found, limits),
         )
 
     write, read = both("write"), both("read")
     return SummaryLine(label=row.label, cells=(write[0], read[0], write[1], read[1]))
 
 
-def _series_lines(row: peak_sustained.Row, points: pl.DataFrame, found: Doubts) -> list[SeriesLine]:
+def _series_lines(
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit]
+) -> list[SeriesLine]:
     lines = []
     for one, levels in row.series.items():
         measured = rates.of(points, row.workload, one.operation, one.phase, one.job)
@@ -326,8 +346,10 @@ def _series_lines(row: peak_sustained.Row, points: pl.DataFrame, found: Doubts) 
                 label=row.label,
                 series=series.label(one),
                 operation=one.operation,
-                peak=_level(levels.peak if levels else None, row, measured, found, one.operation),
-                sustained=_level(levels.sustained if levels else None, row, measured, found, one.operation),
+                peak=_level(levels.peak if levels else None, row, measured, found, limits, operation=one.operation),
+                sustained=_level(
+                    levels.sustained if levels else None, row, measured, found, limits, operation=one.operation
+                ),
             )
         )
     return lines
@@ -338,18 +360,23 @@ def _level(
     row: peak_sustained.Row,
     measured: pl.DataFrame,
     found: Doubts,
+    limits: Mapping[Place, Limit],
+    *,
     operation: Operation | None = None,
 ) -> Cell:
     if level is None:
         return Cell(format.ABSENT, "nothing valid measured")
     at_level = pl.col("valid") & pl.col(level.axis).is_in(list(level.at))
+    places = rates.places(measured.filter(at_level))
+    ceiling = ceilings.common(limits, places) if row.unit.column == "rate_bytes_per_s" else None
     text = format_rate(level.rate, row.unit.name)
     if operation is not None:
         text = f"{text.split(' ')[0]} {format.counting(row.unit.name, NOUNS[operation])}"
     return Cell(
         text=text,
         rests_on=format.points(level.at, level.axis),
-        marks=found.marks(rates.places(measured.filter(at_level))),
+        marks=found.marks(places),
+        ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
     )
 
 

@@ -9,9 +9,10 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
-from ioassay.reports import pictures, wording
+from ioassay.reports import ceilings, pictures, wording
 from ioassay.reports.content import assemble, commands
 from ioassay.reports.io500 import NOTE
+from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 
@@ -36,6 +37,7 @@ def page(run: LoadedRun) -> str:
             missing=wording.missing(content),
             trust=wording.trust(content),
             score_note=NOTE,
+            ceilings=_ceilings(run.document),
             acceptance=wording.acceptance(content),
             rates=pictures.rates(content),
             survey_pictures=pictures.surveys(content),
@@ -43,6 +45,19 @@ def page(run: LoadedRun) -> str:
             timelines=pictures.timelines(content, run),
         )
     )
+
+
+def _ceilings(document: RunDocument) -> dict[str, object] | None:
+    """The section about the network, where the run has its ceilings."""
+    net = document.ceilings
+    if net is None:
+        return None
+    return {
+        "heads": ceilings.HEADS,
+        "lines": ceilings.lines(net),
+        "remarks": ceilings.remarks(net),
+        "notes": [*ceilings.method(net), *ceilings.meaning(document, net)],
+    }
 
 
 def _environment() -> jinja2.Environment:

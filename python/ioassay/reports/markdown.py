@@ -6,14 +6,18 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import polars as pl
+
 from ioassay.analysis import rates
+from ioassay.analysis.ceilings import common
 from ioassay.analysis.rate_units import UNITS
-from ioassay.reports import format, wording
-from ioassay.reports.content import Content, WorkloadPart, assemble, commands
+from ioassay.reports import ceilings, format, wording
+from ioassay.reports.content import Cell, Content, WorkloadPart, assemble, commands
 from ioassay.reports.io500 import NOTE, ScoreTable
 from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import POINT
 from ioassay.units import format_count, format_rate
 
 
@@ -25,6 +29,7 @@ def document(run: LoadedRun) -> str:
         _key_results(content),
         *(_score(table) for table in content.score_tables),
         _acceptance(content),
+        _ceilings(content),
         *(_rates(content, entry) for entry in run.document.study.figures),
         *(_survey(survey) for survey in content.surveys),
         *(_latencies(part) for part in content.workloads),
@@ -62,12 +67,16 @@ def _key_results(content: Content) -> list[str]:
     lines = ["## Key results", ""]
     results = [f"- {sentence}" for sentence in wording.results(content)]
     lines += [*results, *([""] if results else []), wording.trust(content), ""]
-    rows = [
-        [line.label, *(f"{cell.text}{_marks(cell.marks)}, {cell.rests_on}" for cell in line.cells)]
-        for line in content.summary
-    ]
+    rows = [[line.label, *map(_cell, line.cells)] for line in content.summary]
     medians = [
-        [line.label, line.series, str(line.ranks), line.median + _marks(line.marks), line.range, str(line.repetitions)]
+        [
+            line.label,
+            line.series,
+            str(line.ranks),
+            ", ".join(filter(None, (line.median + _marks(line.marks), line.ceiling))),
+            line.range,
+            str(line.repetitions),
+        ]
         for line in content.medians
     ]
     lines += _table(["Workload", "Phase", "Ranks", "Median rate", "Range", "Repetitions"], medians) if medians else []
@@ -77,11 +86,15 @@ def _key_results(content: Content) -> list[str]:
         [
             line.label,
             line.series,
-            *(f"{cell.text}{_marks(cell.marks)}, {cell.rests_on}" for cell in (line.peak, line.sustained)),
+            *map(_cell, (line.peak, line.sustained)),
         ]
         for line in content.by_series
     ]
     return lines + (["", *_table(["Workload", "Phase", "Peak", "Sustained"], by_series)] if by_series else [])
+
+
+def _cell(cell: Cell) -> str:
+    return ", ".join(filter(None, (cell.text + _marks(cell.marks), cell.rests_on, cell.ceiling)))
 
 
 def _score(table: ScoreTable) -> list[str]:
@@ -108,6 +121,18 @@ def _acceptance(content: Content) -> list[str]:
     return ["## Acceptance", "", wording.acceptance(content), "", *_table(heads, rows)]
 
 
+def _ceilings(content: Content) -> list[str]:
+    net = content.document.ceilings
+    if net is None:
+        return []
+    rows = [[line.path, *line.cells] for line in ceilings.lines(net)]
+    lines = ["## The network's ceilings", "", *_table(ceilings.HEADS, rows), ""]
+    return lines + [
+        f"- {text}"
+        for text in (*ceilings.remarks(net), *ceilings.method(net), *ceilings.meaning(content.document, net))
+    ]
+
+
 def _rates(content: Content, entry: FigureEntry) -> list[str]:
     unit = UNITS[entry.unit]
     rows = [
@@ -119,14 +144,24 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
             format_rate(row["median"], unit.name),
             f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
             str(row["repetitions"]),
+            *([_of_ceiling(content, row)] if content.limits else []),
         ]
         for name in entry.workloads
         for row in rates.medians(rates.of(content.points, name, entry.operation, entry.phase), unit.column).iter_rows(
             named=True
         )
     ]
-    body = _table(["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Valid repetitions"], rows)
+    heads = ["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Valid repetitions"]
+    body = _table([*heads, *["Of the lowest ceiling"] * bool(content.limits)], rows)
     return [f"## {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
+
+
+def _of_ceiling(content: Content, point: dict[str, Any]) -> str:
+    """The median of a sweep point as a share of its ceiling."""
+    same = content.points.filter("valid", *(pl.col(name) == point[name] for name in POINT))
+    ceiling = common(content.limits, rates.places(same))
+    rate = same["rate_bytes_per_s"].median()
+    return ceilings.share(rate, ceiling) if ceiling and isinstance(rate, float) else format.ABSENT
 
 
 def _survey(survey: Survey) -> list[str]:
@@ -178,6 +213,7 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
             _at(part, row),
             *([str(row["repetition"])] if content.names.repeated else []),
             row["rate"],
+            *([row["ceiling"]] if part.columns.ceiling else []),
             row["first_rate"],
             row["operations"],
             *([row["stonewall"]] if part.columns.stonewall else []),
@@ -192,7 +228,7 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
         for row in part.measurements
     ]
     heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), "Rate (last-finished)"]
-    heads += ["First-finished", "Operations"]
+    heads += ["Of the ceiling"] * part.columns.ceiling + ["First-finished", "Operations"]
     heads += ["At the stonewall"] * part.columns.stonewall + ["Matched"] * part.columns.matched
     heads += ["Time", "Open", "Transfer", "Fsync", "Close"]
     heads += ["Starts apart", "Ends apart", "In memory before", "Doubts"]

@@ -5,16 +5,19 @@ A study sweeps and asks for peaks; a command line has no sweep, so its key resul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import rates, series
-from ioassay.analysis.doubts import Doubts
+from ioassay.analysis import ceilings, rates, series
+from ioassay.analysis.ceilings import Limit
+from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.reports import format
+from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import RunDocument
 
@@ -32,9 +35,13 @@ class MedianLine:
     repetitions: int
     """The valid ones."""
     marks: tuple[str, ...]
+    ceiling: str
+    """Its share of the lowest ceiling on its path."""
 
 
-def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: Names) -> list[MedianLine]:
+def assemble(
+    document: RunDocument, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
+) -> list[MedianLine]:
     """The rows, in the order in which they ran; none of a study."""
     if document.front_end is None:
         return []
@@ -42,11 +49,13 @@ def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: 
         line
         for workload in dict.fromkeys(case.workload for case in document.cases)
         for one in series.of_workload(document, workload)
-        for line in _lines(rates.of(points, workload, one.operation, one.phase, one.job), one, found, names)
+        for line in _lines(rates.of(points, workload, one.operation, one.phase, one.job), one, found, limits, names)
     ]
 
 
-def _lines(measured: pl.DataFrame, one: Series, found: Doubts, names: Names) -> list[MedianLine]:
+def _lines(
+    measured: pl.DataFrame, one: Series, found: Doubts, limits: Mapping[Place, Limit], names: Names
+) -> list[MedianLine]:
     # Of small files in trees the count is what matters, whatever is in them.
     column: RateColumn = "rate_bytes_per_s" if (measured["files"] > 0).any() else "rate_operations_per_s"
 
@@ -56,6 +65,8 @@ def _lines(measured: pl.DataFrame, one: Series, found: Doubts, names: Names) -> 
     def line(row: dict[str, Any]) -> MedianLine:
         several = row["repetitions"] > 1
         own = measured.filter("valid", pl.col("ranks") == row["ranks"], pl.col("files") == row["files"])
+        places = rates.places(own)
+        ceiling = ceilings.common(limits, places) if column == "rate_bytes_per_s" else None
         return MedianLine(
             label=names.workload(row["workload"]),
             series=series.label(one),
@@ -63,7 +74,8 @@ def _lines(measured: pl.DataFrame, one: Series, found: Doubts, names: Names) -> 
             median=text(row["median"]),
             range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,
             repetitions=row["repetitions"],
-            marks=found.marks(rates.places(own)),
+            marks=found.marks(places),
+            ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",
         )
 
     return [line(row) for row in rates.medians(measured, column).iter_rows(named=True)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ioassay.reports import format
+from ioassay.units import format_link_rate
 
 UNKNOWN = "unknown"
 
@@ -22,12 +22,12 @@ class NodeGroup:
 
 def alike(environment: Sequence[Mapping[str, Any]]) -> list[NodeGroup]:
     """Groups the nodes of `RunDocument.environment`, in the order in which each group's first node stands."""
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[tuple[str, str], ...], list[Mapping[str, Any]]] = {}
     for node in environment:
-        # How much was free when a node looked is no difference between nodes.
-        mount = {key: value for key, value in (node.get("mount") or {}).items() if key != "free_bytes"}
-        rest = {key: value for key, value in node.items() if key != "host"} | {"mount": mount}
-        groups.setdefault(json.dumps(rest, sort_keys=True), []).append(node)
+        # How much was free when a node looked is no difference between nodes, nor what is too little to be shown.
+        mount = node.get("mount")
+        rows = _rows({**node, "mount": {**mount, "free_bytes": None}} if mount else node)
+        groups.setdefault(tuple(rows), []).append(node)
     return [
         NodeGroup(tuple(str(node.get("host", UNKNOWN)) for node in nodes), tuple(_rows(nodes[0])))
         for nodes in groups.values()
@@ -39,12 +39,49 @@ def _rows(node: Mapping[str, Any]) -> list[tuple[str, str]]:
     rows = [
         ("Processor", str(node.get("cpu_model") or UNKNOWN)),
         ("Processors usable", str(node.get("processors", UNKNOWN))),
-        ("Memory", format.size(node.get("memory_bytes"))),
+        *_processors(node),
+        ("Memory", _memory(node)),
         ("Kernel", str(node.get("kernel") or UNKNOWN)),
+        *_listed("Kernel settings", node.get("kernel_settings")),
         ("Operating system", str(node.get("operating_system") or UNKNOWN)),
         ("Clock", f"{clock.get('source', UNKNOWN)}, resolution {format.duration(clock.get('resolution_ns'))}"),
+        *[("Network", _link(link)) for link in node.get("network", [])],
     ]
-    return rows + _mount(node.get("mount")) + _block_device(node.get("block_device"))
+    rows += _mount(node.get("mount"))
+    rows += _listed("Client parameters", node.get("client_parameters"))
+    return rows + _block_device(node.get("block_device"))
+
+
+def _processors(node: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What runs of earlier versions do not tell, and what there is nothing to tell of, has no row."""
+    bindings = node.get("bindings") or []
+    each = ", ".join(f"rank {rank}: {binding}" for rank, binding in enumerate(bindings))
+    numa = [f"{part['processors']} with {format.size(part['memory_bytes'])}" for part in node.get("numa_nodes", [])]
+    rows = [
+        ("Core binding", f"{each} (ranks of the node)" if len(bindings) > 1 else "".join(bindings)),
+        ("NUMA nodes", "; ".join(numa) if len(numa) > 1 else ""),
+        ("Frequency governor", ", ".join(node.get("governors", []))),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def _memory(node: Mapping[str, Any]) -> str:
+    limit = node.get("memory_limit_bytes")
+    limited = f", of which the job may use {format.size(limit)}, page cache included" if limit is not None else ""
+    return format.size(node.get("memory_bytes")) + limited
+
+
+def _link(link: Mapping[str, Any]) -> str:
+    speed = link.get("speed_bits_per_s")
+    mtu = link.get("mtu_bytes")
+    said = [link.get("driver"), link.get("state")]
+    said += [format_link_rate(speed) if speed else "speed unknown", f"MTU {mtu}" if mtu else None]
+    return f"{link['name']}: {', '.join(part for part in said if part)}"
+
+
+def _listed(what: str, values: Mapping[str, str] | None) -> list[tuple[str, str]]:
+    """A row of settings by name, if there are any."""
+    return [(what, ", ".join(f"{name} {value}" for name, value in sorted(values.items())))] if values else []
 
 
 def _mount(mount: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -62,8 +99,7 @@ def _block_device(device: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if device is None:
         return [("Block device", "none known under the file system")]
     model = f", {device['model']}" if device.get("model") else ""
-    queue = ", ".join(f"{name} {value}" for name, value in sorted(device["queue"].items()))
     return [
         ("Block device", f"{device['name']}{model}, {format.size(device['size_bytes'])}"),
-        ("Queue settings", queue or UNKNOWN),
+        *(_listed("Queue settings", device["queue"]) or [("Queue settings", UNKNOWN)]),
     ]

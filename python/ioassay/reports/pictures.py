@@ -12,7 +12,7 @@ from ioassay.analysis import rates as analysis
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import Axis
-from ioassay.analysis.timeline import MOST_LINES, Timeline, timeline
+from ioassay.analysis.timeline import MOST_LINES, timeline
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render
 from ioassay.figures import survey as survey_figure
@@ -101,6 +101,8 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     if data.is_empty():
         return Picture(identifier, entry.title, "", "", "Nothing was measured for this figure.", description)
     common, marks = _marks(content, data, axis)
+    ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
+    drawn = rate_by_clients.drawn(ceilings, data)
     caption = [
         "A point per repetition, medians joined." if data["repetition"].max() != 1 else "One measurement per point."
     ]
@@ -110,14 +112,29 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         caption.append(f"Doubts about every point: {', '.join(common)}.")
     if any(marks.values()):
         caption.append("Letters above a point: doubts about it.")
+    if not drawn.is_empty():
+        caption.append("Dashed: the lowest ceiling of the network on the path, named at its end.")
+    if above := [row for row in ceilings.iter_rows(named=True) if row["ceiling"] not in drawn["ceiling"]]:
+        low = min(above, key=lambda row: float(row["ceiling"]))
+        height = f"{format.significant(low['ceiling'])} {entry.unit} ({low['name']})"
+        caption.append(f"Ceilings from {height} on lie far above the frame.")
     return Picture(
         id=identifier,
         title=entry.title,
-        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks, axis), identifier),
-        csv=data.rename({"rate": f"rate_{entry.unit}", "median": f"median_{entry.unit}"}).write_csv(),
+        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn), identifier),
+        csv=_rate_csv(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
         description=description + " " + _levels(data, entry.unit, axis),
     )
+
+
+def _rate_csv(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> str:
+    """What the figure shows, with the ceilings where there are any."""
+    if not ceilings.is_empty():
+        data = data.join(ceilings, on=axis, how="left", maintain_order="left").rename(
+            {"ceiling": f"ceiling_{unit}", "name": "ceiling_name"}
+        )
+    return data.rename({"rate": f"rate_{unit}", "median": f"median_{unit}"}).write_csv()
 
 
 def surveys(content: Content) -> list[list[Picture]]:
@@ -190,11 +207,14 @@ class _Phase:
 def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, frames: _Frames) -> list[Picture]:
     lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
-        found = frames.get((row["case"], row["phase"], row["job"], row["operation"]))
+        place = (row["case"], row["phase"], row["job"], row["operation"])
+        found = frames.get(place)
         line = found and timeline(*found, row["sample_interval_ns"], row["duration_ns"])
         if line:
             mark = "" if row["valid"] else " (invalid)"
-            panel = timeline_figure.Panel(content.names.point(row["case"]) + mark, line)
+            limit = content.limits.get(place)
+            ceiling = limit.ceiling.rate_bytes_per_s if limit and line.counts == "bytes" else None
+            panel = timeline_figure.Panel(content.names.point(row["case"]) + mark, line, ceiling)
             lines.append((content.names.point(row["case"]), row["repetition"], panel))
     pictures = []
     for at in range(0, len(lines), MOST_PANELS):
@@ -207,14 +227,15 @@ def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, fram
                 title=f"{phase.workload}: {phase.name} over time{repetition}",
                 svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
                 csv=_timeline_csv(chosen),
-                caption=_timeline_caption([panel.timeline for _, _, panel in chosen]),
+                caption=_timeline_caption([panel for _, _, panel in chosen]),
                 description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",
             )
         )
     return pictures
 
 
-def _timeline_caption(lines: Sequence[Timeline]) -> str:
+def _timeline_caption(panels: Sequence[timeline_figure.Panel]) -> str:
+    lines = [panel.timeline for panel in panels]
     steps = sorted({line.step_s for line in lines})
     step = " to ".join(dict.fromkeys(format.duration(step * 1e9) for step in (steps[0], steps[-1])))
     words = [f"Above the total, below a line per rank; steps of {step}."]
@@ -222,6 +243,8 @@ def _timeline_caption(lines: Sequence[Timeline]) -> str:
         words.append(f"More than {MOST_LINES} ranks: the median rank, with the slowest and the fastest as a band.")
     if any(line.samples_per_step > 1 for line in lines):
         words.append("Steps join several samples; the samples themselves are in samples.parquet.")
+    if any(timeline_figure.is_drawn(panel, panels) for panel in panels):
+        words.append("Dashed: the lowest ceiling of the network on the path.")
     return " ".join(words)
 
 

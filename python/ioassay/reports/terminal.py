@@ -77,7 +77,8 @@ def _cell(cell: Cell) -> Text:
     text = Text(cell.text)
     if cell.marks:
         text.append(" " + "".join(cell.marks), style="yellow")
-    return text.append(f"\n{cell.rests_on}", style="dim")
+    text.append(f"\n{cell.rests_on}", style="dim")
+    return text.append(f"\n{cell.ceiling}" if cell.ceiling else "", style="dim")
 
 
 def _acceptance(content: Content) -> Table:

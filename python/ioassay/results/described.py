@@ -5,6 +5,7 @@ Not: amounts (`planned`), what a study says of its sweep (`ioassay.studies.metho
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from ioassay.results.planned import Plan, Shape
@@ -13,7 +14,8 @@ from ioassay.units import format_bytes, format_count, format_duration
 _CACHE_METHODS = {
     "drop-caches": "dropping all caches of the nodes (needs root)",
     "fadvise": "asking the kernel to forget the files' pages",
-    "read-other-rank": "letting each rank read what the next rank wrote",
+    "remount": "unmounting the file system and mounting it anew",
+    "read-other-rank": "letting each rank read what another rank wrote, of the next node where there are several",
 }
 
 _FSYNCS = {
@@ -82,6 +84,7 @@ def storage(through: Plan) -> str:
     said += ["past the page cache"] * through.get("direct", False)
     said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
     said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
+    said += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]
     uring = through.get("uring") or {}
     said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
     said += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
@@ -174,10 +177,7 @@ def _step(plan: Plan, step: Plan) -> str:
         case "pause":
             return f"wait {format_duration(step['duration_ns'])}"
         case "cold-cache":
-            ways = ", then by ".join(_CACHE_METHODS[way] for way in step["attempts"])
-            return (
-                f"empty the caches by {ways}, until at most 1 % of the files is in memory; what still is, is measured"
-            )
+            return _cold_cache(step)
         case "remove-files":
             return f"remove the files{_which(plan, listed(step['files']))}"
     name, jobs = step["name"], step["jobs"]
@@ -185,6 +185,29 @@ def _step(plan: Plan, step: Plan) -> str:
         return _work(plan, jobs[0], name)
     beside = " | ".join(f"{job['name']}: {_work(plan, job)}" for job in jobs)
     return f"at the same time ({name}) {beside}"
+
+
+def _cold_cache(step: Plan) -> str:
+    said = [_hook(hook) for hook in step.get("hooks", [])]
+    ways = ", then by ".join(_way(step, way) for way in step["attempts"])
+    if ways:
+        said.append(f"empty the caches on every node by {ways}, until at most 1 % of the files is in memory")
+    return f"{', then '.join(said)}; what still is in memory is measured on every node"
+
+
+def _way(step: Plan, way: str) -> str:
+    return _CACHE_METHODS[way] + (f" (`{_line(step['remount'])}`)" if way == "remount" else "")
+
+
+def _hook(hook: Plan) -> str:
+    host = f" for the server {hook['host']}" if "host" in hook else ""
+    return f"run `{_line(hook['command'])}`{host}"
+
+
+def _line(command: Plan) -> str:
+    """A command as it was meant: what is for a shell as its line."""
+    words = command["words"]
+    return str(words[2]) if words[:2] == ["sh", "-c"] and len(words) == 3 else shlex.join(words)
 
 
 def _which(plan: Plan, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ioassay.errors import UsageError
+from ioassay.results.net_document import NetDocument
 from ioassay.units import RateUnit
 
 RUN_VERSION = 2
@@ -187,10 +188,22 @@ class RunDocument(_Document):
         default=None, description="Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."
     )
     lab: LabEntry | None = Field(default=None, description="The lab of the target or the clients.")
+    ceilings: NetDocument | None = Field(
+        default=None,
+        description="What the network between clients and servers can carry, as `ioassay net` measured it.",
+    )
     front_end: str | None = Field(
         default=None, description="The tool whose command line it was, where a front end of the engine ran it."
     )
     launcher: str
+    hosts: list[str] = Field(
+        default_factory=list,
+        description="The nodes that the launcher was given; empty: those of the allocation, else this one.",
+    )
+    mpi_in_ranks: bool = Field(
+        default=False, description="The ranks' own processes spoke MPI, because their storage API does."
+    )
+    launcher_options: list[str] = Field(default_factory=list, description="More that the launcher was given.")
     command: list[str] = Field(description="The command line that started the run.")
     ioassay_version: str
     engine_version: str | None = None

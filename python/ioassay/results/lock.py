@@ -23,8 +23,8 @@ NAME = "lock"
 _UNSUPPORTED = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
 
 
-ORPHAN_S = 5
-"""An engine whose control plane was killed ends by itself within this time."""
+ORPHAN_S = 10
+"""An engine whose control plane was killed ends by itself within this time, also on many nodes."""
 
 
 class Lock:

@@ -129,13 +129,26 @@ def test_every_step_has_words() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"] += [
         {"step": "pause", "duration_ns": 3 * 10**9},
-        {"step": "cold-cache", "attempts": examples("CacheMethod")},
+        {
+            "step": "cold-cache",
+            "hooks": [
+                {"host": "nfs1", "command": {"words": ["ssh", "nfs1", "rm -rf x"], "time_limit_ns": 1}},
+                {"command": {"words": ["sh", "-c", "echo 3 > all"], "time_limit_ns": 1}},
+            ],
+            "attempts": examples("CacheMethod"),
+            "remount": {"words": ["remount-scratch", "-a"], "time_limit_ns": 1},
+        },
         {"step": "phase", "name": "find", "jobs": [{"name": "find", "work": {"kind": "find", "newer_than_step": 0}}]},
     ]
     assert {step["step"] for step in plan["steps"]} == {step["step"] for step in examples("Step")}
     text = told(plan)
-    for said in ("; remove the files; wait 3 s; empty the caches by", "every entry changed since the phase write"):
-        assert said in text
+    for said in (
+        "; remove the files; wait 3 s; run `ssh nfs1 'rm -rf x'` for the server nfs1, then run `echo 3 > all`, then "
+        "empty the caches on every node by dropping",
+        "then by unmounting the file system and mounting it anew (`remount-scratch -a`), then by",
+        "every entry changed since the phase write",
+    ):
+        assert said in text, text
 
 
 def test_where_there_are_several_they_are_named() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ioassay.results.document import CaseEntry
 from ioassay.results.planned import case_entry
-from ioassay.studies import plans, sweep
+from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.resolve import ResolvedStudy
@@ -32,13 +32,15 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     """
     study = resolved.study
     repetitions = max(workload.repetitions for workload in study.workloads.values())
-    return [
+    cases = [
         _case(study, name, point, repetition, run=run, target=target, launcher=launcher)
         for repetition in range(1, repetitions + 1)
         for name, workload in study.workloads.items()
         if repetition <= workload.repetitions
         for point in sweep.points(workload)
     ]
+    plug_ins.locate([plan for _, plan in cases])
+    return cases
 
 
 def _case(
@@ -54,6 +56,7 @@ def _case(
         "storage": study.storage.plan(),
         **plans.work(workload, point),
         "seed": _seed(study.seed, case),
+        **({"time_limit_ns": workload.time_limit} if workload.time_limit is not None else {}),
         "sample_interval_ns": study.sample_interval,
     }
     jobs = {(step.name, job): work for step in workload.steps for job, work in step.jobs()}

@@ -34,8 +34,21 @@ class _Line:
         return shlex.join(self.tokens) + (f"  # {'; '.join(self.notes)}" if self.notes else "")
 
 
-_APIS = {"posix": "POSIX", "uring": "AIO", "mmap": "MMAP", "null": "DUMMY"}
+_APIS = {"posix": "POSIX", "uring": "AIO", "mmap": "MMAP", "null": "DUMMY"} | {
+    "mpiio": "MPIIO",
+    "hdf5": "HDF5",
+    "pnetcdf": "NCMPI",
+}
 """IOR's APIs that do as our storage APIs do."""
+
+
+_OPTIONS = {
+    **{(api, "collective"): "-c" for api in ("MPIIO", "HDF5", "NCMPI")},
+    ("MPIIO", "view"): "--mpiio.useFileView",
+    ("HDF5", "alignment"): "--hdf5.setAlignment={}",
+    ("HDF5", "collective_metadata"): "--hdf5.collectiveMetadata",
+}
+"""IOR's words for options of plug-ins, by its API."""
 
 
 def command(workload: Workload, point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
@@ -61,6 +74,12 @@ def _storage(line: _Line, storage: Storage) -> None:
     line.tokens += ["-a", api or "POSIX"]
     if api is None:
         line.notes.append(f"here through the {storage.api} storage API")
+    for key, value in storage.options.items():
+        token = _OPTIONS.get((api or storage.api, key))
+        if token is None:
+            line.notes.append(f"here with {key} {value}")
+        elif value != "no":
+            line.tokens.append(token.format(value))
     if storage.direct:
         line.tokens.append("--posix.odirect")
     if api == "AIO":

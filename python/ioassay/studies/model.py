@@ -28,6 +28,7 @@ from ioassay.studies.values import (
     Scores,
     Seed,
     Swept,
+    TimeLimit,
     Unit,
 )
 from ioassay.written.source import nearest, quoted
@@ -50,6 +51,11 @@ class Sweep(Part):
         default=1,
         description="How often the whole sweep is done. A sweep ends before the next begins, so that drift of the "
         "system shows as spread.",
+    )
+    time_limit: TimeLimit | None = Field(
+        default=None,
+        description="When a step has not ended after this, something hangs: the run is ended, and says which rank is "
+        "in which call on which file. Default: a step takes what it takes.",
     )
     steps: list[Step] = Field(min_length=1, description=_STEPS)
 

@@ -51,7 +51,7 @@ def _file_set(placed: Placed, point: Point) -> Plan:
 
 def _step(workload: Workload, point: Point, step: Step) -> Plan:
     if step.cold_cache is not None:
-        return {"step": "cold-cache", "attempts": list(step.cold_cache)}
+        return step.cold_cache.plan()
     if step.pause is not None:
         return {"step": "pause", "duration_ns": step.pause}
     jobs = [{"name": name, **_job(workload, point, work)} for name, work in step.jobs()]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import sys
 
 from ioassay.analysis.acceptance import MEASURES
+from ioassay.studies.caches import ColdCache, Hook, Remount
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import (
     LIMITS,
@@ -42,6 +43,9 @@ _HEADINGS = Headings(
         Together: "Jobs side by side",
         Limit: "Limit",
         AtRateOf: "Rate of an earlier phase",
+        ColdCache: "Cold caches",
+        Hook: "Hook",
+        Remount: "Remount",
         Storage: "Storage API",
         Uring: "io_uring",
         Figure: "Figure",

@@ -1,8 +1,8 @@
 """What may be written shorter is written out: the tree of a study as the model takes it.
 
 A workload with one file set has its keys itself, one with one tree has `tree:`, the jobs of `together` may stand
-right below it, and the storage of a step says only what is not as in the study's. Every value keeps the place where it
-was written.
+right below it, the ways to empty caches may be a list of their own, and the storage of a step says only what is not as
+in the study's. Every value keeps the place where it was written.
 
 Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
 """
@@ -20,6 +20,8 @@ TREE = "tree"
 """Name of the tree that stands under `tree:`."""
 STORAGE = "storage"
 """The key of a study and of a step for how I/O is done."""
+COLD_CACHE = "cold-cache"
+"""The key of a step that empties caches."""
 
 
 def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[str]) -> Entries:
@@ -82,6 +84,8 @@ def _with_steps(node: Entries, storage: Node | None) -> dict[str, Node]:
 
 
 def _step(step: Node, storage: Node | None) -> Node:
+    if isinstance(step, Entries) and list(step.entries) == [COLD_CACHE]:
+        return _with_methods(step)
     if not isinstance(step, Entries) or list(step.entries) != ["together"]:
         return _with_storage(step, storage)
     together = _with_jobs(step.entries["together"])
@@ -92,6 +96,15 @@ def _step(step: Node, storage: Node | None) -> Node:
             jobs = Entries(each, jobs.origins, jobs.origin)
         together = Entries({**together.entries, "jobs": jobs}, together.origins, together.origin)
     return Entries({"together": together}, step.origins, step.origin)
+
+
+def _with_methods(step: Entries) -> Entries:
+    """A list of ways, under `methods`."""
+    methods = step.entries[COLD_CACHE]
+    if not isinstance(methods, Items):
+        return step
+    cold = Entries({"methods": methods}, {"methods": methods.origin}, methods.origin)
+    return Entries({COLD_CACHE: cold}, step.origins, step.origin)
 
 
 def _with_jobs(together: Node) -> Node:

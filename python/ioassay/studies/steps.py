@@ -13,11 +13,11 @@ from pydantic import Field, field_validator, model_validator
 
 from ioassay.results.document import OPERATIONS, REPLACEMENT, Operation
 from ioassay.studies import spelling
+from ioassay.studies.caches import ColdCache
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     Advice,
     AnyOrder,
-    CacheMethod,
     CreateWith,
     Fsync,
     Items,
@@ -362,22 +362,15 @@ class Step(Work):
         description="Several jobs at the same time: `together: {checkpoint: {write: {files: a}}, readers: {read: "
         "{files: b}}}`.",
     )
-    cold_cache: list[CacheMethod] | None = Field(
+    cold_cache: ColdCache | None = Field(
         default=None,
         alias="cold-cache",
-        min_length=1,
         description="Empty the caches so that the next read reads from storage, then measure what is still in "
-        "memory. Ways to try, in order: `drop-caches` (all caches of every node; needs root), `fadvise` (the "
-        "files' pages), `read-other-rank` (each rank reads what the next rank wrote, IOR's `-C`).",
+        "memory: ways to try, such as `[drop-caches, fadvise]`, or the keys of [cold caches](#cold-caches).",
     )
     pause: Pause | None = Field(
         default=None, description="Wait so that one phase's after-effects do not enter the next one (IOR's `-d`)."
     )
-
-    @model_validator(mode="after")
-    def _each_way_once(self) -> Self:
-        each_once("tries a way of emptying the caches")(self.cold_cache or [])
-        return self
 
     @property
     def name(self) -> str | None:

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from ioassay.studies.values import Batch, Depth, Vectors
-from ioassay.written.values import Identifier, Part, YesNo
+from ioassay.studies.values import ApiName, Batch, Depth, PlugInOptions, Vectors
+from ioassay.written.values import Part, YesNo
 
 
 class Uring(Part):
@@ -35,10 +35,16 @@ class Uring(Part):
 class Storage(Part):
     """The storage API and its options. `storage: posix` stands for one without options."""
 
-    api: Identifier = Field(
+    api: ApiName = Field(
         default="posix",
         description="The storage API that does the I/O. Left out: what the target takes, which is `posix` for "
-        "directories and devices, `nfs` for `nfs://` and `object` for other URLs.",
+        "directories and devices, `nfs` for `nfs://` and `object` for other URLs. Plug-ins (`ioassay api list`): "
+        "`mpiio`, `hdf5`, `pnetcdf`, those of the site, or the path of a library.",
+    )
+    options: PlugInOptions = Field(
+        default={},
+        description="Options of a plug-in, such as `{collective: yes, hints: {cb_nodes: 4}}`; `ioassay api list` "
+        "describes them.",
     )
     direct: YesNo = Field(default=False, description="Go past the page cache (`O_DIRECT`).")
     depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")
@@ -66,6 +72,8 @@ class Storage(Part):
     def plan(self) -> dict[str, Any]:
         """As the plan has it."""
         plan: dict[str, Any] = {"api": self.api}
+        if self.options:
+            plan["options"] = dict(self.options)
         if self.direct:
             plan["direct"] = True
         plan |= {key: value for key in ("depth", "vectors") if (value := getattr(self, key)) != 1}

@@ -103,7 +103,11 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         ("  - write", "  - write: {fsync: late}", 'my.yaml:12: steps[0].write.fsync: "late" is unknown'),
         ("  - write\n", "", "my.yaml:14: steps[2]: `big` reads what no step before has written in full"),
         ("  - read", "  - write", "my.yaml:15: steps[3]: two phases of `big` are called `write`"),
-        ("[fadvise]", "[fadvise, fadvise]", "my.yaml:14: steps[2]: tries a way of emptying the caches twice"),
+        (
+            "[fadvise]",
+            "[fadvise, fadvise]",
+            "my.yaml:14: steps[2].cold-cache: tries a way of emptying the caches twice",
+        ),
         ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: is empty"),
         ("    total: ${total}", "    total: ${totl}", "my.yaml:22: workloads.big.total: there is no setting `totl`"),
         ("    total: ${total}", "    total: ${total", "my.yaml:22: workloads.big.total: `${` without a name"),

@@ -24,6 +24,7 @@ MOST_REPETITIONS = 1000
 LARGEST_TRANSFER_BYTES = 1 << 30
 LONGEST_PAUSE_NS = 86_400 * 10**9
 SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS = 10**6, 3_600 * 10**9
+SHORTEST_TIME_LIMIT_NS = 10**9
 MOST_IN_FLIGHT = 4096
 MOST_VECTORS = 1024
 DEEPEST_TREE = 64
@@ -64,6 +65,43 @@ def _plain_path(text: str) -> str:
     return text
 
 
+def _host_name(text: str) -> str:
+    # It becomes a word of a command line: nothing that would be taken for an option of `ssh`.
+    if not re.fullmatch(r"[A-Za-z0-9_\[][A-Za-z0-9._:@\[\]-]{0,254}", text):
+        raise ValueError(f"{quoted(text)} is no name of a host; write for example nfs1 or root@10.0.0.1")
+    return text
+
+
+def _words(value: object) -> str | list[str]:
+    """A line for a shell, or a program and its arguments."""
+    words = [text_of(item) for item in value] if isinstance(value, list) else None
+    line = text_of(value).strip() if words is None else " ".join(words)
+    if not line or words == [] or (words and not words[0]):
+        raise ValueError("is empty; write a line for the shell, or a list of words")
+    if any(ord(letter) < 32 and letter not in "\n\t" for letter in line):
+        raise ValueError("has characters that cannot be printed; leave them out")
+    return line if words is None else words
+
+
+def _api(text: str) -> str:
+    if "/" not in text and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", text):
+        raise ValueError(f"{quoted(text)} is no storage API; write its name, or the path of a library with a `/`")
+    return text
+
+
+def _plug_in_options(value: object) -> dict[str, str]:
+    """Keys with texts; of those with keys of their own each becomes `KEY.KEY`."""
+    if not isinstance(value, dict):
+        raise ValueError("is not a set of keys; write for example {collective: yes}")
+    flat: dict[str, str] = {}
+    for key, one in value.items():
+        if isinstance(one, dict):
+            flat |= {f"{key}.{inner}": text_of(each) for inner, each in one.items()}
+        else:
+            flat[key] = text_of(one)
+    return flat
+
+
 def _spelled(choice: spelling.Choice) -> BeforeValidator:
     return parsed(choice.text)
 
@@ -95,6 +133,8 @@ def each_once(what: str) -> Callable[[Iterable[str]], None]:
 
 
 Path = Annotated[str, parsed(_plain_path), Kind("path")]
+ApiName = Annotated[str, parsed(_api), Kind("name or path")]
+PlugInOptions = Annotated[dict[str, str], BeforeValidator(_plug_in_options), Kind("values by name")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
 Repetitions = Annotated[int, between(units.parse_count, 1, MOST_REPETITIONS), Kind("whole number")]
@@ -109,6 +149,11 @@ Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of 
 SizeOrNone = Annotated[int, between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
 Transfer = Annotated[int, between(units.parse_bytes, 1, LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
 Pause = Annotated[int, between(units.parse_duration_ns, 0, LONGEST_PAUSE_NS, units.format_duration), Kind("duration")]
+TimeLimit = Annotated[
+    int,
+    between(units.parse_duration_ns, SHORTEST_TIME_LIMIT_NS, LONGEST_PAUSE_NS, units.format_duration),
+    Kind("duration"),
+]
 Waiting = Annotated[int, parsed(spelling.waiting), Kind("duration")]
 SampleInterval = Annotated[
     int,
@@ -136,7 +181,12 @@ Sharing = Annotated[Literal["unique", "shared", "shared-items"], BeforeValidator
 Items = Annotated[Literal["files", "directories"], BeforeValidator(text_of)]
 CreateWith = Annotated[Literal["open", "mknod"], BeforeValidator(text_of)]
 Paths = Annotated[Literal["full", "at"], BeforeValidator(text_of)]
-CacheMethod = Annotated[Literal["drop-caches", "fadvise", "read-other-rank"], BeforeValidator(text_of)]
+CacheMethod = Annotated[
+    Literal["drop-caches", "fadvise", "remount", "read-other-rank"],
+    BeforeValidator(text_of),
+]
+HostName = Annotated[str, parsed(_host_name), Kind("host")]
+Words = Annotated[str | list[str], BeforeValidator(_words), Kind("line, or list of words")]
 AnyOperation = Annotated[Operation, BeforeValidator(text_of)]
 Scores = Annotated[Benchmark, BeforeValidator(text_of)]
 OperationOrAll = Annotated[Operation | Literal["all"], BeforeValidator(text_of)]

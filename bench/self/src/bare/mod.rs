@@ -20,12 +20,13 @@ fn timed(
     operations: usize,
     call: impl FnOnce(),
 ) -> Result<(), Stopped> {
-    rank.begin_step(0)?;
+    rank.begin_step(0, None)?;
     let start = rank.start_together()?;
     call();
     let took_ns = case.clock.now_ns() - start.opened_ns;
-    if let Some(all) = rank.gather(&took_ns.to_le_bytes())? {
-        let slowest = all.iter().map(|ns| u64::from_le_bytes(ns[..].try_into().expect("8 bytes"))).max();
+    if let Some(all) = rank.gather(&took_ns.to_le_bytes(), &mut |all| all.concat())? {
+        let all = all.concat();
+        let slowest = all.chunks_exact(8).map(|ns| u64::from_le_bytes(ns.try_into().expect("8 bytes"))).max();
         let operations = operations as f64 * f64::from(rank.size());
         let rate = operations / slowest.expect("there are ranks") as f64 * 1e9;
         let mut file = OpenOptions::new().append(true).create(true).open(results).expect("results");

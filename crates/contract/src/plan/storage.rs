@@ -1,7 +1,7 @@
 //! Where I/O goes and through which storage API.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,18 @@ pub enum Target {
     /// `nfs://host/export/directory`. The engine writes only below a prefix or in a directory of its own. Credentials come
     /// from the environment, never from here.
     Url(String),
+}
+
+impl Target {
+    /// Where it is, if it is a path of a node: a directory or a block device.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(directory) => Some(directory),
+            Self::InPlace(place) => Some(&place.directory),
+            Self::Device(device) => Some(&device.path),
+            Self::Url(_) => None,
+        }
+    }
 }
 
 /// Files and trees at paths that the user named, in directories that are the user's own: no directory of the run holds
@@ -78,8 +90,15 @@ pub struct DeviceTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Storage {
-    /// Name of the storage API as in the engine's registry, for example `posix`.
+    /// Name of the storage API: one of the engine's own, for example `posix`, or that of the plug-in.
     pub api: String,
+    /// The absolute path of the library that has the API, where it is none of the engine's own
+    /// (plugins/storage/ioassay_storage.h).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<PathBuf>,
+    /// Options of the plug-in, as texts. Keys and meanings are its own: `ioassay-engine api list`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, String>,
     /// Go past the page cache (`O_DIRECT`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub direct: bool,
@@ -92,6 +111,21 @@ pub struct Storage {
     /// How io_uring is used, where the API does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uring: Option<Uring>,
+}
+
+impl Storage {
+    /// The storage API `api`, one transfer at a time, with nothing besides.
+    pub fn of(api: &str) -> Self {
+        Self {
+            api: api.to_owned(),
+            plugin: None,
+            options: BTreeMap::new(),
+            direct: false,
+            depth: 1,
+            vectors: 1,
+            uring: None,
+        }
+    }
 }
 
 /// How io_uring is used.

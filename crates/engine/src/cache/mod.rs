@@ -1,8 +1,10 @@
-//! The page cache: emptying it and measuring what is left in it.
+//! The page cache: emptying it, the site's commands for that, and measuring what is left in it.
 //!
 //! Not here: when that is done and what it means for a number ([`crate::case`], [`crate::measure::doubts`]).
 
+pub mod busy;
 pub mod residency;
+pub mod site_command;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,16 +14,16 @@ use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
-/// Drops this node's clean page cache, dentries and inodes: those of everybody on the node. Needs root.
-/// What is dirty on the device `target`, or in the file system that it is a directory of, is written out first, because
-/// dirty pages are never dropped.
-pub fn drop_caches(target: &Path) -> io::Result<()> {
+/// Writes out what is dirty in this node's memory of the device `target`, or of the file system that it is a directory of.
+pub fn write_out(target: &Path) -> io::Result<()> {
     let target = File::open(target)?;
-    if target.metadata()?.file_type().is_block_device() {
-        target.sync_all()?;
-    } else {
-        nix::unistd::syncfs(&target)?;
-    }
+    if target.metadata()?.file_type().is_block_device() { target.sync_all() } else { Ok(nix::unistd::syncfs(&target)?) }
+}
+
+/// Drops this node's clean page cache, dentries and inodes: those of everybody on the node. Needs root.
+/// What is dirty of `target` is written out first, because dirty pages are never dropped.
+pub fn drop_caches(target: &Path) -> io::Result<()> {
+    write_out(target)?;
     OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches")?.write_all(b"3\n")
 }
 

@@ -38,23 +38,31 @@ impl Instrument {
     }
 }
 
-/// How many of the `bytes` bytes from `begin` on of the file or device at `path` are in the page cache, and what
-/// measured it. `begin` is a multiple of the page size.
-pub fn resident_bytes(path: &Path, begin: u64, bytes: u64) -> io::Result<(u64, Instrument)> {
+/// How much of `pieces` (first byte and length, ascending) of the file or device at `path` is in the page cache, in bytes,
+/// and what measured it.
+pub fn resident_bytes(path: &Path, pieces: impl Iterator<Item = (u64, u64)>) -> io::Result<(u64, Instrument)> {
     let file = File::open(path)?;
-    let about = file.metadata()?;
-    let end = begin.saturating_add(bytes);
-    // A device has no size of its own.
-    let end = if about.file_type().is_block_device() { end } else { end.min(about.len()) };
-    if end <= begin {
+    // A look at the whole tells most often that there is nothing, however many pieces there are.
+    if let Ok(0) = cachestat_pages(&file, 0, 0) {
         return Ok((0, Instrument::Cachestat));
     }
-    let bytes = end - begin;
-    // A page counts in full, but no file is more resident than it is long.
-    match cachestat_pages(&file, begin, bytes) {
-        Ok(pages) => Ok(((pages * page_bytes()).min(bytes), Instrument::Cachestat)),
-        Err(_) => Ok(((mincore_pages(&file, begin, end)? * page_bytes()).min(bytes), Instrument::Mincore)),
+    let about = file.metadata()?;
+    // A device has no size of its own.
+    let file_bytes = if about.file_type().is_block_device() { u64::MAX } else { about.len() };
+    let mut found = (0, Instrument::Cachestat);
+    for (begin, bytes) in pieces {
+        let end = begin.saturating_add(bytes).min(file_bytes);
+        if end <= begin {
+            break;
+        }
+        let (pages, instrument) = match cachestat_pages(&file, begin, end - begin) {
+            Ok(pages) => (pages, Instrument::Cachestat),
+            Err(_) => (mincore_pages(&file, begin, end)?, Instrument::Mincore),
+        };
+        // A page counts in full, but no piece is more resident than it is long.
+        found = (found.0 + (pages * page_bytes()).min(end - begin), instrument);
     }
+    Ok(found)
 }
 
 #[repr(C)]
@@ -73,6 +81,7 @@ struct Cachestat {
     recently_evicted: u64,
 }
 
+/// A length of 0 reaches to the end.
 fn cachestat_pages(file: &File, offset: u64, length: u64) -> io::Result<u64> {
     let range = CachestatRange { offset, length };
     let mut found = Cachestat::default();
@@ -85,7 +94,8 @@ fn cachestat_pages(file: &File, offset: u64, length: u64) -> io::Result<u64> {
 
 fn mincore_pages(file: &File, begin: u64, end: u64) -> io::Result<u64> {
     let mut resident = 0;
-    let mut offset = begin;
+    // A mapping begins with a page.
+    let mut offset = begin - begin % page_bytes();
     while let Some(length) = NonZeroUsize::new((end - offset).min(WINDOW_BYTES) as usize) {
         resident += mincore_window(file, offset, length)?;
         offset += length.get() as u64;
@@ -119,8 +129,12 @@ mod tests {
         let file = File::open(&path).unwrap();
         let pages = 300_001_u64.div_ceil(page_bytes());
         assert_eq!(mincore_pages(&file, 0, 300_001).unwrap(), pages);
-        let (bytes, instrument) = resident_bytes(&path, 0, u64::MAX).unwrap();
+        let (bytes, instrument) = resident_bytes(&path, [(0, u64::MAX)].into_iter()).unwrap();
         assert_eq!(bytes, 300_001);
+        // Within a page, over its end, and beyond the end of the file.
+        let pieces = [(100, 10), (4000, 200), (300_000, 100), (400_000, 1)];
+        assert_eq!(resident_bytes(&path, pieces.into_iter()).unwrap().0, 10 + 200 + 1);
+        assert_eq!(mincore_pages(&file, 4000, 4200).unwrap(), 4200_u64.div_ceil(page_bytes()));
         if instrument == Instrument::Cachestat {
             assert_eq!(cachestat_pages(&file, 0, 300_001).unwrap(), pages);
         }
@@ -133,7 +147,7 @@ mod tests {
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         super::super::forget(&path).unwrap();
-        let (bytes, _) = resident_bytes(&path, 0, u64::MAX).unwrap();
+        let (bytes, _) = resident_bytes(&path, [(0, u64::MAX)].into_iter()).unwrap();
         let file_system = nix::sys::statfs::statfs(&path).unwrap().filesystem_type();
         if file_system == nix::sys::statfs::TMPFS_MAGIC {
             assert_eq!(bytes, 1 << 20, "tmpfs keeps its pages");

@@ -2,38 +2,72 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
 
-use ioassay_contract::events::{Event, RankRecord, Usage};
+use ioassay_contract::events::{Done, Event, NodeClock, RankRecord, Usage};
 use ioassay_contract::plan::{Job, Operation, Phase};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
 use super::phase::Did;
+use super::resident::Resident;
 use crate::measure::doubts::{self, Facts};
+use crate::measure::histogram::Latencies;
 use crate::measure::phase::{Circumstances, RankResult, combine};
+use crate::measure::recorder::LANES;
 use crate::plan::Sizes;
-use crate::ranks::{Ranks, Start};
+use crate::ranks::nodes::clocks::Reading;
+use crate::ranks::{Ranks, Start, Stopped};
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Letter {
+pub struct Letter {
     /// Number of the job in its phase.
-    pub job: usize,
+    pub(super) job: usize,
     /// By lane and operation.
     results: Vec<(usize, Operation, RankResult)>,
     /// Entries that matched.
     matched: Option<u64>,
     /// As in [`Did`].
-    pub written: Option<u64>,
+    pub(super) written: Option<u64>,
+    /// When the first rank of the job on this rank's node had finished, since the barrier opened, and what this one had done
+    /// by then, by lane.
+    first_finished: Option<(u64, [Done; LANES])>,
+}
+
+/// What is known of a phase beside what its ranks send.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// Wall-clock time at which the barrier opened.
+    pub started_unix_ns: u64,
+    /// What of that which each job reads was in page caches before.
+    pub resident: &'a [Resident],
+    /// How the clocks of nodes differed before, on rank 0.
+    pub clocks_before: &'a [Reading],
+}
+
+/// What two comparisons of clocks say about the time between.
+fn clocks_between(before: &[Reading], after: &[Reading]) -> Vec<NodeClock> {
+    let clock = |(before, after): (&Reading, &Reading)| NodeClock {
+        offset_ns: before.offset_ns,
+        uncertainty_ns: before.uncertainty_ns,
+        offset_after_ns: after.offset_ns,
+        uncertainty_after_ns: after.uncertainty_ns,
+    };
+    before.iter().zip(after).map(clock).collect()
 }
 
 impl Letter {
+    /// Of a rank whose only operations in job number `job` have this `result`.
+    pub fn of(job: usize, operation: Operation, result: RankResult) -> Self {
+        Self { job, results: vec![(0, operation, result)], matched: None, written: None, first_finished: None }
+    }
+
     /// Operations of all kinds.
-    pub fn operations(&self) -> u64 {
+    pub(super) fn operations(&self) -> u64 {
         self.results.iter().map(|(_, _, result)| result.record.operations).sum()
     }
 
     /// When the rank was done, since the barrier opened.
-    pub fn end_ns(&self) -> u64 {
+    pub(super) fn end_ns(&self) -> u64 {
         self.results.iter().map(|(_, _, result)| result.record.end_ns).max().unwrap_or(0)
     }
 }
@@ -50,7 +84,7 @@ impl<R: Ranks> Rank<'_, R> {
                 let recorded = recorded[lane].take()?;
                 let record = RankRecord {
                     rank: self.ranks.rank(),
-                    node: self.case.node_of(self.ranks.rank()),
+                    node: self.node(),
                     start_ns: start.left_ns - start.opened_ns,
                     end_ns: end_ns - start.opened_ns,
                     open_ns: times.open,
@@ -70,53 +104,139 @@ impl<R: Ranks> Rank<'_, R> {
                 Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
             })
             .collect();
-        Letter { job, results, matched, written }
+        Letter { job, results, matched, written, first_finished: None }
+    }
+
+    /// Brings what all ranks have done in step `step` to rank 0, which writes it down and returns all letters.
+    pub(super) fn conclude(
+        &mut self,
+        (step, phase): (u32, &Phase),
+        start: Start,
+        letter: Option<Letter>,
+        found: Found<'_>,
+    ) -> Result<Vec<Letter>, Stopped> {
+        let letters = self.gather_packed(&letter, |letters| self.pack(phase, start, letters))?;
+        let letters: Vec<Letter> = letters.into_iter().flatten().flatten().collect();
+        let clocks = clocks_between(found.clocks_before, &self.ranks.compare_clocks()?);
+        if self.ranks.rank() == 0 {
+            for job in phase.jobs.iter().enumerate() {
+                self.report(step, phase, job, (found, &clocks), &letters);
+            }
+        }
+        Ok(letters)
+    }
+
+    /// Makes less of what the ranks of a node send, as one of them: their latencies become those of the first one, and each
+    /// learns what it had done when the first of them had finished.
+    fn pack(&self, phase: &Phase, start: Start, letters: &mut [Option<Letter>]) {
+        for (index, job) in phase.jobs.iter().enumerate() {
+            let finished = self.ranks.first_finished(index, self.case.plan.workers(job));
+            let mut own = letters.iter_mut().flatten().filter(|letter| letter.job == index).collect::<Vec<_>>();
+            for (member, letter) in own.iter_mut().enumerate() {
+                let at = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
+                letter.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
+            }
+            let Some((first, others)) = own.split_first_mut() else { continue };
+            for nth in 0..first.results.len() {
+                let mut all = Latencies::default();
+                all.add(&first.results[nth].2.latencies);
+                others.iter_mut().for_each(|other| all.add(&std::mem::take(&mut other.results[nth].2.latencies)));
+                first.results[nth].2.latencies = all.buckets();
+            }
+        }
     }
 
     /// Writes the records of one job as rank 0.
-    #[expect(clippy::too_many_arguments, reason = "what is known of a job comes from everywhere")]
-    pub(super) fn report(
+    fn report(
         &mut self,
         step: u32,
         phase: &Phase,
         (index, job): (usize, &Job),
-        started_unix_ns: u64,
-        start: Start,
-        resident_bytes_before: Option<u64>,
+        (found, clocks): (Found<'_>, &[NodeClock]),
         letters: &[Letter],
     ) {
         let own: Vec<&Letter> = letters.iter().filter(|letter| letter.job == index).collect();
         let Some(first) = own.first() else { return };
         let failure = self.ranks.failure();
-        let members = self.case.plan.workers(job);
-        let finished = self.ranks.first_finished(index, members);
+        // The first of all nodes' first ones.
+        let finished_ns = own.iter().filter_map(|letter| Some(letter.first_finished?.0)).min();
+        let unmeasured = Resident::default();
         for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
             let mut results: Vec<RankResult> = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
-            for RankResult { record, .. } in &mut results {
-                let member = members.member(record.rank).map(|member| member as usize);
-                record.at_first_finish =
-                    member.zip(finished.as_ref()).and_then(|(member, first)| Some(first.done.get(member)?[lane]));
+            for (letter, RankResult { record, .. }) in own.iter().zip(&mut results) {
+                record.at_first_finish = finished_ns.map(|at_ns| match letter.first_finished {
+                    Some((own_ns, done)) if own_ns == at_ns => done[lane],
+                    _ => done_at(record, at_ns, self.case.plan.sample_interval_ns),
+                });
             }
-            let found = Circumstances {
+            let at_first = |results: &[RankResult]| {
+                let done = results.iter().filter_map(|result| result.record.at_first_finish);
+                done.fold(Done::default(), |sum, own| Done {
+                    bytes: sum.bytes + own.bytes,
+                    operations: sum.operations + own.operations,
+                })
+            };
+            let resident = if operation == Operation::Read { &found.resident[index] } else { &unmeasured };
+            let circumstances = Circumstances {
                 step,
                 operation,
-                started_unix_ns,
-                first_finished: finished.as_ref().map(|first| (first.at_ns - start.opened_ns, first.all(lane))),
-                resident_bytes_before: resident_bytes_before.filter(|_| operation == Operation::Read),
+                started_unix_ns: found.started_unix_ns,
+                first_finished: finished_ns.map(|at_ns| (at_ns, at_first(&results))),
+                resident_bytes_before: resident.bytes(),
+                resident_bytes_before_per_node: resident.per_node.iter().copied().flatten().collect(),
                 matched: own.iter().filter_map(|letter| letter.matched).reduce(|sum, own| sum + own),
             };
-            let (mut record, median_ns) = combine(self.case.plan, phase, job, found, results);
+            let (mut record, median_ns) = combine(self.case.plan, phase, job, circumstances, results);
+            clocks.clone_into(&mut record.clocks);
             record.complete &= failure.is_none();
             record.doubts = doubts::about(Facts {
                 plan: self.case.plan,
                 job,
                 capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
-                nodes: self.case.nodes,
+                nodes: &self.nodes,
                 record: &record,
                 median_ns,
                 failure: failure.as_ref(),
             });
             self.write(&Event::Phase(Box::new(record)));
         }
+    }
+}
+
+/// What a rank of another node than the first finisher's had done at `at_ns`: as much as its samples say, the running one by
+/// its share of time.
+fn done_at(record: &RankRecord, at_ns: u64, sample_interval_ns: u64) -> Done {
+    let until = |samples: &[u64]| {
+        let whole = (at_ns / sample_interval_ns) as usize;
+        let before: u64 = samples.iter().take(whole).sum();
+        let Some(&running) = samples.get(whole) else { return before };
+        let begin_ns = whole as u64 * sample_interval_ns;
+        // The last sample is as long as the rank worked.
+        let length_ns = record.end_ns.saturating_sub(begin_ns).clamp(1, sample_interval_ns);
+        let share = (at_ns - begin_ns).min(length_ns);
+        before + (u128::from(running) * u128::from(share) / u128::from(length_ns)) as u64
+    };
+    Done { bytes: until(&record.sample_bytes), operations: until(&record.sample_operations) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_samples_a_rank_has_done_its_share_and_never_more_than_all() {
+        let mut record: RankRecord = serde_json::from_value(serde_json::json!({
+            "rank": 0, "node": 0, "start_ns": 0, "end_ns": 2_500, "open_ns": 0, "transfer_ns": 0, "fsync_ns": 0,
+            "close_ns": 0, "bytes": 100, "operations": 10, "short_transfers": 0, "slowest_ns": 0, "at_stonewall": null,
+            "usage": {"user_ns": 0, "system_ns": 0, "voluntary_switches": 0, "involuntary_switches": 0,
+                "minor_faults": 0, "major_faults": 0, "peak_memory_bytes": 0, "device_read_bytes": null,
+                "device_write_bytes": null},
+            "sample_bytes": [40, 40, 20], "sample_operations": [4, 4, 2],
+        }))
+        .unwrap();
+        let bytes = |record: &RankRecord, at_ns| done_at(record, at_ns, 1_000).bytes;
+        assert_eq!([0, 500, 1_000, 2_250, 2_500, 9_000].map(|at_ns| bytes(&record, at_ns)), [0, 20, 40, 90, 100, 100]);
+        record.sample_bytes.clear();
+        assert_eq!(bytes(&record, 700), 0);
     }
 }

@@ -7,12 +7,14 @@ mod cold_cache;
 mod data;
 mod find;
 mod grown;
-mod letters;
+pub mod letters;
 mod metadata;
 mod operations;
 mod pacing;
 mod phase;
+mod remount;
 mod remove;
+pub mod resident;
 mod seen;
 mod settled;
 mod written;
@@ -20,23 +22,27 @@ mod written;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ioassay_contract::VERSION;
 use ioassay_contract::environment::Environment;
-use ioassay_contract::events::{Event, Failure};
+use ioassay_contract::events::{Event, Failure, Started};
 use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{Job, Plan, Step};
+use ioassay_contract::plan::{Job, Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::grown::Grown;
+use self::letters::{Found, Letter};
 use self::operations::LOOK_AGAIN;
 use self::settled::Pace;
 use self::written::Written;
+use crate::environment;
 use crate::failure;
-use crate::measure::clock::Clock;
+use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog};
-use crate::plan::Sizes;
-use crate::ranks::{Ranks, Stopped};
-use crate::storage::{Capabilities, Connection, Setup, StorageApi};
+use crate::plan::{Jobs, Sizes};
+use crate::ranks::seating::Seating;
+use crate::ranks::{Ranks, Start, Stopped};
+use crate::storage::{Capabilities, Connection, Members, Part, Setup, StorageApi, mpi, plugin};
 use crate::workload::buffer::Buffer;
 use crate::workload::tree::Shape;
 use crate::workspace::Workspace;
@@ -51,61 +57,87 @@ pub struct Case<'a> {
     pub workspace: &'a Workspace,
     /// The node's clock.
     pub clock: &'a Clock,
-    /// Every node.
-    pub nodes: &'a [Environment],
+    /// Which rank is on which node.
+    pub seating: &'a Seating,
+    /// What offsets and lengths of direct I/O must be multiples of, where that was asked and the kernel tells.
+    pub direct_alignment_bytes: Option<u64>,
 }
 
 impl Case<'_> {
-    /// The node that `rank` is on, as an index into `nodes`: clients are dealt out to them in turn.
-    pub fn node_of(&self, rank: u32) -> u32 {
-        self.plan.ranks.client_of(rank) % self.nodes.len() as u32
-    }
-
-    /// True for one rank of each node: the first one of the first client there.
-    fn is_first_on_node(&self, rank: u32) -> bool {
-        let ranks = self.plan.ranks;
-        rank.is_multiple_of(ranks.per_client) && (ranks.client_of(rank) as usize) < self.nodes.len()
-    }
-
     /// What the storage API that `storage` names can do on the target.
     fn capabilities(&self, storage: &Storage) -> Capabilities {
         (self.apis)(&storage.api).capabilities_for(&self.plan.target)
     }
 
-    /// A connection of one rank for `job`, with these buffers.
-    fn connect(&self, job: &Job, buffers: &[Buffer]) -> Result<Box<dyn Connection>, Box<Failure>> {
+    /// Loads the plug-ins of the plan, in a process that has not done so because another one read the plan.
+    fn load_plug_ins(&self) -> Result<(), Failure> {
+        let of_jobs = self.plan.jobs().map(|job| self.plan.storage_of(job));
+        let paths = of_jobs.chain([&self.plan.storage]).filter_map(|storage| storage.plugin.as_deref());
+        for path in paths {
+            plugin::load(path).map_err(|unfit| failure::about_path("load", path, unfit.problem, &unfit.valid))?;
+        }
+        Ok(())
+    }
+
+    /// A connection for `job` of its member number `member`, which works on `part`, with these buffers.
+    fn connect(
+        &self,
+        (job, member): (&Job, u32),
+        part: Option<Part>,
+        buffers: &[Buffer],
+    ) -> Result<Box<dyn Connection>, Box<Failure>> {
         let storage = self.plan.storage_of(job);
         let api = (self.apis)(&storage.api);
-        let setup = Setup { storage, target: &self.plan.target, buffers };
+        let workers = self.plan.workers(job);
+        let members = Members { rank: workers.first + member, ranks: self.plan.rank_count(), job: workers };
+        let mpi = mpi::communicator();
+        let setup = Setup { storage, target: &self.plan.target, buffers, members, part, mpi };
         api.connect(setup).map_err(|error| failure::about_api(api.name(), &error))
     }
 }
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
-    let mut rank = Rank {
-        case,
-        ranks,
-        events,
-        reads_shifted_by: 0,
-        written: Written::default(),
-        grown: found(case),
-        pace: BTreeMap::new(),
-        stamps: Vec::new(),
-    };
+    if let Err(failure) = case.load_plug_ins() {
+        ranks.fail(&failure);
+        return Err(Stopped);
+    }
+    let mut rank = Rank::new(case, ranks, events);
+    // What comes before the first step may hang like a step.
+    ranks.begin_step(0, case.plan.time_limit_ns)?;
+    rank.begin()?;
     rank.see_workspace()?;
     let _hogged = hog(case.plan.memory_bytes);
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
-        ranks.begin_step(index)?;
+        ranks.begin_step(index, limit_of(case.plan, step))?;
         match step {
             Step::Phase(phase) => rank.phase(index, phase)?,
-            Step::ColdCache { attempts } => rank.cold_cache(index, attempts)?,
+            Step::ColdCache(cold) => rank.cold_cache(index, cold)?,
             Step::RemoveFiles { files } => rank.remove_files(index, files)?,
             Step::Pause { duration_ns } => rank.pause(Duration::from_nanos(*duration_ns))?,
         }
     }
     Ok(())
+}
+
+/// What [`run`] does when all ranks have come to the end of a phase: each brings its `letter`, if it had a job, and rank 0 writes to
+/// `events`. For who has done the work in another way, or measures what this costs.
+pub fn conclude<R: Ranks>(
+    case: &Case<'_>,
+    (ranks, events): (&R, &mut EventLog),
+    phase: (u32, &Phase),
+    start: Start,
+    letter: Option<Letter>,
+    found: Found<'_>,
+) -> Result<(), Stopped> {
+    Rank::new(case, ranks, events).conclude(phase, start, letter, found).map(|_| ())
+}
+
+/// How long a step may take: beside what it is to wait.
+fn limit_of(plan: &Plan, step: &Step) -> Option<u64> {
+    let waits_ns = if let Step::Pause { duration_ns } = step { *duration_ns } else { 0 };
+    Some(plan.time_limit_ns?.saturating_add(waits_ns))
 }
 
 /// The trees that were there before the case.
@@ -128,6 +160,8 @@ struct Rank<'a, R> {
     case: &'a Case<'a>,
     ranks: &'a R,
     events: &'a mut EventLog,
+    /// Every node, on rank 0.
+    nodes: Vec<Environment>,
     /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
     reads_shifted_by: u32,
     /// What can be read back.
@@ -140,7 +174,57 @@ struct Rank<'a, R> {
     stamps: Vec<(u32, u64)>,
 }
 
-impl<R: Ranks> Rank<'_, R> {
+impl<'a, R: Ranks> Rank<'a, R> {
+    /// Before the first step.
+    fn new(case: &'a Case<'a>, ranks: &'a R, events: &'a mut EventLog) -> Self {
+        Self {
+            case,
+            ranks,
+            events,
+            nodes: Vec::new(),
+            reads_shifted_by: 0,
+            written: Written::default(),
+            grown: found(case),
+            pace: BTreeMap::new(),
+            stamps: Vec::new(),
+        }
+    }
+
+    /// One rank of each node describes it, all say where they are bound, and rank 0 reports that the case begins.
+    fn begin(&mut self) -> Result<(), Stopped> {
+        let Case { plan, workspace, clock, seating, direct_alignment_bytes, .. } = *self.case;
+        let first = seating.is_first_on_node(self.ranks.rank());
+        let own = first.then(|| environment::of_this_node(plan.target.path(), clock));
+        let Some(told) = self.gather(&(own, environment::binding()))? else { return Ok(()) };
+        let (nodes, bindings): (Vec<Option<Environment>>, Vec<String>) = told.into_iter().unzip();
+        self.nodes = nodes.into_iter().flatten().collect();
+        for (rank, binding) in (0..).zip(bindings) {
+            self.nodes[seating.node_of(rank) as usize].bindings.push(binding);
+        }
+        self.nodes.iter_mut().for_each(|node| environment::say_once(&mut node.bindings));
+        self.write(&Event::Started(Started {
+            version: VERSION,
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            run: plan.run.clone(),
+            case: plan.case.clone(),
+            unix_ns: clock::unix_ns(),
+            workspace: workspace.name(),
+            nodes: self.nodes.clone(),
+            direct_alignment_bytes,
+        }));
+        self.go_on()
+    }
+
+    /// The node that this rank is on.
+    fn node(&self) -> u32 {
+        self.case.seating.node_of(self.ranks.rank())
+    }
+
+    /// True for one rank of each node.
+    fn is_first_on_node(&self) -> bool {
+        self.case.seating.is_first_on_node(self.ranks.rank())
+    }
+
     fn pause(&self, duration: Duration) -> Result<(), Stopped> {
         let end_ns = self.case.clock.now_ns().saturating_add(duration.as_nanos() as u64);
         loop {
@@ -167,15 +251,38 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     fn gather<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<Option<Vec<T>>, Stopped> {
-        let letter = serde_json::to_vec(own).expect("our own types are JSON");
-        let all = self.ranks.gather(&letter)?;
-        Ok(all.map(|letters| letters.iter().map(|letter| from_rank(letter)).collect()))
+        self.gather_packed(own, |_| {})
+    }
+
+    /// Brings what each rank has to rank 0, in the order of ranks. `pack` is called on each node with what its ranks have,
+    /// to make less of it before it travels.
+    fn gather_packed<T: Serialize + DeserializeOwned>(
+        &self,
+        own: &T,
+        mut pack: impl FnMut(&mut Vec<T>),
+    ) -> Result<Option<Vec<T>>, Stopped> {
+        let letter = to_rank(&[own]);
+        let of_nodes = self.ranks.gather(&letter, &mut |letters| {
+            let mut all: Vec<T> = all_of(&letters);
+            pack(&mut all);
+            to_rank(&all)
+        })?;
+        Ok(of_nodes.map(|letters| all_of(&letters)))
     }
 
     fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
-        let letter = serde_json::to_vec(own).expect("our own types are JSON");
-        Ok(from_rank(&self.ranks.broadcast(&letter)?))
+        Ok(from_rank(&self.ranks.broadcast(&to_rank(own))?))
     }
+}
+
+/// What ranks send each other.
+pub(crate) fn to_rank<T: Serialize + ?Sized>(letter: &T) -> Vec<u8> {
+    serde_json::to_vec(letter).expect("our own types are JSON")
+}
+
+/// Everything that is in letters which are lists.
+pub(crate) fn all_of<T: DeserializeOwned>(letters: &[Vec<u8>]) -> Vec<T> {
+    letters.iter().flat_map(|letter| from_rank::<Vec<T>>(letter)).collect()
 }
 
 fn from_rank<T: DeserializeOwned>(letter: &[u8]) -> T {

@@ -3,13 +3,15 @@
 //! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`], what is written down of it in
 //! [`super::letters`].
 
+use std::sync::atomic::Ordering;
+
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::Transfer;
 use ioassay_contract::plan::{Job, Operation, Phase, Work};
 
 use super::data::DataJob;
 use super::find::FindJob;
-use super::letters::Letter;
+use super::letters::{Found, Letter};
 use super::metadata::MetadataJob;
 use super::operations::Ran;
 use super::written::OrderOfWrite;
@@ -77,7 +79,7 @@ impl<R: Ranks> Rank<'_, R> {
         let Case { clock, .. } = *self.case;
         let settled = self.settled(phase);
         let phase = settled.as_ref().unwrap_or(phase);
-        let resident_bytes = self.resident_before(phase)?;
+        let resident = self.resident_before(phase)?;
         let own = self.own_job(phase);
         let prepared = own.map(|(_, job, member)| self.prepare(step, job, member)).transpose();
         let prepared = prepared.unwrap_or_else(|failure| {
@@ -85,11 +87,14 @@ impl<R: Ranks> Rank<'_, R> {
             None
         });
 
+        let before = self.ranks.compare_clocks()?;
         self.stamps.push((step, clock::file_stamp_unix_ns()));
         let mut meter = usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
         meter.start();
+        let working = &self.ranks.shown().working;
+        working.store(true, Ordering::Relaxed);
         let did = match (own, prepared) {
             (Some((index, job, _)), Some(prepared)) => {
                 let did = prepared.run(self.ranks, (index, job), start);
@@ -101,6 +106,7 @@ impl<R: Ranks> Rank<'_, R> {
             }
             _ => None,
         };
+        working.store(false, Ordering::Relaxed);
         let usage = meter.stop();
         let letter = did.map(|(index, did, end_ns)| {
             if let Some(failure) = &did.failure {
@@ -108,15 +114,8 @@ impl<R: Ranks> Rank<'_, R> {
             }
             self.letter(index, did, start, end_ns, usage)
         });
-        let letters: Vec<Letter> = match self.gather(&letter)? {
-            Some(letters) => letters.into_iter().flatten().collect(),
-            None => Vec::new(),
-        };
-        if self.ranks.rank() == 0 {
-            for (index, job) in phase.jobs.iter().enumerate() {
-                self.report(step, phase, (index, job), started_unix_ns, start, resident_bytes[index], &letters);
-            }
-        }
+        let found = Found { started_unix_ns, resident: &resident, clocks_before: &before };
+        let letters = self.conclude((step, phase), start, letter, found)?;
         self.note_writes(step, phase, &letters)?;
         self.note_pace(step, &letters)?;
         self.go_on()
@@ -145,15 +144,6 @@ impl<R: Ranks> Rank<'_, R> {
             }
             Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.stamps)?),
         })
-    }
-
-    /// How much of what each job of the phase reads is in the page cache.
-    fn resident_before(&self, phase: &Phase) -> Result<Vec<Option<u64>>, Stopped> {
-        let resident = |job: &Job| match &job.work {
-            Work::Data(work) if work.transfer.reads() => Ok(self.resident(Some(&work.files))?.bytes),
-            Work::Data(_) | Work::Metadata(_) | Work::Find(_) => Ok(None),
-        };
-        phase.jobs.iter().map(resident).collect()
     }
 
     /// Every rank learns how much of each file set is written now, and how much of each tree is there. Without a limit

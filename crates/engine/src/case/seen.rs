@@ -3,7 +3,6 @@
 //! A client may remember for seconds what a name was before: nothing, or the directory of the case before. And what is
 //! mounted on another node may be another file system altogether.
 
-use std::fs::File;
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -11,9 +10,11 @@ use ioassay_contract::events::Failure;
 
 use super::Rank;
 use super::operations::LOOK_AGAIN;
+use crate::environment;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 use crate::workspace::Workspace;
+use crate::workspace::contents::Contents;
 
 /// Twice as long as an NFS client remembers a directory unless it is told otherwise (`acdirmax`).
 const FORGOTTEN_BY_THEN: Duration = Duration::from_secs(120);
@@ -22,14 +23,19 @@ impl<R: Ranks> Rank<'_, R> {
     /// Returns when this node sees the workspace, if it is a directory of a mounted file system. One rank waits for its
     /// node, and the others for it at the next barrier. A node that does not come to see it ends the case.
     pub(super) fn see_workspace(&self) -> Result<(), Stopped> {
-        let rank = self.ranks.rank();
-        let Workspace::Directory(_) = self.case.workspace else { return Ok(()) };
-        if self.case.node_of(rank) == 0 || !self.case.is_first_on_node(rank) {
+        if self.node() == 0 || !self.is_first_on_node() {
             return Ok(());
         }
+        self.wait_for_workspace()
+    }
+
+    /// Returns when this rank sees the workspace, if it is a directory of a mounted file system.
+    pub(super) fn wait_for_workspace(&self) -> Result<(), Stopped> {
+        let Workspace::Directory(directory) = self.case.workspace else { return Ok(()) };
         let begin = Instant::now();
-        let sample = self.case.workspace.sample();
-        while let Err(error) = File::open(&sample) {
+        let plan = self.case.plan;
+        let contents = if self.keeps_files() { Contents::of(plan) } else { Contents::default() };
+        while let Err(error) = directory.see(&plan.run, &contents) {
             self.go_on()?;
             if begin.elapsed() > FORGOTTEN_BY_THEN {
                 self.ranks.fail(&self.unseen(&error));
@@ -41,10 +47,9 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     fn unseen(&self, error: &io::Error) -> Failure {
-        let nodes = self.case.nodes;
-        let [first, own] = [0, self.case.node_of(self.ranks.rank())].map(|node| &nodes[node as usize].host);
+        let own = environment::host();
         let seen = failure::on_path("open", &self.case.workspace.sample(), error);
-        let message = format!("{own} does not see what {first} has created: {}", seen.message);
+        let message = format!("{own} does not see what the first node has created: {}", seen.message);
         let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";
         Failure { message, remedy: remedy.to_owned(), ..seen }
     }

@@ -1,52 +1,66 @@
-//! What this node looks like: processor, memory, kernel, and the storage under the target.
+//! What this node looks like: processors, memory, kernel, network, and the storage under the target.
 //!
 //! Everything here may be missing on some system; what is missing is left out, never guessed, never an error.
 
 mod block_device;
+mod client;
 pub mod direct;
+mod memory;
+mod network;
+mod processors;
+mod text;
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use ioassay_contract::environment::{Clock as ClockRecord, Environment, Mount};
-use nix::sched::{CpuSet, sched_getaffinity};
-use nix::unistd::Pid;
-use procfs::{Current, FromRead};
+use procfs::FromRead;
 
+pub use self::memory::memory_bytes;
+pub use self::processors::{binding, processors, say_once};
 use crate::measure::clock::Clock;
 
-/// This node, with the storage under `target`, a directory or a block device, where that is a path of this node.
+/// This node, with the storage under `target`, a directory or a block device, where that is a path of this node. Where its
+/// ranks are bound each of them tells by itself ([`binding`]).
 pub fn of_this_node(target: Option<&Path>, clock: &Clock) -> Environment {
     // What lies on a device itself is on no file system.
     let directory = target.filter(|target| target.is_dir());
     let mount = directory.and_then(mount_of);
+    let device = directory.and_then(|directory| directory.metadata().ok()).map_or(0, |about| about.dev());
+    let device = (nix::sys::stat::major(device), nix::sys::stat::minor(device));
+    let host = host();
+    let root = Path::new("/");
     Environment {
-        host: nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        client_parameters: mount
+            .as_ref()
+            .map(|mount| client::parameters(root, mount, device, &host))
+            .unwrap_or_default(),
+        host,
         boot_id: boot_id(),
         cpu_model: cpu_model(),
         processors: processors(),
+        bindings: Vec::new(),
+        governors: processors::governors(root),
+        numa_nodes: processors::numa_nodes(root),
         memory_bytes: memory_bytes(),
+        memory_limit_bytes: memory::limit_bytes(root, memory_bytes()),
+        kernel_settings: memory::settings(root),
         kernel: kernel(),
         operating_system: operating_system(),
         clock: ClockRecord { source: clock.name().to_owned(), resolution_ns: clock.resolution_ns() },
         block_device: target.and_then(block_device::under),
+        network: network::links(root),
         mount,
     }
 }
 
-/// Processors that this process may run on: those of the machine, less what affinity takes away.
-pub fn processors() -> u32 {
-    let Ok(set) = sched_getaffinity(Pid::this()) else {
-        return 1;
-    };
-    (0..CpuSet::count()).filter(|&cpu| set.is_set(cpu).unwrap_or(false)).count() as u32
+/// What this node is called; empty if the system would not say.
+pub fn host() -> String {
+    nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Memory of this node in bytes; 0 if the system would not say.
-pub fn memory_bytes() -> u64 {
-    procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or_default()
-}
-
-fn boot_id() -> Option<String> {
+/// Identifies the running kernel.
+pub fn boot_id() -> Option<String> {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())
 }
@@ -72,7 +86,7 @@ fn operating_system() -> Option<String> {
 }
 
 /// The file system under `target`.
-fn mount_of(target: &Path) -> Option<Mount> {
+pub fn mount_of(target: &Path) -> Option<Mount> {
     let target = target.canonicalize().ok()?;
     let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
     // The deepest mount point above the target; of several at one place the last one covers the others.
@@ -109,5 +123,6 @@ mod tests {
         assert!(node.processors > 0 && node.memory_bytes > 0);
         assert!(node.kernel.starts_with("Linux "));
         assert_eq!(node.mount.unwrap().file_system, "proc");
+        assert!(node.kernel_settings.contains_key("vm.dirty_ratio"), "{:?}", node.kernel_settings);
     }
 }

@@ -12,14 +12,13 @@ const RANKS: &str = "IOASSAY_RANKS";
 /// The environment variable that divides amounts and pauses, to try a command line out. What it runs is not the benchmark any more.
 const SCALE_DOWN: &str = "IOASSAY_SCALE_DOWN";
 
-/// Where launchers of MPI say how many ranks they started.
-const LAUNCHERS: [&str; 4] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_SIZE", "SLURM_STEP_NUM_TASKS"];
-
 /// The options that are ioassay's own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Common {
-    /// `--ranks N`, or `IOASSAY_RANKS=N`: local ranks. 1 without.
+    /// `--ranks N`, or `IOASSAY_RANKS=N`: local ranks, 1 without; those that a launcher has started, where one has.
     pub ranks: u32,
+    /// Nodes that they are on.
+    pub nodes: u32,
     /// `--run DIR`: leave a run directory there.
     pub run: Option<PathBuf>,
     /// `--overwrite`: replace files whoever wrote them.
@@ -32,12 +31,14 @@ impl Common {
     /// Takes the own options out of `arguments`, wherever they stand, and leaves those of the original.
     ///
     /// # Errors
-    /// If one has no usable value, or if a launcher of MPI has started several of these.
+    /// If one has no usable value, or contradicts the nodes and ranks that are `given`.
     pub fn take(
         arguments: Vec<String>,
+        given: Option<(u32, u32)>,
         environment: impl Fn(&str) -> Option<String>,
     ) -> Result<(Self, Vec<String>), Failure> {
-        let mut ranks = environment(RANKS).map(|value| (RANKS.to_owned(), value));
+        // Whoever starts several ranks has said how many.
+        let mut ranks = environment(RANKS).filter(|_| given.is_none()).map(|value| (RANKS.to_owned(), value));
         let (mut run, mut overwrite, mut rest) = (None, false, Vec::new());
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
@@ -53,11 +54,16 @@ impl Common {
             }
         }
         let ranks = ranks.map(|(name, value)| count(&name, &value)).transpose()?;
-        if ranks.is_none() {
-            refuse_launcher(&environment)?;
+        if let (Some(ranks), Some((_, started))) = (ranks, given)
+            && ranks != started
+        {
+            let problem = format!("--ranks {ranks}, but the launcher has started {started}");
+            return Err(usage(problem, "leave --ranks out"));
         }
+        let (nodes, started) = given.unwrap_or((1, 1));
         let scale_down = environment(SCALE_DOWN).map(|value| count(SCALE_DOWN, &value)).transpose()?.unwrap_or(1);
-        Ok((Self { ranks: ranks.unwrap_or(1), run, overwrite, scale_down: scale_down.into() }, rest))
+        let ranks = ranks.unwrap_or(started);
+        Ok((Self { ranks, nodes, run, overwrite, scale_down: scale_down.into() }, rest))
     }
 
     /// `amount` of something that comes in multiples of `unit`, scaled down, at least one unit.
@@ -78,14 +84,6 @@ fn count(name: &str, value: &str) -> Result<u32, Failure> {
     counted.ok_or_else(|| usage(format!("{name} {value:?} is no count"), "write a whole number from 1 on"))
 }
 
-/// Several of these side by side, none of which knows of the others, would write over each other's files.
-fn refuse_launcher(environment: &impl Fn(&str) -> Option<String>) -> Result<(), Failure> {
-    let size = |name: &str| environment(name).and_then(|value| value.parse::<u32>().ok()).filter(|&size| size > 1);
-    let Some((name, size)) = LAUNCHERS.iter().find_map(|name| Some((name, size(name)?))) else { return Ok(()) };
-    let problem = format!("an MPI launcher has started {size} of these ({name}), and ranks do not meet over MPI yet");
-    Err(usage(problem, format!("start it once, without the launcher, with --ranks {size}")))
-}
-
 /// A command line that cannot be meant.
 pub fn usage(problem: impl Into<String>, remedy: impl AsRef<str>) -> Failure {
     failure::plain("read the command line", problem.into(), remedy.as_ref())
@@ -98,7 +96,7 @@ mod tests {
     fn take(line: &str, environment: &[(&str, &str)]) -> Result<(Common, Vec<String>), Failure> {
         let environment =
             |name: &str| environment.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
-        Common::take(line.split_whitespace().map(str::to_owned).collect(), environment)
+        Common::take(line.split_whitespace().map(str::to_owned).collect(), None, environment)
     }
 
     #[test]
@@ -119,10 +117,15 @@ mod tests {
     }
 
     #[test]
-    fn several_copies_under_an_mpi_launcher_are_refused_but_one_is_not() {
-        let failure = take("-w", &[("OMPI_COMM_WORLD_SIZE", "4")]).unwrap_err();
-        assert!(failure.remedy.contains("--ranks 4"), "{failure:?}");
-        assert!(take("-w", &[("OMPI_COMM_WORLD_SIZE", "1")]).is_ok());
+    fn a_launcher_says_how_many_ranks_there_are_and_nobody_else_does() {
+        let take = |line: &str| {
+            let words = line.split_whitespace().map(str::to_owned).collect();
+            Common::take(words, Some((2, 8)), |name| (name == RANKS).then(|| "3".to_owned()))
+        };
+        let (common, _) = take("-w").unwrap();
+        assert_eq!((common.nodes, common.ranks), (2, 8));
+        assert!(take("--ranks 8").is_ok());
+        assert!(take("--ranks 4").unwrap_err().message.contains("started 8"));
     }
 
     #[test]

@@ -26,6 +26,7 @@ use ioassay_contract::front_end::Tool;
 use self::common::Common;
 use self::options::Known;
 use crate::command::Ended;
+use crate::crew::Crew;
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
@@ -71,17 +72,37 @@ const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the enviro
 const IO500: &str =
     "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
 
-/// Runs `tool` with `arguments`, those after its name.
-pub fn run(tool: Tool, arguments: Vec<String>) -> Ended {
-    let (common, arguments) = match Common::take(arguments, |name| std::env::var(name).ok()) {
+/// The names of IOR's interfaces that do their I/O by MPI.
+const BY_MPI: [&str; 3] = ["MPIIO", "HDF5", "NCMPI"];
+
+/// True if these `arguments`, or the IO500's .ini file that is among them, name an interface that does its I/O by MPI.
+pub fn speaks_mpi(arguments: &[String]) -> bool {
+    let named = |text: &str| {
+        let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.any(|word| BY_MPI.iter().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
+    };
+    let in_file = |argument: &String| {
+        let text = argument.ends_with(".ini").then(|| std::fs::read_to_string(argument).ok()).flatten();
+        text.is_some_and(|text| {
+            let settings = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default());
+            settings.into_iter().any(|line| line.to_ascii_lowercase().contains("api") && named(line))
+        })
+    };
+    let after_a = arguments.windows(2).any(|pair| pair[0] == "-a" && named(&pair[1]));
+    after_a || arguments.iter().any(|argument| argument.starts_with("-a") && named(argument) || in_file(argument))
+}
+
+/// Has `crew` run `tool` with `arguments`, those after its name.
+pub fn run(tool: Tool, arguments: Vec<String>, crew: &mut Crew) -> Ended {
+    let (common, arguments) = match Common::take(arguments, crew.given(), |name| std::env::var(name).ok()) {
         Ok(taken) => taken,
         Err(failure) => return Ended::refused(failure),
     };
     match tool {
-        Tool::Ior => ior::run(&common, &arguments),
-        Tool::Mdtest => mdtest::run(&common, &arguments),
-        Tool::Iozone => iozone::run(&common, &arguments),
-        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, &arguments),
-        Tool::Io500 => io500::run(&common, &arguments),
+        Tool::Ior => ior::run(&common, crew, &arguments),
+        Tool::Mdtest => mdtest::run(&common, crew, &arguments),
+        Tool::Iozone => iozone::run(&common, crew, &arguments),
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, crew, &arguments),
+        Tool::Io500 => io500::run(&common, crew, &arguments),
     }
 }

@@ -13,8 +13,9 @@ use ioassay_contract::plan::storage::Target;
 use super::common::Common;
 use super::doubts::Doubts;
 use crate::command::{self, Ended};
+use crate::crew::Crew;
+use crate::environment;
 use crate::failure;
-use crate::hosts::Hosts;
 use crate::measure::clock::{self, Clock};
 use crate::output::EventLog;
 use crate::plan::validate;
@@ -48,20 +49,20 @@ impl Console {
 }
 
 /// One invocation of a front end.
-#[derive(Debug)]
-pub struct Session {
+pub struct Session<'a> {
     document: FrontEnd,
     directory: Option<PathBuf>,
     _lock: Option<File>,
+    crew: &'a mut Crew,
     clock: Clock,
     doubts: Doubts,
     /// Where it prints.
     pub console: Console,
 }
 
-impl Session {
+impl<'a> Session<'a> {
     /// Begins; `command` is the original's command line after its name. Nothing is written but the run directory.
-    pub fn begin(tool: Tool, common: &Common, command: &[String]) -> Result<Self, Failure> {
+    pub fn begin(tool: Tool, common: &Common, crew: &'a mut Crew, command: &[String]) -> Result<Self, Failure> {
         let started_unix_ns = clock::unix_ns();
         let run = format!("{}-{}-{}", tool.name(), started_unix_ns / 1_000_000, std::process::id());
         let command = std::iter::once(tool.name().to_owned()).chain(command.iter().cloned()).collect();
@@ -94,7 +95,8 @@ impl Session {
             document,
             directory: common.run.clone(),
             _lock: lock,
-            clock: Clock::calibrated(),
+            clock: crew.clock(),
+            crew,
             doubts: Doubts::default(),
             console: Console { copy },
         };
@@ -115,6 +117,7 @@ impl Session {
         plan: &Plan,
         mut tell: impl FnMut(&Event, &mut Console),
     ) -> Ended {
+        let plan = &self.spread(plan);
         let case = FrontEndCase { id: plan.case.clone(), workload: workload.to_owned(), repetition };
         self.document.cases.push(case);
         // The plan is kept also where it is refused: it says what was meant.
@@ -136,9 +139,18 @@ impl Session {
                 }
             });
         };
-        let ended = command::run_case(plan, &Hosts::default(), &self.clock, &mut log, &mut |_| follow());
+        let ended = command::run_case(plan, self.crew, &self.clock, &mut log, &mut |_| follow());
         follow();
         ended
+    }
+
+    /// The plan for the nodes that there are: a client on each, where as many ranks are on each.
+    fn spread(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        if let Some(clients) = self.crew.clients().filter(|clients| clients.total() == plan.ranks.total()) {
+            plan.ranks = clients;
+        }
+        plan
     }
 
     /// The events of `plan` to write and to read, in the run directory or else in memory.
@@ -205,8 +217,7 @@ fn hold(directory: &Path) -> io::Result<File> {
     let mut file = File::create(directory.join(LOCK))?;
     // Where the file system has no locks, only the document tells whether the run has ended.
     let _ = file.try_lock();
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    writeln!(file, "{} {}", std::process::id(), host.to_string_lossy())?;
+    writeln!(file, "{} {}", std::process::id(), environment::host())?;
     Ok(file)
 }
 
@@ -245,13 +256,15 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::hosts::Hosts;
 
     #[test]
     fn a_run_directory_is_locked_until_its_session_has_ended() {
         let above = tempfile::tempdir().unwrap();
         let directory = above.path().join("run");
-        let common = Common { ranks: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
-        let session = Session::begin(Tool::Ior, &common, &[]).unwrap();
+        let common = Common { ranks: 1, nodes: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
+        let mut crew = Crew::Forked(Hosts::default());
+        let session = Session::begin(Tool::Ior, &common, &mut crew, &[]).unwrap();
         let lock = File::open(directory.join(LOCK)).unwrap();
         assert!(lock.try_lock().is_err());
         assert_eq!(session.finish(Ended::default()).code, 0);

@@ -7,19 +7,21 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// How long the counter is compared with CLOCK_MONOTONIC. A pair of readings is some 30 ns off, so the rate is
 /// known to about 3 parts per million.
 const CALIBRATION: Duration = Duration::from_millis(10);
 
-/// A calibrated clock. Made once, before the ranks are forked, so that they all share its time line.
-#[derive(Debug, Clone, Copy)]
+/// A calibrated clock. Made once for all ranks of a node, so that they share its time line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Clock {
     source: Source,
     /// Smallest difference seen between two readings.
     resolution_ns: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 enum Source {
     /// Nanoseconds = `origin_ns` + (counter - `origin`) × `scale` / 2^32.
     TimeStampCounter {

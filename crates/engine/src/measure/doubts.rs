@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
-use ioassay_contract::events::{Failure, PhaseRecord};
+use ioassay_contract::events::{Failure, NodeClock, PhaseRecord};
 use ioassay_contract::plan::data::{DataWork, Fsync, Payload, Transfer};
 use ioassay_contract::plan::metadata::MetadataOperation;
 use ioassay_contract::plan::pace::Rate;
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, Step, Work};
+use ioassay_contract::plan::{Job, Operation, Plan, Step, Work};
 use ioassay_units::{Bytes, Nanoseconds, count};
 
 use crate::plan::Sizes;
@@ -27,8 +27,17 @@ const START_TOGETHER_NS: u64 = 1_000_000;
 /// Above this share of the file set in memory, a read figure is partly memory's.
 const RESIDENT_SHARE: f64 = 0.01;
 
+/// A doubt names at most so many nodes; its evidence has all of them.
+const HOSTS_NAMED: usize = 4;
+
 /// Above this share of the phase between the first and the last rank's end, the rate is the straggler's.
 const STRAGGLING_SHARE: f64 = 0.1;
+
+/// Clocks that go apart by more than this share of a phase bend the rates that they give.
+const DRIFT_SHARE: f64 = 0.001;
+
+/// An instant that may be wrong by more than this share of a sample belongs to another sample.
+const MISPLACED_SHARE: f64 = 0.1;
 
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
@@ -54,7 +63,7 @@ pub struct Facts<'a> {
 
 /// All doubts about a phase, the gravest first.
 pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
-    let raise: [fn(Facts<'_>) -> Option<Doubt>; 19] = [
+    let raise: [fn(Facts<'_>) -> Option<Doubt>; 21] = [
         failed,
         missing_bytes,
         cache_resident,
@@ -70,6 +79,8 @@ pub fn about(facts: Facts<'_>) -> Vec<Doubt> {
         shared_node,
         shared_machine,
         oversubscribed,
+        clock_drift,
+        clock_uncertain,
         late_samples,
         coarse_clock,
         paced,
@@ -128,20 +139,42 @@ fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
     // A stonewall may have let far less be written than was planned; then all that is there was read.
     let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
-    let file_set_bytes = planned_bytes.min(facts.record.bytes.max(resident_bytes)).max(1);
+    // And several nodes may each hold what they all read.
+    let file_set_bytes = planned_bytes.min(facts.record.bytes).max(resident_bytes).max(1);
     let share = resident_bytes as f64 / file_set_bytes as f64;
     if share <= RESIDENT_SHARE {
         return None;
     }
+    let hosts = warm_hosts(facts);
     let message = format!(
-        "{:.0} % of the file set ({} of {}) was in this node's memory before the read",
+        "{:.0} % of the file set ({} of {}) was in {} before the read",
         share * 100.0,
         Bytes(resident_bytes).about(),
         Bytes(file_set_bytes).about(),
+        whose_memory(facts.nodes.len(), &hosts),
     );
-    let remedy = "empty the caches before it (as root a cold-cache step does), remount between write and read, \
-                  or use a file set of twice the memory";
-    doubt(Reason::CacheResident { resident_bytes, file_set_bytes }, message, remedy)
+    let remedy = "empty the caches before it (as root a cold-cache step does), remount in that step, or use a file set \
+                  of twice the memory";
+    doubt(Reason::CacheResident { resident_bytes, file_set_bytes, hosts }, message, remedy)
+}
+
+/// The nodes that held something of what they were to read, the one with most first.
+fn warm_hosts(facts: Facts<'_>) -> Vec<String> {
+    let held = &facts.record.resident_bytes_before_per_node;
+    let mut warm: Vec<(u64, &str)> =
+        held.iter().zip(facts.nodes).map(|(&bytes, node)| (bytes, node.host.as_str())).collect();
+    warm.retain(|&(bytes, _)| bytes > 0);
+    warm.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    warm.into_iter().map(|(_, host)| host.to_owned()).collect()
+}
+
+fn whose_memory(nodes: usize, hosts: &[String]) -> String {
+    let (named, more) = hosts.split_at(hosts.len().min(HOSTS_NAMED));
+    match more.len() {
+        _ if nodes == 1 => "this node's memory".to_owned(),
+        0 => format!("the memory of {}", named.join(", ")),
+        more => format!("the memory of {} and {}", named.join(", "), count(more as u64, "other node")),
+    }
 }
 
 fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
@@ -165,7 +198,7 @@ fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
     }
     let before = facts.plan.steps.get(..facts.record.step as usize)?;
     let emptied = before.iter().rev().find_map(|step| match step {
-        Step::ColdCache { attempts } => attempts.contains(&CacheMethod::DropCaches).then_some(true),
+        Step::ColdCache(cold) => cold.attempts.iter().any(|way| way.forgets_attributes()).then_some(true),
         Step::Phase(phase) => phase.jobs.iter().any(|job| uses_tree(job, &work.tree)).then_some(false),
         Step::RemoveFiles { .. } | Step::Pause { .. } => None,
     });
@@ -176,7 +209,8 @@ fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
     }
     let (items, shift) = (facts.record.operations, work.shift);
     let message = format!("the node had created what it looked at ({}) and may remember it", count(items, "item"));
-    let remedy = "shift the job by the ranks of a client, on more than one node, or drop the caches before it";
+    let remedy =
+        "shift the job by the ranks of a client, on more than one node, or drop the caches or remount before it";
     doubt(Reason::AttributesCached { items, shift }, message, remedy)
 }
 
@@ -282,6 +316,31 @@ fn oversubscribed(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message = format!("{ranks} ranks shared {}", count(processors, "processor"));
     doubt(Reason::Oversubscribed { ranks, processors }, message, "use at most as many ranks per node as processors")
+}
+
+fn clock_drift(facts: Facts<'_>) -> Option<Doubt> {
+    let drift_ns = facts.record.clocks.iter().map(NodeClock::sure_drift_ns).max()?;
+    let allowed_ns = (facts.record.duration_ns as f64 * DRIFT_SHARE) as u64;
+    if drift_ns <= allowed_ns {
+        return None;
+    }
+    let [drift, duration] = [drift_ns, facts.record.duration_ns].map(|ns| Nanoseconds(ns).about());
+    let message = format!("the clocks of two nodes went apart by {drift} in {duration}");
+    doubt(Reason::ClockDrift { drift_ns, allowed_ns }, message, "see that time is kept on all nodes (chronyc tracking)")
+}
+
+fn clock_uncertain(facts: Facts<'_>) -> Option<Doubt> {
+    let of = |clock: &NodeClock| clock.uncertainty_ns.max(clock.uncertainty_after_ns);
+    let uncertainty_ns = facts.record.clocks.iter().map(of).max()?;
+    let allowed_ns = (facts.record.sample_interval_ns as f64 * MISPLACED_SHARE) as u64;
+    if uncertainty_ns <= allowed_ns {
+        return None;
+    }
+    let uncertainty = Nanoseconds(uncertainty_ns).about();
+    let message =
+        format!("the clocks of the nodes are known only to {uncertainty}, so samples may lie in the wrong place");
+    let remedy = "keep other load away from the network between the nodes and from their processors";
+    doubt(Reason::ClockUncertain { uncertainty_ns, allowed_ns }, message, remedy)
 }
 
 fn late_samples(facts: Facts<'_>) -> Option<Doubt> {

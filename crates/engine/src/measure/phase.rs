@@ -18,7 +18,7 @@ pub struct RankResult {
 }
 
 /// What is known of a job besides the ranks' results.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Circumstances {
     /// Index of the step in the plan.
     pub step: u32,
@@ -30,6 +30,8 @@ pub struct Circumstances {
     pub first_finished: Option<(u64, Done)>,
     /// Bytes of what is read that were in the page cache before the phase, where it was measured.
     pub resident_bytes_before: Option<u64>,
+    /// The same of each node.
+    pub resident_bytes_before_per_node: Vec<u64>,
     /// Entries that matched.
     pub matched: Option<u64>,
 }
@@ -73,7 +75,9 @@ pub fn combine(
         start_spread_ns: starts().max().unwrap_or(0) - starts().min().unwrap_or(0),
         finish_spread_ns: last_end - ends().min().unwrap_or(0),
         sample_interval_ns: plan.sample_interval_ns,
+        clocks: Vec::new(),
         resident_bytes_before: found.resident_bytes_before,
+        resident_bytes_before_per_node: found.resident_bytes_before_per_node,
         latencies: latencies.buckets(),
         ranks,
         doubts: Vec::new(),

@@ -3,7 +3,7 @@
 //! [`Recorder::record`] is the whole cost that ioassay adds to an operation: one clock reading, one histogram
 //! bucket, two sums, two stores into shared memory. No system call; memory grows once per sample.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ioassay_contract::events::Done;
 
@@ -23,6 +23,12 @@ pub struct Shown {
     pub operations: [AtomicU64; LANES],
     /// When it last was on a processor while it waited for a start, on the node's time line.
     pub awake_ns: AtomicU64,
+    /// It works in a timed phase: what a rank does that hangs.
+    pub working: AtomicBool,
+    /// The number of the last order that it has carried out, where it is given orders.
+    pub carried_out: AtomicU32,
+    /// When the process that looks after it last looked, where it has one of its own; on the node's time line.
+    pub guarded_ns: AtomicU64,
     /// Bytes and operations when the first rank of its job finished, by lane. Written once, by that rank.
     at_first_finish: [[AtomicU64; LANES]; 2],
 }

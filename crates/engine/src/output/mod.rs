@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Event, Failure, Progress};
 
@@ -11,29 +11,38 @@ use crate::failure;
 /// An events file, appended to line by line. One writer at a time: the engine before the ranks start, rank 0
 /// while they run, the engine again when they have ended.
 #[derive(Debug)]
-pub struct EventLog(File);
+pub struct EventLog {
+    file: File,
+    path: PathBuf,
+}
 
 impl EventLog {
     /// Opens `path` for appending, creating it if need be.
     pub fn open(path: &Path) -> io::Result<Self> {
-        Ok(Self(OpenOptions::new().read(true).append(true).create(true).open(path)?))
+        let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Writes one event and returns when it is on stable storage: a finished phase is never lost.
     pub fn write(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
-        self.0.write_all(&line)?;
-        self.0.sync_data()
+        self.file.write_all(&line)?;
+        self.file.sync_data()
     }
 
     /// Cuts off a half line that a killed writer left, so that the next event begins on a line of its own.
     pub fn mend(&mut self) -> io::Result<()> {
-        self.0.seek(SeekFrom::Start(0))?;
+        self.file.seek(SeekFrom::Start(0))?;
         let mut text = Vec::new();
-        self.0.read_to_end(&mut text)?;
+        self.file.read_to_end(&mut text)?;
         let whole = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-        if whole < text.len() { self.0.set_len(whole as u64) } else { Ok(()) }
+        if whole < text.len() { self.file.set_len(whole as u64) } else { Ok(()) }
     }
 }
 
@@ -74,7 +83,7 @@ mod tests {
         let mut log = EventLog::open(&path).unwrap();
         log.write(&Event::Removed(Removed::default())).unwrap();
         let whole = std::fs::read(&path).unwrap();
-        log.0.write_all(b"{\"event\":\"pha").unwrap();
+        log.file.write_all(b"{\"event\":\"pha").unwrap();
         log.mend().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), whole);
         log.write(&Event::Removed(Removed::default())).unwrap();

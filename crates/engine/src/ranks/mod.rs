@@ -4,10 +4,13 @@
 //! implement [`Ranks`] and nothing else.
 
 pub mod local;
+pub mod nodes;
+pub mod seating;
 
 use ioassay_contract::events::{Done, Failure};
 use ioassay_contract::plan::RankRange;
 
+use self::nodes::clocks::Reading;
 use crate::measure::recorder::{LANES, Shown};
 
 /// The case is over for this rank: another one failed, a signal came, or a rank died. Who knows why has said so.
@@ -28,7 +31,7 @@ pub struct Start {
 pub struct FirstFinished {
     /// When, on the node's time line.
     pub at_ns: u64,
-    /// What each rank of its job had done by then, by lane; ascending.
+    /// What each rank of its job on the node had done by then, by lane; ascending.
     pub done: Vec<[Done; LANES]>,
 }
 
@@ -51,8 +54,13 @@ pub trait Ranks {
     /// How many there are.
     fn size(&self) -> u32;
 
-    /// Waits until all ranks begin step `step`, or none does: the place where a stop takes effect for all.
-    fn begin_step(&self, step: u32) -> Result<(), Stopped>;
+    /// Waits until all ranks begin step `step`, which may take `limit_ns`, or none does: the place where a stop takes effect
+    /// for all. After a step in which ranks agreed or shared work they must have met since, as a gather has them do.
+    fn begin_step(&self, step: u32, limit_ns: Option<u64>) -> Result<(), Stopped>;
+
+    /// Compares the clocks of all nodes with the first one's. On rank 0 what each node found, in the order of nodes; where
+    /// all ranks share a clock nothing.
+    fn compare_clocks(&self) -> Result<Vec<Reading>, Stopped>;
 
     /// Waits for all ranks, then lets them go together into a timed phase.
     fn start_together(&self) -> Result<Start, Stopped>;
@@ -75,8 +83,8 @@ pub trait Ranks {
     /// This rank has finished its work in job `job` of the phase, which `members` do, at `now_ns`.
     fn cross_finish_line(&self, job: usize, members: RankRange, now_ns: u64);
 
-    /// What the `members` of `job` had done when the first of them crossed its finish line. Valid after a gather that
-    /// follows the phase.
+    /// What those of the `members` of `job` that are on this rank's node had done when the first of these crossed its finish
+    /// line, in the order of ranks. Valid in the `pack` of a gather that follows the phase.
     fn first_finished(&self, job: usize, members: RankRange) -> Option<FirstFinished>;
 
     /// The largest `own` of the `members` of `job`, once all of them have come to ask. Once per phase and job.
@@ -93,9 +101,14 @@ pub trait Ranks {
     /// left and none to come, because all `members` have come to take some.
     fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped>;
 
-    /// Brings every rank's bytes to rank 0, ascending; the other ranks get `None`. Also a barrier. Works after
-    /// a stop as well, so that what was measured until then is kept.
-    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped>;
+    /// Brings every rank's bytes to rank 0; the other ranks get `None`. Also a barrier. Works after a stop as well, so that
+    /// what was measured until then is kept. What the ranks of a node say, ascending, `pack` makes one letter of, before it
+    /// travels; rank 0 gets the letters of all nodes, ascending.
+    fn gather(
+        &self,
+        bytes: &[u8],
+        pack: &mut dyn FnMut(Vec<Vec<u8>>) -> Vec<u8>,
+    ) -> Result<Option<Vec<Vec<u8>>>, Stopped>;
 
     /// Brings rank 0's bytes to every rank; what the others pass is ignored. Also a barrier.
     fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, Stopped>;

@@ -1,16 +1,18 @@
 //! The storage APIs: how bytes reach storage.
 //!
-//! One file per API and one line in [`REGISTRY`]. The rest of the engine asks [`Capabilities`], never names.
+//! One file per API and one line in [`REGISTRY`], or a [`plugin`] of the site's. The rest of the engine asks [`Capabilities`], never names.
 //! `null` measures the engine itself; `skeleton` shows what each method must do.
 //! Not here: timing, retries, policy.
 
 pub mod location;
 mod memory;
 mod mmap;
+pub mod mpi;
 pub mod names;
 pub mod nfs;
 mod null;
 pub mod object;
+pub mod plugin;
 mod posix;
 mod skeleton;
 mod uring;
@@ -18,11 +20,13 @@ mod uring;
 use std::io;
 use std::path::Path;
 
+use ioassay_contract::plan::RankRange;
 use ioassay_contract::plan::data::{Advice, SizeAtOpen};
 use ioassay_contract::plan::storage::{Storage, Target};
 
 use self::names::Names;
 use crate::workload::buffer::Buffer;
+use crate::workload::layout::Geometry;
 
 /// Every storage API.
 static REGISTRY: [&dyn StorageApi; 7] =
@@ -64,6 +68,12 @@ pub struct Capabilities {
     pub advice: &'static [Advice],
     /// Uses io_uring, and heeds its options.
     pub uring: bool,
+    /// Ranks must be MPI processes.
+    pub needs_mpi: bool,
+    /// All ranks that share a file must open, sync and close it together.
+    pub collective_files: bool,
+    /// All ranks that share a file must move each transfer together.
+    pub collective_transfers: bool,
     /// Creates, looks at and removes directory entries, and how.
     pub names: Option<NameCapabilities>,
 }
@@ -87,6 +97,9 @@ impl Capabilities {
         sizes: false,
         advice: &[],
         uring: false,
+        needs_mpi: false,
+        collective_files: false,
+        collective_transfers: false,
         names: None,
     };
 }
@@ -144,12 +157,57 @@ pub struct Setup<'a> {
     pub target: &'a Target,
     /// The buffers of all transfers to come, one per transfer in flight; they outlive the connection.
     pub buffers: &'a [Buffer],
+    /// Who connects.
+    pub members: Members,
+    /// Where its transfers lie; nowhere for work on directory entries.
+    pub part: Option<Part>,
+    /// The communicator of all ranks, a Fortran handle, where they meet over MPI.
+    pub mpi: Option<i32>,
+}
+
+impl<'a> Setup<'a> {
+    /// One of a single rank, for work that is nowhere in particular.
+    pub fn alone(storage: &'a Storage, target: &'a Target, buffers: &'a [Buffer]) -> Self {
+        let job = RankRange { first: 0, count: 1 };
+        Self { storage, target, buffers, members: Members { rank: 0, ranks: 1, job }, part: None, mpi: None }
+    }
+}
+
+/// A rank among those that connect for the same job.
+#[derive(Debug, Clone, Copy)]
+pub struct Members {
+    /// The rank.
+    pub rank: u32,
+    /// Ranks in all.
+    pub ranks: u32,
+    /// The ranks that connect.
+    pub job: RankRange,
+}
+
+/// The part of a file set that a rank works on.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// The file set.
+    pub geometry: Geometry,
+    /// The number of the part.
+    pub part: u32,
 }
 
 /// Why a target cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unfit {
     /// What is wrong with it, without secrets that may stand in it.
+    pub problem: String,
+    /// What would be valid.
+    pub valid: String,
+}
+
+/// What is wrong with an option in a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrongOption {
+    /// Its key; empty where it is about several of them.
+    pub key: String,
+    /// What is wrong.
     pub problem: String,
     /// What would be valid.
     pub valid: String,
@@ -175,6 +233,21 @@ pub trait StorageApi: Sync {
     /// What makes `target` unfit, of the kinds of targets that it takes. Nothing is asked of the target itself.
     fn unfit(&self, _target: &Target) -> Option<Unfit> {
         None
+    }
+
+    /// What it can do on `target` with the options that `storage` gives it.
+    ///
+    /// # Errors
+    /// If it does not have such an option.
+    fn configured(&self, storage: &Storage, target: &Target) -> Result<Capabilities, WrongOption> {
+        match storage.options.keys().next() {
+            None => Ok(self.capabilities_for(target)),
+            Some(key) => Err(WrongOption {
+                key: key.clone(),
+                problem: format!("{} is no plug-in and has no options of its own", self.name()),
+                valid: "leave it out".to_owned(),
+            }),
+        }
     }
 
     /// One rank's connection, made before the clock of a phase starts and dropped after it has stopped.
@@ -266,20 +339,20 @@ pub struct Range {
     pub exclusive: bool,
 }
 
-/// The storage API called `name`.
+/// The storage API of the engine's own that is called `name`.
 pub fn by_name(name: &str) -> Option<&'static dyn StorageApi> {
     REGISTRY.into_iter().find(|api| api.name() == name)
 }
 
-/// The storage API that a validated plan calls `name`.
+/// The storage API that a validated plan calls `name`: one of the engine's own, or a plug-in that was loaded then.
 ///
 /// # Panics
 /// If there is none.
 pub fn of_plan(name: &str) -> &'static dyn StorageApi {
-    by_name(name).expect("validated: the storage API exists")
+    by_name(name).or_else(|| plugin::loaded(name)).expect("validated: the storage API exists")
 }
 
-/// Every storage API, in the order of the registry.
+/// Every storage API of the engine's own, in the order of the registry.
 pub fn all() -> impl Iterator<Item = &'static dyn StorageApi> {
     REGISTRY.into_iter()
 }
@@ -310,9 +383,9 @@ mod tests {
         let target = Target::Directory(directory.path().to_owned());
         for api in REGISTRY.into_iter().filter(|api| api.capabilities().directories) {
             let name = api.name();
-            let storage = Storage { api: name.into(), direct: false, depth: 1, vectors: 1, uring: None };
+            let storage = Storage::of(name);
             let buffers = [Buffer::new(4096)];
-            let mut connection = api.connect(Setup { storage: &storage, target: &target, buffers: &buffers }).unwrap();
+            let mut connection = api.connect(Setup::alone(&storage, &target, &buffers)).unwrap();
             let path = directory.path().join(name);
             let opening = |access| Opening { access, bytes: 12_288, size: None, advice: &[] };
             let mut file = connection.open(&path, opening(Access::Write)).unwrap();

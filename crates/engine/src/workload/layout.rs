@@ -96,6 +96,16 @@ impl Geometry {
         self.shared
     }
 
+    /// Contiguous bytes of one rank within a segment.
+    pub fn block_bytes(&self) -> u64 {
+        self.block_bytes
+    }
+
+    /// Where the first block begins in each file.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_bytes
+    }
+
     /// Repetitions of the block.
     pub fn segments(&self) -> u64 {
         self.segments
@@ -112,6 +122,15 @@ impl Geometry {
         let segment_bytes = self.block_bytes * u64::from(self.sharers);
         let transfers = per_block * self.segments;
         Place { first_bytes: self.offset_bytes, per_block, segment_bytes, transfers, ..self.place(part) }
+    }
+
+    /// Where the blocks of `part` begin in each of its files, and how many bytes lie there together.
+    pub fn blocks(&self, part: u32) -> impl Iterator<Item = (u64, u64)> {
+        let Place { first_bytes, segment_bytes, .. } = self.place(part);
+        // One after the other, where nobody else has blocks in the file.
+        let (blocks, bytes) =
+            if self.sharers == 1 { (1, self.block_bytes * self.segments) } else { (self.segments, self.block_bytes) };
+        (0..blocks).map(move |segment| (first_bytes + segment * segment_bytes, bytes))
     }
 
     /// Where `part`'s transfers lie in each of its files.
@@ -199,6 +218,10 @@ mod tests {
             let mut covered = vec![vec![0; geometry.file_bytes as usize]; geometry.files() as usize];
             for part in 0..geometry.parts {
                 let place = geometry.place(part);
+                let offsets = (0..geometry.transfers_per_file).map(|index| place.offset(index));
+                let in_blocks = geometry.blocks(part).flat_map(|(begin, bytes)| begin..begin + bytes);
+                let in_transfers = offsets.flat_map(|offset| offset..offset + transfer);
+                prop_assert!(in_blocks.eq(in_transfers));
                 for nth in 0..geometry.files_per_rank {
                     for index in 0..geometry.transfers_per_file {
                         let offset = place.offset(index) as usize;

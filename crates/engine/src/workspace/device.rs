@@ -26,7 +26,8 @@ const ALIGNMENT: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct Device {
     path: PathBuf,
-    _claim: File,
+    /// Held by the process that claimed it.
+    _claim: Option<File>,
     /// Where each file set begins.
     begins: BTreeMap<String, u64>,
 }
@@ -92,13 +93,19 @@ impl Device {
             let remedy = "unmount it, and take it out of the RAID or volume that it is part of".to_owned();
             if error.raw_os_error() == Some(libc::EBUSY) { Failure { remedy, ..failure } } else { failure }
         })?;
+        Ok(Self { _claim: Some(claim), ..Self::of(path, files, ranks)? })
+    }
+
+    /// The device that another process has claimed.
+    pub fn of(path: &Path, files: &BTreeMap<String, FileSet>, ranks: u32) -> Result<Self, Failure> {
+        let (real, _) = look_at(path)?;
         let mut next = 0;
         let begins = geometries(files, ranks).map(|(name, geometry)| {
             let begin = next;
             next += extent_bytes(&geometry);
             (name.to_owned(), begin)
         });
-        Ok(Self { begins: begins.collect(), path: real, _claim: claim })
+        Ok(Self { begins: begins.collect(), path: real, _claim: None })
     }
 
     /// The device.

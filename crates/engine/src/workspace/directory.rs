@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 
-use super::Room;
 use super::contents::Contents;
-use super::marked::{Marked, name_of, not_ours};
+use super::marked::{self, Marked, name_of, not_ours};
 use super::place::{Kind, Mounted};
+use super::{LIST, Room};
 use crate::failure;
 
 /// A workspace that is a directory.
@@ -62,9 +62,14 @@ fn unusable(target: &Path, error: &io::Error) -> Failure {
 }
 
 impl Directory {
+    /// The workspace of `run` under `target`, which is there.
+    pub fn of(target: &Path, run: &str) -> Self {
+        Self(path(target, run))
+    }
+
     /// Creates the workspace of `run` under `target` for `contents`.
     pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
-        let workspace = Self(path(target, run));
+        let workspace = Self::of(target, run);
         workspace.marked(|own| own.create(run, contents)).map_err(|error| unusable(target, &error))??;
         Ok(workspace)
     }
@@ -72,6 +77,14 @@ impl Directory {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
+    }
+
+    /// An error unless this node sees the workspace of `run` as it was created for `contents`. A client may still remember the
+    /// one of that name that was there before.
+    pub fn see(&self, run: &str, contents: &Contents) -> io::Result<()> {
+        let seen = fs::read(self.0.join(LIST))?;
+        let current = seen == marked::list(run, contents).as_bytes();
+        if current { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESTALE)) }
     }
 
     /// Opens a workspace that an earlier process left. Refuses a directory without a readable list, and one that
@@ -87,17 +100,22 @@ impl Directory {
         if ours { Ok(workspace) } else { Err(not_ours(path, "directory `ioassay-RUN`")) }
     }
 
-    /// Removes the files of the list, the list, and the directory. What could not be removed is named.
+    /// Removes the files of the list, the list, and the directory. What could not be removed is named, and so is a
+    /// workspace that is not there: its file system may have been unmounted, and then it is still on it.
     pub fn remove(&self) -> Removed {
-        match self.marked(|own| own.remove()) {
-            // With the target it is gone too.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
-            Err(error) => {
-                let left = Left { path: self.0.display().to_string(), because: error.to_string() };
-                Removed { left: vec![left], ..Removed::default() }
-            }
-            Ok(removed) => removed,
-        }
+        let removed = self.marked(|own| match own.kind()? {
+            Some(_) => Ok(own.remove()),
+            None => Err(io::Error::from_raw_os_error(libc::ENOENT)),
+        });
+        removed.and_then(|removed| removed).unwrap_or_else(|error| {
+            let because = match error.kind() {
+                io::ErrorKind::NotFound => {
+                    "is not there: somebody removed it, or its file system is not mounted".into()
+                }
+                _ => error.to_string(),
+            };
+            Removed { left: vec![Left { path: self.0.display().to_string(), because }], ..Removed::default() }
+        })
     }
 
     /// Does something with it, by the rules of all workspaces that are directories. An error is that the directory which it
@@ -110,7 +128,7 @@ impl Directory {
 
 #[cfg(test)]
 mod tests {
-    use super::super::LIST;
+
     use super::*;
 
     /// A workspace for three files: `c1.data.00000000` and so on.
@@ -136,6 +154,15 @@ mod tests {
         fs::write(workspace.0.join(NAMES[1]), "2").unwrap();
         assert_eq!(workspace.remove(), Removed { files: 2, left: vec![] });
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_workspace_that_is_not_there_when_it_is_to_be_removed_is_named() {
+        let (target, workspace) = workspace();
+        fs::remove_dir_all(target.path()).unwrap();
+        let removed = workspace.remove();
+        assert_eq!((removed.left.len(), removed.left[0].path.as_str()), (1, workspace.0.to_str().unwrap()));
+        assert!(removed.left[0].because.contains("not mounted"), "{removed:?}");
     }
 
     #[test]

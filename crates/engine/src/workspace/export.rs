@@ -26,7 +26,8 @@ pub struct Export {
 }
 
 impl Export {
-    fn new(url: &str, run: &str) -> Result<Self, Failure> {
+    /// Of `run` below `url`. Nothing is asked of the server.
+    pub fn of(url: &str, run: &str) -> Result<Self, Failure> {
         let location = location(url)?;
         let path = location.base().join(name_of(run));
         Ok(Self { location, path })
@@ -35,7 +36,7 @@ impl Export {
     /// An error if the target cannot be mounted and written to, if `run` has a workspace there already, or if `bytes` in
     /// `files` files would not fit. Nothing is written.
     pub fn check(url: &str, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
-        let export = Self::new(url, run)?;
+        let export = Self::of(url, run)?;
         let base = export.location.base();
         let place = export.mounted()?;
         let failed = |operation| {
@@ -57,7 +58,7 @@ impl Export {
 
     /// Creates the directory of `run` for `contents`.
     pub fn create(url: &str, run: &str, contents: &Contents) -> Result<Self, Failure> {
-        let export = Self::new(url, run)?;
+        let export = Self::of(url, run)?;
         export.marked(&export.mounted()?, |own| own.create(run, contents))?;
         Ok(export)
     }

@@ -179,13 +179,18 @@ impl Placed {
                 _ => {}
             }
         }
+        Ok(Self::of(plan, place))
+    }
+
+    /// What the plan has at `place`, which another process has prepared.
+    pub fn of(plan: &Plan, place: &InPlace) -> Self {
         let contents = Contents::of(plan);
         let trees = contents.trees_by_name().flat_map(|(name, planted)| {
             let containers = place.trees.get(&name).map(|tree| tree.containers.clone()).unwrap_or_default();
             containers.into_iter().map(move |container| (container, planted.clone()))
         });
         let touched = touched(plan, place);
-        Ok(Self { place: place.clone(), run: plan.run.clone(), touched, trees: trees.collect() })
+        Self { place: place.clone(), run: plan.run.clone(), touched, trees: trees.collect() }
     }
 
     /// The directory that the user named.

@@ -120,6 +120,20 @@ impl Workspace {
         }
     }
 
+    /// The workspace that another process of the run has created, as this one sees it. Nothing is asked of the target.
+    pub fn join(plan: &Plan) -> Result<Self, Failure> {
+        match &plan.target {
+            Target::Directory(directory) => Ok(Self::Directory(Directory::of(directory, &plan.run))),
+            Target::InPlace(place) => Ok(Self::Placed(Placed::of(plan, place))),
+            Target::Url(url) if is_nfs(url) => Export::of(url, &plan.run).map(Self::Export),
+            Target::Url(url) => Prefix::of(url, &plan.run).map(Self::Prefix),
+            Target::Device(device) => {
+                let device = Device::of(&device.path, &plan.files, plan.rank_count())?;
+                Ok(Self::Device(Arc::new(device)))
+            }
+        }
+    }
+
     /// Opens a workspace that an earlier process left, by its [`Workspace::name`]. `None` if it is gone. One whose
     /// target is gone may be on a file system that is not mounted now, and is refused like anything that is no workspace.
     pub fn open(name: &Path) -> Result<Option<Self>, Failure> {

@@ -58,7 +58,8 @@ struct There {
 }
 
 impl Prefix {
-    fn new(url: &str, run: &str) -> Result<Self, Failure> {
+    /// Of `run` below `url`. Nothing is asked of the server.
+    pub fn of(url: &str, run: &str) -> Result<Self, Failure> {
         let location = location(url)?;
         let name = name_of(run);
         let path = location.base().join(&name);
@@ -68,14 +69,14 @@ impl Prefix {
     /// An error if the target cannot be listed or if something has the name of the workspace of `run`. Nothing is
     /// written. How much room there is no protocol tells.
     pub fn check(url: &str, run: &str) -> Result<Room, Failure> {
-        let prefix = Self::new(url, run)?;
+        let prefix = Self::of(url, run)?;
         prefix.refuse_existing(&prefix.client()?)?;
         Ok(Room { free_bytes: None, free_inodes: None })
     }
 
     /// Creates the prefix of `run` for `contents`.
     pub fn create(url: &str, run: &str, contents: &Contents) -> Result<Self, Failure> {
-        let prefix = Self::new(url, run)?;
+        let prefix = Self::of(url, run)?;
         let client = prefix.client()?;
         prefix.refuse_existing(&client)?;
         let list = prefix.key(LIST);

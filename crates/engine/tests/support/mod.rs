@@ -1,7 +1,10 @@
 //! What the tests of a whole case share: plans made in a line, and a case run with threads as ranks.
 #![allow(dead_code, reason = "every test binary uses some of it")]
 
+pub mod engines;
 pub mod lab;
+pub mod mpi;
+pub mod plug_ins;
 pub mod process;
 
 use std::collections::BTreeMap;
@@ -12,11 +15,12 @@ use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payl
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
-use ioassay_engine::environment;
+
 use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::{Sizes, validate};
 use ioassay_engine::ranks::local::MeetingPlace;
+use ioassay_engine::ranks::seating::Seating;
 use ioassay_engine::storage::StorageApi;
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
@@ -35,7 +39,7 @@ pub const SMALL: FileSet = FileSet {
 
 /// `posix`, one transfer at a time.
 pub fn posix() -> Storage {
-    Storage { api: "posix".into(), direct: false, depth: 1, vectors: 1, uring: None }
+    Storage::of("posix")
 }
 
 /// A plan of `steps` on one file set, called `data`.
@@ -52,6 +56,7 @@ pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
         steps,
         seed: 7,
         memory_bytes: 0,
+        time_limit_ns: None,
         sample_interval_ns: 1_000_000,
     }
 }
@@ -85,7 +90,7 @@ pub fn phase(name: &str, work: DataWork) -> Step {
 
 /// A phase of jobs.
 pub fn phase_of(name: &str, jobs: Vec<Job>) -> Step {
-    Step::Phase(Phase { name: name.into(), jobs })
+    Step::Phase(Phase::new(name, jobs))
 }
 
 /// A write of everything, then a read of everything.
@@ -123,9 +128,10 @@ pub fn run_and_keep(plan: &Plan, apis: &Apis) -> (Vec<Event>, MeetingPlace, Work
     let log = tempfile::NamedTempFile::new().unwrap();
     let workspace = Workspace::create(plan, &Contents::of(plan)).unwrap();
     let clock = Clock::calibrated();
-    let nodes = [environment::of_this_node(workspace.path().parent(), &clock)];
+    let seating = Seating::dealt(plan.ranks, 1);
     let place = MeetingPlace::new(plan.rank_count(), clock).unwrap();
-    let case = Case { plan, apis, workspace: &workspace, clock: &clock, nodes: &nodes };
+    let case =
+        Case { plan, apis, workspace: &workspace, clock: &clock, seating: &seating, direct_alignment_bytes: None };
     std::thread::scope(|scope| {
         for rank in 0..plan.rank_count() {
             let (case, place, log) = (&case, &place, log.path());

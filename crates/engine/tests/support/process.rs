@@ -1,11 +1,12 @@
 //! What the tests of whole engine processes share: servers that they start, engines on plans, and what those report.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, Outcome, PhaseRecord, Removed};
+use ioassay_contract::events::{Event, Failure, Finished, Outcome, PhaseRecord, Removed, Started};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -54,6 +55,10 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
 /// A place for plan and events, and an engine on them.
 pub struct Bench {
     pub root: tempfile::TempDir,
+    /// What starts the engine, where it is not started directly: a launcher with all that stands before the engine.
+    pub launcher: Vec<String>,
+    /// Options of the engine before its command.
+    pub options: Vec<String>,
     /// A process of each host that the engine enters; none: this machine.
     pub hosts: Vec<u32>,
     /// What it finds in its environment; secrets are called so.
@@ -63,7 +68,8 @@ pub struct Bench {
 impl Bench {
     /// For targets of this machine.
     pub fn new() -> Self {
-        Self { root: tempfile::tempdir().unwrap(), hosts: Vec::new(), environment: Vec::new() }
+        let root = tempfile::tempdir().unwrap();
+        Self { root, launcher: Vec::new(), options: Vec::new(), hosts: Vec::new(), environment: Vec::new() }
     }
 
     /// For the target of `lab`, with its credentials.
@@ -76,7 +82,10 @@ impl Bench {
     }
 
     pub fn engine(&self, arguments: &[&str]) -> Command {
-        let mut engine = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+        let started =
+            [&self.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()], &self.options[..]].concat();
+        let mut engine = Command::new(&started[0]);
+        engine.args(&started[1..]);
         for pid in &self.hosts {
             engine.args(["--host", &pid.to_string()]);
         }
@@ -119,9 +128,26 @@ impl Bench {
         self.events().into_iter().filter_map(phase).collect()
     }
 
-    pub fn outcome(&self) -> Option<Outcome> {
-        let finished = |event| if let Event::Finished(finished) = event { Some(finished.outcome) } else { None };
+    /// The engine's last word.
+    pub fn finished(&self) -> Option<Finished> {
+        let finished = |event| if let Event::Finished(finished) = event { Some(finished) } else { None };
         self.events().into_iter().find_map(finished)
+    }
+
+    pub fn outcome(&self) -> Option<Outcome> {
+        self.finished().map(|finished| finished.outcome)
+    }
+
+    /// How it began.
+    pub fn started(&self) -> Started {
+        let started = |event| if let Event::Started(started) = event { Some(started) } else { None };
+        self.events().into_iter().find_map(started).expect("it has started")
+    }
+
+    /// What went wrong.
+    pub fn failure(&self) -> Failure {
+        let error = |event| if let Event::Error(failure) = event { Some(failure) } else { None };
+        self.events().into_iter().find_map(error).expect("it says what went wrong")
     }
 }
 
@@ -197,10 +223,37 @@ pub fn entries(name: &str, operation: Value) -> Value {
     )
 }
 
+/// A step without an end.
+pub fn pause() -> Value {
+    json!({"step": "pause", "duration_ns": 86_400_000_000_000_u64})
+}
+
+/// `plan` without the file sets and trees that are not `kept`.
+pub fn only(mut plan: Value, kept: &[&str]) -> Value {
+    for part in ["files", "trees"] {
+        plan[part].as_object_mut().unwrap().retain(|name, _| kept.contains(&name.as_str()));
+    }
+    plan
+}
+
+/// Waits for what was started to end, and returns how long that took since `begin`.
+pub fn ended(running: &mut Running, begin: Instant) -> Duration {
+    wait_until("what was started has ended", || running.0.try_wait().unwrap().is_some());
+    begin.elapsed()
+}
+
 /// Starts a plan that waits, and returns when its first phase has ended.
 pub fn start_waiting(bench: &Bench, plan: &Value) -> Running {
-    let engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
-    wait_until("the first phase has ended", || bench.events().iter().any(|event| matches!(event, Event::Phase(_))));
+    let mut engine = Running(bench.engine(&["run", &bench.write(plan)]).spawn().unwrap());
+    wait_until("the first phase has ended", || {
+        if engine.0.try_wait().unwrap().is_some() {
+            let mut said = vec![0; 1 << 16];
+            // Once: processes that it has started may have it open still.
+            let read = engine.0.stderr.take().unwrap().read(&mut said).unwrap();
+            panic!("it has ended: {}", String::from_utf8_lossy(&said[..read]));
+        }
+        bench.events().iter().any(|event| matches!(event, Event::Phase(_)))
+    });
     engine
 }
 

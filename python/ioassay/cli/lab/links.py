@@ -27,7 +27,7 @@ def heal(where: _Where) -> int:
     from ioassay.lab import network  # noqa: PLC0415
 
     lab, host = _find(where)
-    network.heal(lab.space, host)
+    network.heal(lab.space, host, lab.hosts().values())
     print(f"{host} is connected.")
     return 0
 

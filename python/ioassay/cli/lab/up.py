@@ -54,8 +54,8 @@ def up(
     wanted = read(changed(source, {key: value for key, value in options.items() if value}))
     refuse_ordinary_users()
     if install:
-        install_all(wanted)
-    refuse_incomplete(wanted, f"ioassay lab up {lab} --install")
+        install_all(wanted.requirements())
+    refuse_incomplete(f"The lab {wanted.name}", wanted.requirements(), f"ioassay lab up {lab} --install")
     began = time.monotonic()
 
     def say(what: str) -> None:

@@ -22,7 +22,7 @@ use super::phase::{Did, Times};
 use super::written::{Prefix, Written};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
-use crate::storage::{Access, Connection, OpenFile, Opening};
+use crate::storage::{Access, Connection, OpenFile, Opening, Part};
 use crate::workload::buffer::Buffer;
 use crate::workload::dealt::Dealt;
 use crate::workload::layout::Geometry;
@@ -81,7 +81,7 @@ impl<'a> DataJob<'a> {
             content.fill(&mut scratch, transfer::first_spot(&geometry, part));
             scratch
         });
-        let connection = case.connect(job, &buffers)?;
+        let connection = case.connect((job, member), Some(Part { geometry, part }), &buffers)?;
         let prefix = match work.transfer {
             Transfer::Read => {
                 written.prefix(&work.files, part, &whole).in_pieces(whole.transfer_bytes / geometry.transfer_bytes)
@@ -352,16 +352,20 @@ fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {
 }
 
 /// The part of the file set that a member of a job works on.
-fn part(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
+pub(super) fn part(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
     let own = member % parts;
-    let shifted = |shift: u32| ((u64::from(own) + u64::from(shift)) % u64::from(parts)) as u32;
     match (work.transfer, &work.source) {
         (Transfer::Write | Transfer::Mixed(_), _) => own,
-        (Transfer::Read, Source::Own) => shifted(reads_shifted_by),
-        (Transfer::Read, Source::Shift(ranks)) => shifted(*ranks),
+        (Transfer::Read, Source::Own) => shifted(own, reads_shifted_by, parts),
+        (Transfer::Read, Source::Shift(ranks)) => shifted(own, *ranks, parts),
         (Transfer::Read, Source::Shuffled(seed)) => {
             Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(own.into()) as u32
         }
         (Transfer::Read, Source::Listed(list)) => list[member as usize],
     }
+}
+
+/// The part of the member `shift` further on than `member`, out of as many as there are `parts`.
+pub(super) fn shifted(member: u32, shift: u32, parts: u32) -> u32 {
+    ((u64::from(member) + u64::from(shift)) % u64::from(parts)) as u32
 }

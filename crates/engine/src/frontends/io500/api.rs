@@ -48,7 +48,8 @@ mod tests {
     fn what_is_more_than_a_storage_is_refused() {
         for (text, expected) in [
             ("MPIIO", "MPIIO"),
-            ("HDF5 --hdf5.collectiveMetadata", "--hdf5.collectiveMetadata"),
+            ("HDF5 --hdf5.collectiveMetadata", "HDF5"),
+            ("POSIX --hdf5.collectiveMetadata", "HDF5"),
             ("POSIX --posix.lustre.stripecount=4", "--posix.lustre.stripecount"),
             ("POSIX --posix.rangelocks", "--posix.rangelocks"),
             ("POSIX -w", "-w"),

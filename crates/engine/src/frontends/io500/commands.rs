@@ -140,7 +140,7 @@ mod tests {
     fn commands_are_those_of_the_official_program() {
         let text = "[debug]\nstonewall-time = 1\n[ior-easy]\nblockSize = 64m\n[ior-hard]\nsegmentCount = 1000\n\
                     [mdtest-easy]\nn = 5000\n[mdtest-hard]\nn = 3000\n";
-        let common = Common { ranks: 2, run: None, overwrite: false, scale_down: 1 };
+        let common = Common { ranks: 2, nodes: 1, run: None, overwrite: false, scale_down: 1 };
         let settings = Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None).unwrap();
         let places = Places { data: Path::new("/d"), results: Path::new("/r"), timestamp: "2026.11.21-17.31.13" };
         for (phase, expected) in [

@@ -259,8 +259,8 @@ mod tests {
     #[test]
     fn refused_keys_may_have_their_default_and_nothing_else() {
         for (section, key, default, other) in [
-            ("global", "api", "POSIX", "MPIIO"),
-            ("ior-easy", "API", "POSIX --posix.odirect", "MPIIO"),
+            ("global", "api", "POSIX", "RADOS"),
+            ("ior-easy", "API", "POSIX --posix.odirect", "RADOS"),
             ("global", "io-buffers-on-gpu", "FALSE", "TRUE"),
             ("ior-hard", "collective", "0", "1"),
             ("mdworkbench", "waitingTime", "0", "0.5"),

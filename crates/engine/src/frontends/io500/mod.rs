@@ -39,6 +39,7 @@ use super::moment;
 use super::options::{Given, help, parse, wants_help};
 use super::session::{Console, Session};
 use crate::command::{self, Ended};
+use crate::crew::Crew;
 use crate::measure::clock;
 use crate::plan::validate;
 use crate::{failure, supervise};
@@ -61,7 +62,7 @@ struct Asked {
 }
 
 /// Runs the IO500's command line.
-pub fn run(common: &Common, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
     let text = if wants_help(arguments) {
         Some(help(SYNOPSIS, options::OPTIONS))
@@ -76,20 +77,20 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         Console::default().print(&text);
         return Ended::default();
     }
-    asked(common, arguments).unwrap_or_else(Ended::refused)
+    asked(common, crew, arguments).unwrap_or_else(Ended::refused)
 }
 
-fn asked(common: &Common, arguments: &[String]) -> Result<Ended, Failure> {
+fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended, Failure> {
     let asked = Asked::parse(arguments)?;
     if let Some(program) = &asked.official {
-        return official::run(common, arguments, &asked, program);
+        return official::run(common, crew, arguments, &asked, program);
     }
     let config = read(&asked.config)?;
     let settings = Settings::of(&config, common, asked.extended, asked.verbosity)?;
     if asked.dry_run {
         return Ok(dry_run(&asked, &settings));
     }
-    measure(common, arguments, &asked, &config, &settings)
+    measure(common, crew, arguments, &asked, &config, &settings)
 }
 
 fn read(path: &Path) -> Result<Config, Failure> {
@@ -178,6 +179,7 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
 
 fn measure(
     common: &Common,
+    crew: &mut Crew,
     arguments: &[String],
     asked: &Asked,
     config: &Config,
@@ -185,7 +187,7 @@ fn measure(
 ) -> Result<Ended, Failure> {
     let timestamp = asked.timestamp();
     let data = absolute(&settings.data);
-    let session = Session::begin(Tool::Io500, common, arguments)?;
+    let session = Session::begin(Tool::Io500, common, crew, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
     if let Err(refusal) = validate(&plan) {

@@ -20,6 +20,7 @@ use super::config::Config;
 use super::node::Sampler;
 use super::{Asked, absolute};
 use crate::command::Ended;
+use crate::crew::Crew;
 use crate::frontends::common::{Common, usage};
 use crate::frontends::session::{Console, Session};
 use crate::{failure, supervise};
@@ -40,7 +41,13 @@ const LOOK: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_millis(3000);
 
 /// Runs the official program at `program`.
-pub fn run(common: &Common, arguments: &[String], asked: &Asked, program: &Path) -> Result<Ended, Failure> {
+pub fn run(
+    common: &Common,
+    crew: &mut Crew,
+    arguments: &[String],
+    asked: &Asked,
+    program: &Path,
+) -> Result<Ended, Failure> {
     let Some(run) = &common.run else {
         return Err(usage("--official needs a place for the evidence", "write --run DIR"));
     };
@@ -51,7 +58,7 @@ pub fn run(common: &Common, arguments: &[String], asked: &Asked, program: &Path)
     let text = fs::read_to_string(&asked.config).map_err(|error| failure::on_path("read", &asked.config, &error))?;
     let timestamp = asked.timestamp();
     let results = results(&Config::lenient(&text), &timestamp);
-    let mut session = Session::begin(Tool::Io500, common, arguments)?;
+    let mut session = Session::begin(Tool::Io500, common, crew, arguments)?;
     let samples = run.join(SAMPLES);
     let mut sampler = Sampler::create(&samples).map_err(|error| failure::on_path("write", &samples, &error))?;
     let signals = blocked_signals().map_err(|error| failure::on_path("block signals", program, &error))?;

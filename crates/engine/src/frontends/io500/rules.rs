@@ -116,7 +116,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn settings(scale_down: u64) -> Settings {
-        let common = Common { ranks: 1, run: None, overwrite: false, scale_down };
+        let common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down };
         Settings::of(&Config::parse("x.ini", "").unwrap(), &common, false, None).unwrap()
     }
 
@@ -193,7 +193,7 @@ mod tests {
     fn other_stonewalls_and_trials_are_invalid_from_the_start() {
         assert!(invalid_from_the_start(&settings(1)).is_empty());
         assert_eq!(invalid_from_the_start(&settings(2)).len(), 1);
-        let common = Common { ranks: 1, run: None, overwrite: false, scale_down: 1 };
+        let common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
         let of = |text| Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None).unwrap();
         assert!(invalid_from_the_start(&of("[global]\nscc = TRUE\n[debug]\nstonewall-time = 30")).is_empty());
         assert_eq!(invalid_from_the_start(&of("[global]\nscc = TRUE")).len(), 1);

@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     fn settings(text: &str, extended: bool) -> Result<Settings, Failure> {
-        let common = Common { ranks: 2, run: None, overwrite: false, scale_down: 1 };
+        let common = Common { ranks: 2, nodes: 1, run: None, overwrite: false, scale_down: 1 };
         Settings::of(&Config::parse("x.ini", text)?, &common, extended, None)
     }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ioassay_contract::VERSION;
+use ioassay_contract::plan::cache::CacheStep;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
 use ioassay_contract::plan::metadata::{
     CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
@@ -145,6 +146,7 @@ pub fn plan(settings: &Settings, ground: &Ground<'_>) -> Plan {
         steps: steps(settings),
         seed: u64::from(signature("seed", ground.timestamp).cast_unsigned()),
         memory_bytes: 0,
+        time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
     };
     let used: BTreeSet<String> = plan.jobs().filter_map(|job| worked_on(job).map(str::to_owned)).collect();
@@ -169,7 +171,7 @@ fn steps(settings: &Settings) -> Vec<Step> {
     for phase in settings.phases().filter(|phase| phase.name != TIMESTAMP && settings.runs(phase.name)) {
         let first = steps.len();
         if settings.drop_caches {
-            steps.push(Step::ColdCache { attempts: vec![CacheMethod::DropCaches] });
+            steps.push(Step::ColdCache(CacheStep::of(vec![CacheMethod::DropCaches])));
         }
         if is_after_timestamp(phase.name) && changed_since.is_none() {
             changed_since = Some(steps.len() as u32);
@@ -224,7 +226,7 @@ fn is_after_timestamp(name: &str) -> bool {
 
 fn step(name: &str, work: Work, limit: Limit, ranks: Option<RankRange>) -> Step {
     let job = Job { ranks, limit, ..Job::new(name, work) };
-    Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
+    Step::Phase(Phase::new(name, vec![job]))
 }
 
 /// Files of each set of md-workbench, where that is known beforehand.
@@ -375,7 +377,7 @@ mod tests {
     }
 
     fn settings(text: &str, ranks: u32, extended: bool) -> Settings {
-        let common = Common { ranks, run: None, overwrite: false, scale_down: 1 };
+        let common = Common { ranks, nodes: 1, run: None, overwrite: false, scale_down: 1 };
         Settings::of(&Config::parse("x.ini", text).unwrap(), &common, extended, None).unwrap()
     }
 

@@ -5,6 +5,7 @@
 
 mod csv;
 mod figures;
+mod hints;
 mod json;
 pub mod options;
 mod parameters;
@@ -33,21 +34,26 @@ use super::result_file;
 use super::session::{Console, Session};
 use super::text::FileSystem;
 use crate::command::Ended;
+use crate::crew::Crew;
+use crate::environment;
 use crate::failure;
+use crate::storage::mpi;
+use crate::storage::plugin::sources;
 
 pub use self::csv::RANKS;
 pub use self::text::BEGIN;
 
 /// Runs IOR's command line.
-pub fn run(common: &Common, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
         Console::default().print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
         return Ended::default();
     }
-    let prepared = Parameters::parse(arguments).and_then(|parameters| {
+    let prepared = Parameters::parse(arguments).and_then(|mut parameters| {
+        parameters.tests.iter_mut().try_for_each(with_plug_in)?;
         let sink = Sink::open(&parameters, common.overwrite)?;
-        Ok((parameters, sink, Session::begin(Tool::Ior, common, arguments)?))
+        Ok((parameters, sink, Session::begin(Tool::Ior, common, crew, arguments)?))
     });
     let (parameters, mut sink, mut session) = match prepared {
         Ok(prepared) => prepared,
@@ -68,13 +74,39 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
         return Err(usage(format!("{word} is no option of a storage API"), "leave it out"));
     }
     let arguments: Vec<String> = std::iter::once("-a".to_owned()).chain(words.iter().cloned()).collect();
-    let test = Parameters::parse(&arguments)?.tests.remove(0);
-    if test.range_locks || test.advise_dont_need || test.advise_pattern || test.dummy_delay_us > 0 {
+    let mut test = Parameters::parse(&arguments)?.tests.remove(0);
+    with_plug_in(&mut test)?;
+    if test.preallocate
+        || test.strided
+        || test.range_locks
+        || test.advise_dont_need
+        || test.advise_pattern
+        || test.dummy_delay_us > 0
+    {
         let asked: Vec<&str> = words.iter().filter(names).map(String::as_str).collect();
         let problem = format!("{} asks for more than a way to the storage", asked.join(" "));
         return Err(usage(problem, "take --posix.odirect, --aio.max-pending, --aio.granularity, or none"));
     }
     Ok(translate::storage(&test))
+}
+
+/// Finds the plug-in for the API of `test`, where it is one, and gives it the hints of the environment.
+fn with_plug_in(test: &mut Test) -> Result<(), Failure> {
+    let Some(name) = test.api.plug_in().filter(|_| !test.dry_run) else { return Ok(()) };
+    if !mpi::in_ranks() {
+        let missing = mpi::missing(&format!("-a {}", test.api.name()));
+        return Err(usage(missing.what, &missing.remedy));
+    }
+    for (hint, value) in hints::in_environment(std::env::vars())? {
+        // What the command line says comes before.
+        test.plug_in_options.entry(format!("hints.{hint}")).or_insert((test.api, value));
+    }
+    test.plug_in = sources::built(&sources::cache()?, name)?;
+    if test.plug_in.is_none() {
+        let problem = format!("-a {} needs the plug-in {name}, which is not built", test.api.name());
+        return Err(usage(problem, format!("ioassay-engine api build {name}")));
+    }
+    Ok(())
 }
 
 /// Where results go: what is printed, or the file that `-O summaryFile` names.
@@ -119,14 +151,14 @@ fn all_tests(
     parameters: &Parameters,
     arguments: &[String],
     sink: &mut Sink,
-    session: &mut Session,
+    session: &mut Session<'_>,
 ) -> Ended {
     let working_directory = std::env::current_dir().unwrap_or_default();
     let began_s = moment::now_s();
     let ground = Ground {
         working_directory: &working_directory,
         ranks: common.ranks,
-        nodes: 1,
+        nodes: common.nodes,
         now_s: began_s as i32,
         overwrite: common.overwrite,
     };
@@ -171,8 +203,7 @@ fn all_tests(
 
 /// This node as IOR calls it.
 fn machine() -> String {
-    let host = nix::unistd::gethostname().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    format!("Linux {host}")
+    format!("Linux {}", environment::host())
 }
 
 /// What IOR's command line `arguments` would have left of `record`, a phase that another front end has run with `ranks`
@@ -229,7 +260,7 @@ struct Running<'a, 's> {
 }
 
 impl Running<'_, '_> {
-    fn repetitions(&mut self, session: &mut Session) -> Ended {
+    fn repetitions(&mut self, session: &mut Session<'_>) -> Ended {
         let test = self.tested.test;
         let begin = Instant::now();
         let most = Duration::from_secs(test.most_minutes * 60);
@@ -359,7 +390,7 @@ mod tests {
 
     #[test]
     fn scaling_down_takes_segments_first_and_then_the_block() {
-        let common = |scale_down| Common { ranks: 1, run: None, overwrite: false, scale_down };
+        let common = |scale_down| Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down };
         let test = Test { segments: 4, block_bytes: 2 << 40, transfer_bytes: 1 << 20, ..Test::default() };
         let small = scaled(&common(1 << 20), &test);
         assert_eq!((small.segments, small.block_bytes), (1, 8 << 20));

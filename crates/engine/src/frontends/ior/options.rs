@@ -5,14 +5,26 @@ use crate::frontends::options::Known;
 const SIZES: &str = "1.5g and 100x are errors and not 1 and 100";
 const GPU: &str = "data stays in the processor's memory; leave it out";
 const STRIPE: &str = "striping belongs to the directory; lfs setstripe -c COUNT -S SIZE DIRECTORY before";
-const MPI: &str = "it needs ranks that meet over MPI, which there are not yet; take -a POSIX";
+const HINTS: &str = "a hint that was given and is not in effect is named also without it";
+const LINES: &str = "a line that is no hint is an error";
+const NETCDF: &str = "PnetCDF has no such call; leave it out";
+const ONE_DATASET: &str = "a file has one dataset here; leave it out";
 
 /// The options of the command line.
 pub const OPTIONS: &[Known] = &[
-    Known::same("-a", Some("API"), "POSIX, AIO, MMAP or DUMMY (MPIIO, HDF5 and NCMPI need MPI ranks: refused by name)"),
+    Known::same(
+        "-a",
+        Some("API"),
+        "POSIX, AIO, MMAP, DUMMY, or over MPI (mpirun ioassay-engine ior …) MPIIO, HDF5, NCMPI",
+    ),
     Known::same("-A", Some("N"), "reference number, repeated in the summary"),
     Known::better("-b", Some("SIZE"), "block: contiguous bytes of a rank", SIZES),
-    Known::refused("-c, --collective", None, "collective I/O", "only MPIIO has collective calls; leave it out"),
+    Known::better(
+        "-c, --collective",
+        None,
+        "collective transfers, with MPIIO, HDF5 and NCMPI",
+        "what would let ranks wait for each other for ever (-D with a shared file) is refused",
+    ),
     Known::better(
         "-C",
         None,
@@ -156,23 +168,32 @@ pub const OPTIONS: &[Known] = &[
         "only transfers can be delayed; take --dummy.delay-xfer",
     ),
     Known::refused("--dummy.delay-only-rank0", None, "only rank 0 pauses", "all ranks pause alike; leave it out"),
-    Known::refused("--mpiio.showHints", None, "print the hints of MPI-IO", MPI),
-    Known::refused("--mpiio.preallocate", None, "allocate the file before it is written", MPI),
-    Known::refused("--mpiio.useStridedDatatype", None, "strided access as a datatype", MPI),
-    Known::refused("--mpiio.useFileView", None, "MPI_File_set_view", MPI),
-    Known::refused("--mpiio.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
-    Known::refused("--hdf5.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
-    Known::refused("--hdf5.showHints", None, "print the hints of MPI-IO", MPI),
-    Known::refused("--hdf5.collectiveMetadata", None, "collective metadata", MPI),
-    Known::refused("--hdf5.chunkSize", None, "chunks of the dataset", MPI),
-    Known::refused("--hdf5.setAlignment", Some("SIZE"), "alignment of objects", MPI),
-    Known::refused("--hdf5.individualDataSets", None, "a dataset for each rank", MPI),
-    Known::refused("--hdf5.noFill", None, "no fill values", MPI),
-    Known::refused("--ncmpi.hintsFileName", Some("FILE"), "hints of MPI-IO", MPI),
-    Known::refused("--ncmpi.showHints", None, "print the hints of MPI-IO", MPI),
-    Known::refused("--ncmpi.preallocate", None, "allocate the file before it is written", MPI),
-    Known::refused("--ncmpi.useStridedDatatype", None, "strided access as a datatype", MPI),
-    Known::refused("--ncmpi.useFileView", None, "MPI_File_set_view", MPI),
+    Known::better("--mpiio.showHints", None, "print the hints in effect", HINTS),
+    Known::same("-p, --mpiio.preallocate", None, "allocate the file before it is written"),
+    Known::same(
+        "-S, --mpiio.useStridedDatatype",
+        None,
+        "one call moves a rank's blocks of all segments; -b must be as large as -t",
+    ),
+    Known::same("-V, --mpiio.useFileView", None, "each rank sees its own blocks through MPI_File_set_view"),
+    Known::better("-U, --mpiio.hintsFileName", Some("FILE"), "hints to MPI-IO: lines IOR_HINT__MPI__NAME=VALUE", LINES),
+    Known::better("--hdf5.hintsFileName", Some("FILE"), "hints to MPI-IO: lines IOR_HINT__MPI__NAME=VALUE", LINES),
+    Known::better("--hdf5.showHints", None, "print the hints in effect", HINTS),
+    Known::same("--hdf5.collectiveMetadata", None, "read and write metadata collectively"),
+    Known::refused(
+        "--hdf5.chunkSize",
+        None,
+        "chunks of the dataset",
+        "take a study with storage: {api: hdf5, options: {chunk: SIZE}}",
+    ),
+    Known::same("-J, --hdf5.setAlignment", Some("SIZE"), "objects begin at multiples of this size"),
+    Known::refused("-I, --hdf5.individualDataSets", None, "a dataset for each rank", ONE_DATASET),
+    Known::same("-n, --hdf5.noFill", None, "no fill values, which are never written here"),
+    Known::better("--ncmpi.hintsFileName", Some("FILE"), "hints to MPI-IO: lines IOR_HINT__MPI__NAME=VALUE", LINES),
+    Known::better("--ncmpi.showHints", None, "print the hints in effect", HINTS),
+    Known::refused("--ncmpi.preallocate", None, "allocate the file before it is written", NETCDF),
+    Known::refused("--ncmpi.useStridedDatatype", None, "strided access as a datatype", NETCDF),
+    Known::refused("--ncmpi.useFileView", None, "MPI_File_set_view", NETCDF),
 ];
 
 /// The directives of `-O` and of scripts. They are told apart without regard to capitals.
@@ -233,7 +254,7 @@ pub const DIRECTIVES: &[Known] = &[
     ),
     Known::same("-O intraTestBarriers", Some("0|1"), "as -g"),
     Known::same("-O verbose", Some("N"), "as -v, N times"),
-    Known::refused("-O collective", Some("0|1"), "as -c", "only MPIIO has collective calls; leave it out"),
+    Known::better("-O collective", Some("0|1"), "as -c", "what would let ranks wait for ever is refused"),
     Known::same("-O setTimeStampSignature", Some("N"), "as -G"),
     Known::same("-O dataPacketType", Some("TYPE"), "as -l"),
     Known::same("-O uniqueDir", Some("0|1"), "as -u"),

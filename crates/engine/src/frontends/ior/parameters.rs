@@ -2,11 +2,13 @@
 //!
 //! Not here: files and steps ([`super::translate`]), printing.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
 use ioassay_units::Bytes;
 
+use super::hints;
 use super::options::{DIRECTIVES, OPTIONS};
 use crate::environment;
 use crate::frontends::common::usage;
@@ -35,6 +37,12 @@ pub enum Api {
     Mmap,
     /// Nothing at all.
     Dummy,
+    /// MPI-IO.
+    MpiIo,
+    /// Parallel HDF5.
+    Hdf5,
+    /// PnetCDF.
+    Ncmpi,
 }
 
 impl Api {
@@ -45,20 +53,32 @@ impl Api {
             Self::Aio => "AIO",
             Self::Mmap => "MMAP",
             Self::Dummy => "DUMMY",
+            Self::MpiIo => "MPIIO",
+            Self::Hdf5 => "HDF5",
+            Self::Ncmpi => "NCMPI",
+        }
+    }
+
+    /// The plug-in that is it, where it is one: its ranks are MPI processes.
+    pub fn plug_in(self) -> Option<&'static str> {
+        match self {
+            Self::MpiIo => Some("mpiio"),
+            Self::Hdf5 => Some("hdf5"),
+            Self::Ncmpi => Some("pnetcdf"),
+            Self::Posix | Self::Aio | Self::Mmap | Self::Dummy => None,
         }
     }
 
     fn parse(text: &str) -> Result<Self, Failure> {
-        let known = [Self::Posix, Self::Aio, Self::Mmap, Self::Dummy];
+        let known = [Self::Posix, Self::Aio, Self::Mmap, Self::Dummy, Self::MpiIo, Self::Hdf5, Self::Ncmpi];
         if let Some(api) = known.into_iter().find(|api| api.name().eq_ignore_ascii_case(text)) {
             return Ok(api);
         }
         let remedy = match text.to_ascii_uppercase().as_str() {
-            "MPIIO" | "HDF5" | "NCMPI" => "it needs ranks that meet over MPI, which there are not yet; take -a POSIX",
             "S3-LIBS3" | "S3-4C" | "S3_PLUS" | "S3_EMC" | "S3" | "HDFS" => {
                 "take a study with a URL as its target: ioassay run STUDY --target s3://…"
             }
-            _ => "take one of POSIX, AIO, MMAP, DUMMY",
+            _ => "take one of POSIX, AIO, MMAP, DUMMY, MPIIO, HDF5, NCMPI",
         };
         Err(usage(format!("-a {text} is refused"), remedy))
     }
@@ -177,6 +197,28 @@ pub struct Test {
     pub advise_pattern: bool,
     /// `--dummy.delay-xfer`, in microseconds.
     pub dummy_delay_us: u64,
+    /// `-c`.
+    pub collective: bool,
+    /// `-p`.
+    pub preallocate: bool,
+    /// `-S`.
+    pub strided: bool,
+    /// Options of the plug-in, each with the API that it belongs to.
+    pub plug_in_options: BTreeMap<String, (Api, String)>,
+    /// The library of the plug-in, once it has been looked for.
+    pub plug_in: Option<PathBuf>,
+}
+
+impl Test {
+    /// An option of the plug-in for `api`.
+    fn give(&mut self, api: Api, key: &str, value: &str) {
+        self.plug_in_options.insert(key.to_owned(), (api, value.to_owned()));
+    }
+
+    /// Hints for the plug-in for `api`.
+    fn give_hints(&mut self, api: Api, hints: &[(String, String)]) {
+        hints.iter().for_each(|(name, value)| self.give(api, &format!("hints.{name}"), value));
+    }
 }
 
 impl Default for Test {
@@ -237,6 +279,11 @@ impl Default for Test {
             advise_dont_need: false,
             advise_pattern: false,
             dummy_delay_us: 0,
+            collective: false,
+            preallocate: false,
+            strided: false,
+            plug_in_options: BTreeMap::new(),
+            plug_in: None,
         }
     }
 }
@@ -398,6 +445,18 @@ fn set(name: &str, value: Option<&str>, test: &mut Test, output: &mut Output) ->
         "--aio.granularity" => test.batch = number(name, text)?,
         "--mmap.madv_dont_need" => test.advise_dont_need = flag()?,
         "--mmap.madv_pattern" => test.advise_pattern = flag()?,
+        "-c" | "--collective" | "-O collective" => test.collective = flag()?,
+        "-p" | "--mpiio.preallocate" => test.preallocate = flag()?,
+        "-S" | "--mpiio.useStridedDatatype" => test.strided = flag()?,
+        "-V" | "--mpiio.useFileView" => test.give(Api::MpiIo, "view", yes_or_no(flag()?)),
+        "--mpiio.showHints" => test.give(Api::MpiIo, "show_hints", yes_or_no(flag()?)),
+        "--hdf5.showHints" => test.give(Api::Hdf5, "show_hints", yes_or_no(flag()?)),
+        "--ncmpi.showHints" => test.give(Api::Ncmpi, "show_hints", yes_or_no(flag()?)),
+        "-U" | "--mpiio.hintsFileName" => test.give_hints(Api::MpiIo, &hints::in_file(Path::new(text))?),
+        "--hdf5.hintsFileName" => test.give_hints(Api::Hdf5, &hints::in_file(Path::new(text))?),
+        "--ncmpi.hintsFileName" => test.give_hints(Api::Ncmpi, &hints::in_file(Path::new(text))?),
+        "--hdf5.collectiveMetadata" => test.give(Api::Hdf5, "collective_metadata", yes_or_no(flag()?)),
+        "-J" | "--hdf5.setAlignment" => test.give(Api::Hdf5, "alignment", &size(name, text)?.to_string()),
         "--dummy.delay-xfer" => test.dummy_delay_us = number(name, text)?,
         "-O interIODelay" => test.io_delay_us = number(name, text)?,
         "-O stoneWallingWearOut" => test.wear_out = flag()?,
@@ -414,6 +473,10 @@ fn set(name: &str, value: Option<&str>, test: &mut Test, output: &mut Output) ->
         _ => {}
     }
     Ok(())
+}
+
+fn yes_or_no(flag: bool) -> &'static str {
+    if flag { "yes" } else { "no" }
 }
 
 fn flag(name: &str, value: Option<&str>) -> Result<bool, Failure> {
@@ -511,6 +574,30 @@ fn validate(test: &Test) -> Result<(), Failure> {
         "add -O stoneWallingWearOut=1",
     )?;
     refuse(test.wear_out && test.deadline_s == 0, "stoneWallingWearOut without a stonewall", "add -D SECONDS")?;
+    refuse(
+        test.collective && test.api.plug_in().is_none(),
+        "-c asks for collective transfers, which only MPIIO, HDF5 and NCMPI have",
+        "leave it out, or take -a MPIIO",
+    )?;
+    refuse(
+        (test.preallocate || test.strided) && test.api != Api::MpiIo,
+        "--mpiio.preallocate and --mpiio.useStridedDatatype are for MPI-IO",
+        "leave them out, or take -a MPIIO",
+    )?;
+    for (key, (api, _)) in &test.plug_in_options {
+        let problem = format!("an option for {} ({key}) with -a {}", api.name(), test.api.name());
+        refuse(*api != test.api, &problem, &format!("leave it out, or take -a {}", api.name()))?;
+    }
+    refuse(
+        test.strided && test.block_bytes != test.transfer_bytes,
+        "a strided datatype moves one block of each segment with a call, and the block (-b) has several transfers",
+        "take -b as large as -t, and more segments",
+    )?;
+    refuse(
+        test.strided && test.plug_in_options.contains_key("view"),
+        "a file view (-V) and a strided datatype (-S) lay out the file in two ways",
+        "take one of them",
+    )?;
     let names = test.file.split('@').count();
     refuse(
         names > 1 && test.unique_directory,
@@ -585,6 +672,13 @@ mod tests {
             "-zz",
             "-r -R -G 1 -z -b 4m",
             "--randomPrefill 1m",
+            "-w -c",
+            "-w -p",
+            "-w -S -b 256k",
+            "-w -V",
+            "-w -a HDF5 -V",
+            "-w -a MPIIO -S -t 1m -b 2m",
+            "-w -a MPIIO -S -V -t 1m -b 1m",
         ] {
             let failure = parse(line).unwrap_err();
             assert!(!failure.remedy.is_empty(), "{line}");
@@ -597,6 +691,7 @@ mod tests {
             Some("SIZE") if spelling.ends_with("Prefill") => Some("1m"),
             Some("SIZE") => Some("2m"),
             Some("API") => Some("MMAP"),
+            Some("FILE") if spelling.contains("hints") || spelling == "-U" => Some("/dev/null"),
             Some("TYPE") => Some("o"),
             Some("default|JSON|CSV") => Some("CSV"),
             Some(_) => Some("1"),
@@ -608,7 +703,17 @@ mod tests {
             None => std::iter::once(spelling).chain(value).map(str::to_owned).collect(),
         };
         let random = spelling.contains("Prefill").then(|| "-z".to_owned());
-        base.into_iter().chain(random).chain(option).collect()
+        let api = match spelling.trim_start_matches("-O ") {
+            "-S" => &["-a", "MPIIO", "-t", "4m"][..],
+            "-c" | "--collective" | "collective" | "-p" | "-V" | "-U" => &["-a", "MPIIO"],
+            name if name.ends_with("Datatype") => &["-a", "MPIIO", "-t", "4m"],
+            name if name.starts_with("--mpiio") => &["-a", "MPIIO"],
+            name if name.starts_with("--hdf5") || matches!(name, "-J" | "-n") => &["-a", "HDF5"],
+            name if name.starts_with("--ncmpi") => &["-a", "NCMPI"],
+            _ => &[],
+        };
+        let api = api.iter().map(|word| (*word).to_owned());
+        base.into_iter().chain(random).chain(api).chain(option).collect()
     }
 
     #[test]

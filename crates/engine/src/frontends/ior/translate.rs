@@ -2,11 +2,12 @@
 //!
 //! Not here: running them, and what is printed.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
 use ioassay_contract::plan::data::{
-    Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, Source, Transfer, Verify,
+    Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
 use ioassay_contract::plan::pace::{Limit, Think};
 use ioassay_contract::plan::storage::{InPlace, Storage, Target, Uring};
@@ -83,13 +84,15 @@ pub fn plan(
 ) -> Plan {
     let tasks = test.tasks(ground);
     let signature = if test.signature == 0 { ground.now_s } else { test.signature };
+    // With a strided datatype a call moves a rank's blocks of all segments: to the plan they are one.
+    let (at_once, segments) = if test.strided { (test.segments, 1) } else { (1, test.segments) };
     let set = FileSet {
         layout: if test.file_per_process { Layout::FilePerRank } else { Layout::SharedFile },
         ranks: None,
         files_per_rank: 1,
-        transfer_bytes: test.transfer_bytes,
-        block_bytes: test.block_bytes,
-        segments: test.segments,
+        transfer_bytes: test.transfer_bytes.saturating_mul(at_once),
+        block_bytes: test.block_bytes.saturating_mul(at_once),
+        segments,
         offset_bytes: 0,
         payload: test.packet.payload(signature),
     };
@@ -113,6 +116,7 @@ pub fn plan(
         steps: steps(test, ground, repetition, iterations),
         seed: u64::from(signature as u32),
         memory_bytes: test.memory_per_task + test.memory_per_node / u64::from(ground.ranks / ground.nodes),
+        time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
     }
 }
@@ -145,7 +149,7 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
 
 /// How `test` does its I/O.
 pub fn storage(test: &Test) -> Storage {
-    let plain = Storage { api: "posix".to_owned(), direct: test.direct, depth: 1, vectors: 1, uring: None };
+    let plain = Storage { direct: test.direct, ..Storage::of("posix") };
     match test.api {
         _ if test.dry_run => Storage { api: "null".to_owned(), direct: false, ..plain },
         Api::Posix => plain,
@@ -155,7 +159,19 @@ pub fn storage(test: &Test) -> Storage {
         }
         Api::Mmap => Storage { api: "mmap".to_owned(), ..plain },
         Api::Dummy => Storage { api: "null".to_owned(), direct: false, ..plain },
+        Api::MpiIo | Api::Hdf5 | Api::Ncmpi => {
+            let api = test.api.plug_in().expect("they are plug-ins").to_owned();
+            Storage { api, plugin: test.plug_in.clone(), options: options(test), ..plain }
+        }
     }
+}
+
+/// What the plug-in is told.
+fn options(test: &Test) -> BTreeMap<String, String> {
+    let given = test.plug_in_options.iter().map(|(key, (_, value))| (key.clone(), value.clone()));
+    let collective = test.collective.then(|| ("collective".to_owned(), "yes".to_owned()));
+    let strided = test.strided.then(|| ("interleave".to_owned(), test.transfer_bytes.to_string()));
+    given.chain(collective).chain(strided).collect()
 }
 
 fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u64>) -> Vec<Step> {
@@ -195,7 +211,7 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u
 
 fn phase(name: &str, work: DataWork, limit: Limit, think: Option<Think>) -> Step {
     let job = Job { limit, think, ..Job::new(name, Work::Data(work)) };
-    Step::Phase(Phase { name: name.to_owned(), jobs: vec![job] })
+    Step::Phase(Phase::new(name, vec![job]))
 }
 
 fn work(test: &Test, ground: &Ground<'_>, transfer: Transfer) -> DataWork {
@@ -213,7 +229,7 @@ fn work(test: &Test, ground: &Ground<'_>, transfer: Transfer) -> DataWork {
             _ => Fsync::Never,
         },
         verify: None,
-        size: None,
+        size: (test.preallocate && transfer.writes()).then_some(SizeAtOpen::Preallocated),
         lock: test.range_locks.then_some(Lock::Range),
         advice: advice
             .into_iter()
@@ -283,6 +299,7 @@ fn reordered(test: &Test, ground: &Ground<'_>, nodes: u32) -> Source {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::frontends::ior::parameters::Parameters;
     use crate::plan::validate;
 
     fn ground() -> Ground<'static> {
@@ -325,6 +342,57 @@ mod tests {
             let plan = plan(&test, &ground(), ("r", "c"), 1, Some(7));
             assert_eq!(validate(&plan), Ok(()), "{test:?}");
         }
+    }
+
+    /// The plan of a command line, and what it tells the plug-in.
+    fn asked(line: &str) -> (Plan, Vec<(String, String)>) {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let test = Parameters::parse(&words).unwrap().tests.remove(0);
+        let plan = plan(&test, &ground(), ("r", "c"), 0, None);
+        let options = plan.storage.options.clone().into_iter().collect();
+        (plan, options)
+    }
+
+    #[test]
+    fn what_is_asked_of_mpi_io_and_hdf5_is_told_to_their_plug_ins() {
+        let told = |line: &str, api: &str, expected: &[(&str, &str)]| {
+            let (plan, options) = asked(line);
+            assert_eq!(plan.storage.api, api, "{line}");
+            let given: Vec<(&str, &str)> = options.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+            assert_eq!(given, expected, "{line}");
+        };
+        told("-w -a MPIIO", "mpiio", &[]);
+        told(
+            "-w -a mpiio -c -V --mpiio.showHints",
+            "mpiio",
+            &[("collective", "yes"), ("show_hints", "yes"), ("view", "yes")],
+        );
+        told(
+            "-w -a HDF5 -J 1m --hdf5.collectiveMetadata -n",
+            "hdf5",
+            &[("alignment", "1048576"), ("collective_metadata", "yes")],
+        );
+        told("-w -a NCMPI -c", "pnetcdf", &[("collective", "yes")]);
+    }
+
+    #[test]
+    fn a_strided_datatype_makes_one_transfer_of_a_ranks_blocks_in_all_segments() {
+        let (plan, options) = asked("-w -r -a MPIIO -S -p -t 64k -b 64k -s 8");
+        assert_eq!(options, [("interleave".to_owned(), "65536".to_owned())]);
+        let set = &plan.files[DATA];
+        assert_eq!((set.transfer_bytes, set.block_bytes, set.segments), (512 << 10, 512 << 10, 1));
+        let sizes: Vec<Option<SizeAtOpen>> = plan
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Phase(phase) => match &phase.jobs[0].work {
+                    Work::Data(work) => Some(work.size),
+                    Work::Metadata(_) | Work::Find(_) => None,
+                },
+                _ => None,
+            })
+            .collect();
+        assert_eq!(sizes, [Some(SizeAtOpen::Preallocated), None]);
     }
 
     #[test]

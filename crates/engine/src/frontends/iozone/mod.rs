@@ -19,15 +19,17 @@ use super::moment;
 use super::options::help;
 use super::session::Session;
 use crate::command::Ended;
+use crate::crew::Crew;
+use crate::environment;
 use crate::failure;
 
 const SYNOPSIS: &str =
     "ioassay-engine iozone -t CHILDREN -i TEST... [-s SIZE] [-r SIZE] [options]: IOzone's throughput mode";
 
 /// Runs IOzone's command line.
-pub fn run(common: &Common, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     match prepare(common, arguments) {
-        Ok(Some(asked)) => measure(&asked, common, arguments),
+        Ok(Some(asked)) => measure(&asked, common, crew, arguments),
         Ok(None) => Ended::default(),
         Err(failure) => Ended::refused(failure),
     }
@@ -44,12 +46,11 @@ fn prepare(common: &Common, arguments: &[String]) -> Result<Option<Asked>, Failu
         println!("ioassay-engine {}, the command line of IOzone 3.471", env!("CARGO_PKG_VERSION"));
         return Ok(None);
     }
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    Asked::new(given, common, &host.to_string_lossy()).map(Some)
+    Asked::new(given, common, &environment::host()).map(Some)
 }
 
 /// Runs a case for each number of children.
-fn measure(asked: &Asked, common: &Common, arguments: &[String]) -> Ended {
+fn measure(asked: &Asked, common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     let directory = match std::env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
@@ -60,7 +61,7 @@ fn measure(asked: &Asked, common: &Common, arguments: &[String]) -> Ended {
             ));
         }
     };
-    let mut session = match Session::begin(Tool::Iozone, common, arguments) {
+    let mut session = match Session::begin(Tool::Iozone, common, crew, arguments) {
         Ok(session) => session,
         Err(failure) => return Ended::could_not(failure),
     };

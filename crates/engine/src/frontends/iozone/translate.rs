@@ -266,6 +266,7 @@ impl Asked {
             steps: self.steps(children)?,
             seed: SEED,
             memory_bytes: 0,
+            time_limit_ns: None,
             sample_interval_ns: 1_000_000_000,
         })
     }
@@ -285,7 +286,7 @@ impl Asked {
             None => "posix",
         };
         let direct = self.given.has("-I");
-        Ok(Storage { api: api.to_owned(), direct, depth: depth.unwrap_or(1), vectors: 1, uring: None })
+        Ok(Storage { direct, depth: depth.unwrap_or(1), ..Storage::of(api) })
     }
 
     fn file_set(&self, children: u32) -> FileSet {
@@ -310,7 +311,7 @@ impl Asked {
                 steps.push(Step::Pause { duration_ns: rest_s * 1_000_000_000 });
             }
             let jobs = self.jobs(test, children)?;
-            steps.push(Step::Phase(Phase { name: test.phase().to_owned(), jobs }));
+            steps.push(Step::Phase(Phase::new(test.phase(), jobs)));
         }
         // What this command only reads is not among what is removed at its end. IOzone removes it all the same.
         if !self.keeps() && !self.tests.iter().any(|test| test.writes()) {
@@ -469,7 +470,7 @@ fn size(given: &Given, name: &str, otherwise_kib: u64) -> Result<u64, Failure> {
 mod tests_of_translation {
     use super::*;
 
-    const COMMON: Common = Common { ranks: 1, run: None, overwrite: false, scale_down: 1 };
+    const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 
     fn asked(line: &str) -> Result<Asked, Failure> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();

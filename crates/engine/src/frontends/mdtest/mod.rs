@@ -23,6 +23,7 @@ use super::session::{Console, Session};
 use super::text::key;
 use super::{moment, result_file};
 use crate::command::Ended;
+use crate::crew::Crew;
 use crate::failure;
 use crate::frontends::options::{help, wants_help};
 use crate::measure::clock;
@@ -30,7 +31,7 @@ use crate::measure::clock;
 pub use self::print::{BEGIN, RANKS};
 
 /// Runs mdtest's command line `arguments`, those after its name.
-pub fn run(common: &Common, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         Console::default().print(&help(options::SYNOPSIS, options::KNOWN));
         return Ended::default();
@@ -44,7 +45,8 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         Ok(amounts) => amounts,
         Err(failure) => return Ended::refused(failure),
     };
-    let begun = Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, arguments)?)));
+    let begun =
+        Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, crew, arguments)?)));
     let (place, session) = match begun {
         Ok(begun) => begun,
         Err(failure) => return Ended::could_not(failure),
@@ -69,7 +71,7 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
 /// If it is no command line of mdtest's.
 pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
     let asked = options::parse(arguments)?;
-    let amounts = Amounts::of(&asked, &Common { ranks, run: None, overwrite: false, scale_down: 1 })?;
+    let amounts = Amounts::of(&asked, &Common { ranks, nodes: 1, run: None, overwrite: false, scale_down: 1 })?;
     let row = match record.operation {
         Operation::Create => Row::FileCreation,
         Operation::Stat => Row::FileStat,
@@ -104,7 +106,7 @@ struct Invocation<'a> {
     place: Place,
     seed: u32,
     signature: i32,
-    session: Session,
+    session: Session<'a>,
 }
 
 impl Invocation<'_> {

@@ -273,19 +273,14 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
         run: turn.run.to_owned(),
         case: format!("{}.{}", turn.workload(), turn.iteration),
         target: Target::InPlace(target),
-        storage: Storage {
-            api: if asked.dummy { "null" } else { "posix" }.to_owned(),
-            direct: asked.direct,
-            depth: 1,
-            vectors: 1,
-            uring: None,
-        },
+        storage: Storage { direct: asked.direct, ..Storage::of(if asked.dummy { "null" } else { "posix" }) },
         ranks: RankCount { clients: 1, per_client: turn.tasks },
         files: std::collections::BTreeMap::new(),
         trees,
         steps: writer.steps(),
         seed: turn.seed.into(),
         memory_bytes: 0,
+        time_limit_ns: None,
         sample_interval_ns: SECOND_NS,
     }
 }
@@ -436,7 +431,7 @@ impl Writer<'_> {
             Limit::default()
         };
         let job = Job { limit, ..Job::new("all", Work::Metadata(work)) };
-        Step::Phase(Phase { name, jobs: vec![job] })
+        Step::Phase(Phase::new(&name, vec![job]))
     }
 }
 
@@ -451,7 +446,7 @@ mod tests {
     }
 
     fn common(scale_down: u64) -> Common {
-        Common { ranks: 2, run: None, overwrite: false, scale_down }
+        Common { ranks: 2, nodes: 1, run: None, overwrite: false, scale_down }
     }
 
     fn plan_of(line: &str) -> Plan {

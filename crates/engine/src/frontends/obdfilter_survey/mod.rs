@@ -18,6 +18,8 @@ use super::options::{help, wants_help};
 use super::session::{Console, Session};
 use super::{common, moment};
 use crate::command::Ended;
+use crate::crew::Crew;
+use crate::environment;
 
 const SYNOPSIS: &str =
     "[VARIABLE=VALUE ...] ioassay-engine obdfilter-survey [VARIABLE=VALUE ...] [--destroy-data DEVICE]";
@@ -26,7 +28,7 @@ const SYNOPSIS: &str =
 const ROW_FAILED: u8 = 1;
 
 /// Runs obdfilter-survey's command line, and what its environment says.
-pub fn run(common: &Common, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         Console::default().print(&help(SYNOPSIS, KNOWN));
         return Ended::default();
@@ -37,20 +39,19 @@ pub fn run(common: &Common, arguments: &[String]) -> Ended {
         Asked::new(&given, common, &here).map(|asked| (given, asked))
     });
     match prepared {
-        Ok((given, asked)) => measure(&given, &asked, common).unwrap_or_else(Ended::could_not),
+        Ok((given, asked)) => measure(&given, &asked, common, crew).unwrap_or_else(Ended::could_not),
         Err(failure) => Ended::refused(failure),
     }
 }
 
 /// Runs a case for each row.
-fn measure(given: &Given, asked: &Asked, common: &Common) -> Result<Ended, Failure> {
-    let host = nix::unistd::gethostname().unwrap_or_default();
-    let host = host.to_string_lossy();
+fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Result<Ended, Failure> {
+    let host = environment::host();
     if !asked.direct {
         eprintln!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
     }
     let results = Results::create(given, &moment::now("%F@%R"), &host, common.overwrite)?;
-    let mut session = Session::begin(Tool::ObdfilterSurvey, common, &given.as_arguments())?;
+    let mut session = Session::begin(Tool::ObdfilterSurvey, common, crew, &given.as_arguments())?;
     let mut printer = Printer::new(asked, results, &host);
     printer.head(&moment::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
     let mut ended = Ended::default();

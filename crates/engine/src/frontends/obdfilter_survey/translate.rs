@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
 use ioassay_contract::events::Failure;
+use ioassay_contract::plan::cache::CacheStep;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
 use ioassay_contract::plan::storage::{DeviceTarget, InPlace, Storage, Target};
 use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
@@ -141,7 +142,7 @@ impl Asked {
             run: run.to_owned(),
             case: row.name(),
             target: self.target(row, run),
-            storage: Storage { api: "posix".to_owned(), direct: self.direct, depth: 1, vectors: 1, uring: None },
+            storage: Storage { direct: self.direct, ..Storage::of("posix") },
             ranks: RankCount { clients: 1, per_client: row.all_threads() },
             files: sets.collect(),
             trees: BTreeMap::new(),
@@ -149,6 +150,7 @@ impl Asked {
             seed: 1,
             memory_bytes: 0,
             // The original takes its momentary rates once a second.
+            time_limit_ns: None,
             sample_interval_ns: 1_000_000_000,
         }
     }
@@ -187,10 +189,10 @@ impl Asked {
         for (index, test) in self.tests.iter().enumerate() {
             let transfer = transfer(test);
             if transfer == Transfer::Read && !self.direct {
-                steps.push(Step::ColdCache { attempts: vec![CacheMethod::Fadvise] });
+                steps.push(Step::ColdCache(CacheStep::of(vec![CacheMethod::Fadvise])));
             }
             let jobs = (0..row.targets).map(|target| self.job(row, target, transfer)).collect();
-            steps.push(Step::Phase(Phase { name: self.phase_name(index), jobs }));
+            steps.push(Step::Phase(Phase::new(&self.phase_name(index), jobs)));
         }
         steps
     }
@@ -367,7 +369,7 @@ fn doubling(given: &Given, low: &str, low_is: u64, high: &str, high_is: u64) -> 
 mod tests {
     use super::*;
 
-    const COMMON: Common = Common { ranks: 1, run: None, overwrite: false, scale_down: 1 };
+    const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 
     fn given(line: &[&str]) -> Given {
         let arguments: Vec<String> = line.iter().map(|&argument| argument.to_owned()).collect();

@@ -9,7 +9,7 @@ use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Job, Plan, Work};
 
 use super::storage::JobStorage;
-use super::{positive, range};
+use super::{collective, positive, range};
 use crate::plan::{Jobs, Refusal};
 use crate::storage::Capabilities;
 use crate::workload::layout::{Geometry, geometries};
@@ -178,6 +178,7 @@ pub(super) fn work(
     }
     limits(key, job, set, &geometry)?;
     options(key, work, storage)?;
+    collective::work(key, plan, job, work, storage, &geometry)?;
     if work.transfer.writes() {
         writes(key, work, set, can, members, &geometry)?;
     }

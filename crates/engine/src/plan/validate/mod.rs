@@ -1,5 +1,7 @@
 //! Every reason to refuse a plan before any I/O: what cannot run anywhere, and what its storage API cannot do.
 
+mod cache;
+mod collective;
 mod data;
 mod job;
 mod metadata;
@@ -9,9 +11,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use ioassay_contract::plan::metadata::Sharing;
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankRange, Step, Work};
+use ioassay_contract::plan::{Job, Phase, Plan, RankRange, Step, Work};
 
 use self::data::Filled;
+pub use self::storage::validate_meeting;
 use self::storage::{JobStorage, SECTOR_BYTES};
 use super::Refusal;
 use crate::ranks::MOST_JOBS;
@@ -193,20 +196,7 @@ fn steps(plan: &Plan, ranks: u32, common: &JobStorage<'_>) -> Result<(), Refusal
                 let jobs = jobs(&key, plan, phase, index, ranks, common, &mut state);
                 jobs.map_err(|refusal| refusal.in_phase(&phase.name))?;
             }
-            Step::ColdCache { attempts } => {
-                let distinct: HashSet<_> = attempts.iter().collect();
-                if attempts.is_empty() || distinct.len() != attempts.len() {
-                    let valid = "name one or more of drop-caches, fadvise, read-other-rank, each once";
-                    return Err(Refusal::new(format!("{key}.attempts"), format!("{attempts:?}"), valid));
-                }
-                if matches!(plan.target, Target::Url(_))
-                    && attempts.iter().any(|way| *way != CacheMethod::ReadOtherRank)
-                {
-                    let problem = "this node keeps no cache of what lies behind a URL";
-                    let valid = "take read-other-rank alone, or leave the step out";
-                    return Err(Refusal::new(format!("{key}.attempts"), problem, valid));
-                }
-            }
+            Step::ColdCache(cold) => cache::step(&key, plan, cold)?,
             Step::RemoveFiles { files } => {
                 let place = matches!(plan.target, Target::InPlace(_));
                 if !place || files.iter().any(|name| !plan.files.contains_key(name)) {

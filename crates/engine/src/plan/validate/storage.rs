@@ -4,8 +4,9 @@ use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Plan};
 
 use super::positive;
-use crate::plan::Refusal;
-use crate::storage::{self, Capabilities};
+use crate::failure::Explained;
+use crate::plan::{Jobs, Refusal};
+use crate::storage::{self, Capabilities, StorageApi, mpi, plugin};
 
 /// More transfers in flight than this per rank only wait in queues.
 const DEEPEST: u32 = 4096;
@@ -71,12 +72,12 @@ impl<'a> JobStorage<'a> {
 
 /// The capabilities of the storage API that `asked` names. Refuses options that it does not have.
 fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal> {
-    let Some(api) = storage::by_name(&asked.api) else {
-        let valid = format!("take one of: {}", storage::all_names().join(", "));
-        return Err(Refusal::new(format!("{key}.api"), format!("{:?} is unknown", asked.api), valid));
-    };
-    let can = api.capabilities_for(on);
-    target(&asked.api, on, &can)?;
+    let api = named(key, asked)?;
+    target(&asked.api, on, &api.capabilities_for(on))?;
+    let can = api.configured(asked, on).map_err(|wrong| {
+        let dot = if wrong.key.is_empty() { "" } else { "." };
+        Refusal::new(format!("{key}.options{dot}{}", wrong.key), wrong.problem, wrong.valid)
+    })?;
     if let Some(unfit) = api.unfit(on) {
         return Err(Refusal::new("target.url", unfit.problem, unfit.valid));
     }
@@ -116,6 +117,37 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
         }
     }
     Ok(can)
+}
+
+/// The storage API that `asked` names: one of the engine's own, or a plug-in, which is loaded.
+fn named(key: &str, asked: &Storage) -> Result<&'static dyn StorageApi, Refusal> {
+    let Some(path) = &asked.plugin else {
+        return storage::by_name(&asked.api).ok_or_else(|| {
+            let own = storage::all_names().join(", ");
+            let valid = format!("take one of: {own}; or name a plug-in with storage.plugin (ioassay api list)");
+            Refusal::new(format!("{key}.api"), format!("{:?} is unknown", asked.api), valid)
+        });
+    };
+    let plugin =
+        plugin::load(path).map_err(|unfit| Refusal::new(format!("{key}.plugin"), unfit.problem, unfit.valid))?;
+    if plugin.name() == asked.api {
+        return Ok(plugin);
+    }
+    let problem = format!("{:?} is not what {} is called", asked.api, path.display());
+    Err(Refusal::new(format!("{key}.api"), problem, format!("take {}", plugin.name())))
+}
+
+/// Refuses a plan whose ranks must be MPI processes where they are none.
+pub fn validate_meeting(plan: &Plan, over_mpi: bool) -> Result<(), Refusal> {
+    let jobs = plan.jobs().filter(|_| !over_mpi).map(|job| plan.storage_of(job));
+    for asked in jobs {
+        let api = named("storage", asked)?;
+        if api.capabilities().needs_mpi {
+            let Explained { what, remedy } = mpi::missing(api.name());
+            return Err(Refusal::new("storage.api", what, remedy));
+        }
+    }
+    Ok(())
 }
 
 fn target(api: &str, target: &Target, can: &Capabilities) -> Result<(), Refusal> {

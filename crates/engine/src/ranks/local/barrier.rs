@@ -9,8 +9,9 @@ use std::time::Duration;
 use crate::measure::recorder::Shown;
 use crate::ranks::{Start, Stopped};
 
-/// How often a sleeper looks whether it still has a reason to wait.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// How often a sleeper looks whether it still has a reason to wait. Whoever has something for it wakes it; more often than this
+/// would only take processor time from ranks that still work.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Set in a barrier's state when somebody gave up: from then on nobody gets through.
 const CLOSED: u64 = 1 << 63;
@@ -26,6 +27,11 @@ pub struct Barrier {
 }
 
 impl Barrier {
+    /// Forgets who came and who gave up. Nobody may be waiting.
+    pub fn begin_anew(&self) {
+        self.state.store(0, Ordering::SeqCst);
+    }
+
     /// Waits until `size` ranks are here. Gives up, for all of them, when `give_up` says so.
     pub fn wait(&self, size: u32, give_up: impl Fn() -> bool) -> Result<(), Stopped> {
         if give_up() {
@@ -100,12 +106,20 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Waits, awake, as `rank` of those in `shown`, until the gate opens for all of them.
+    /// Forgets who came. Nobody may be waiting.
+    pub fn begin_anew(&self) {
+        [&self.came, &self.opened, &self.opened_ns, &self.through]
+            .into_iter()
+            .for_each(|word| word.store(0, Ordering::SeqCst));
+    }
+
+    /// Waits, awake, as `rank` of those in `shown`, until the gate opens for all of them, and not before `opens_ns`.
     pub fn pass(
         &self,
         crowd: Crowd,
         shown: &[Shown],
         rank: u32,
+        opens_ns: u64,
         now_ns: impl Fn() -> u64,
         give_up: impl Fn() -> bool,
     ) -> Result<Start, Stopped> {
@@ -113,11 +127,12 @@ impl Gate {
         let came = self.came.fetch_add(1, Ordering::SeqCst);
         let generation = came / ranks;
         let last = (came + 1).is_multiple_of(ranks);
-        let since_ns = now_ns();
+        let since_ns = now_ns().max(opens_ns);
         while self.opened.load(Ordering::SeqCst) <= generation {
             let now_ns = now_ns();
             shown[rank as usize].awake_ns.store(now_ns, Ordering::SeqCst);
-            if last && (crowd.is_ready(shown, now_ns) || now_ns > since_ns + PATIENCE_NS) {
+            let ready = now_ns >= opens_ns && crowd.is_ready(shown, now_ns);
+            if last && (ready || now_ns > since_ns + PATIENCE_NS) {
                 self.opened_ns.store(now_ns, Ordering::SeqCst);
                 self.opened.store(generation + 1, Ordering::SeqCst);
             }
@@ -169,15 +184,20 @@ impl Crowd {
 }
 
 /// Sleeps while `word` is `value`, at most [`LOOK_AGAIN`].
-pub(super) fn sleep_on(word: &AtomicU32, value: u32) {
-    let limit = libc::timespec { tv_sec: 0, tv_nsec: LOOK_AGAIN.subsec_nanos().into() };
+pub(crate) fn sleep_on(word: &AtomicU32, value: u32) {
+    sleep_on_for(word, value, LOOK_AGAIN);
+}
+
+/// Sleeps while `word` is `value`, at most for `limit`, which is less than a second.
+pub(crate) fn sleep_on_for(word: &AtomicU32, value: u32, limit: Duration) {
+    let limit = libc::timespec { tv_sec: 0, tv_nsec: limit.subsec_nanos().into() };
     // SAFETY: the word and the time limit live through the call; FUTEX_WAIT without FUTEX_PRIVATE_FLAG works
     // across processes. Errors (woken early, value changed, time over) all mean: look again.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &limit) };
 }
 
 /// Wakes all who sleep on `word`.
-pub(super) fn wake_all(word: &AtomicU32) {
+pub(crate) fn wake_all(word: &AtomicU32) {
     // SAFETY: as above.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }

@@ -1,14 +1,17 @@
-//! `local` ranks: processes forked by the engine that meet in shared memory. Nothing to install, nothing listens.
+//! The ranks of one node: processes that meet in shared memory. Nothing to install, nothing listens.
 //!
 //! [`shared`] is that memory, [`barrier`] how they wait in it, [`exchange`] how bytes of any length travel,
 //! [`work_list`] how those who have work to spare give it to those who have none.
 //! Starting and watching the processes is the business of [`crate::supervise`].
 
-mod barrier;
-mod exchange;
+pub(crate) mod barrier;
+pub(crate) mod exchange;
+pub(crate) mod memory;
+pub(crate) mod post;
 mod shared;
 mod work_list;
 
+use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 
@@ -16,13 +19,19 @@ use ioassay_contract::events::{Done, Failure};
 use ioassay_contract::plan::RankRange;
 
 use self::barrier::Crowd;
-use self::exchange::Exchange;
-use self::shared::{Shared, SharedJob};
-use self::work_list::WorkLists;
+use self::exchange::{Exchange, Slot};
+use self::memory::Memory;
+use self::post::Post;
+use self::shared::{Header, Shared, SharedJob};
+use self::work_list::{WorkList, WorkLists};
+use super::nodes::clocks::Reading;
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::environment;
 use crate::measure::clock::Clock;
 use crate::measure::recorder::{LANES, Shown};
+
+/// How many files a meeting place is in.
+pub const FILES: usize = 3;
 
 /// The meeting place, made before the ranks are forked. Its maker watches and stops the ranks through it.
 #[derive(Debug)]
@@ -37,9 +46,33 @@ pub struct MeetingPlace {
 impl MeetingPlace {
     /// A meeting place for `size` ranks that share `clock`'s time line.
     pub fn new(size: u32, clock: Clock) -> io::Result<Self> {
-        let crowd = Crowd { ranks: size, processors: environment::processors() };
-        let work = WorkLists::new()?;
-        Ok(Self { shared: Shared::new(size)?, exchange: Exchange::new()?, work, clock, crowd })
+        Ok(Self {
+            shared: Shared::new(Memory::inherited(Shared::bytes(size))?, size),
+            exchange: Exchange::new(memory::file(c"ioassay-exchange", 0)?),
+            work: WorkLists::new(Memory::inherited(WorkLists::BYTES)?),
+            clock,
+            crowd: Crowd { ranks: size, processors: environment::processors() },
+        })
+    }
+
+    /// Files for a meeting place of `size` ranks that other processes of the node can open.
+    pub fn files(size: u32) -> io::Result<[File; FILES]> {
+        Ok([
+            memory::file(c"ioassay-ranks", Shared::bytes(size) as u64)?,
+            memory::file(c"ioassay-work", WorkLists::BYTES as u64)?,
+            memory::file(c"ioassay-exchange", 0)?,
+        ])
+    }
+
+    /// The meeting place in `files`, which somebody on this node has made.
+    pub fn of([ranks, work, exchange]: [File; FILES], size: u32, clock: Clock) -> io::Result<Self> {
+        Ok(Self {
+            shared: Shared::new(Memory::of(&ranks, Shared::bytes(size))?, size),
+            exchange: Exchange::new(exchange),
+            work: WorkLists::new(Memory::of(&work, WorkLists::BYTES)?),
+            clock,
+            crowd: Crowd { ranks: size, processors: environment::processors() },
+        })
     }
 
     /// How large files must be allowed to be for `size` ranks to meet.
@@ -78,14 +111,88 @@ impl MeetingPlace {
         self.shared.failure()
     }
 
-    /// The running step, with the bytes and operations of all ranks so far.
+    /// Stops all ranks, because of `failure`. The first failure is kept, later ones are its consequence.
+    pub fn fail(&self, failure: &Failure) {
+        self.shared.set_failure(failure);
+        self.stop();
+    }
+
+    /// The running step, with the bytes and operations of all ranks so far, those of other nodes included.
     pub fn watch(&self) -> Watched {
+        let mut watched = self.watch_own();
+        for (lane, done) in watched.done.iter_mut().enumerate() {
+            let elsewhere = self.post().done_elsewhere(lane);
+            done.bytes += elsewhere.bytes;
+            done.operations += elsewhere.operations;
+        }
+        watched
+    }
+
+    /// The same of this node's ranks alone.
+    pub fn watch_own(&self) -> Watched {
         let header = self.shared.header();
         Watched {
             step: header.step.load(Ordering::Relaxed),
             since_ns: header.step_since_ns.load(Ordering::Relaxed),
             done: std::array::from_fn(|lane| done_by(self.shared.ranks(), lane)),
         }
+    }
+
+    /// How long the running step may take, and since when it runs, if there is a limit.
+    pub fn step_limit(&self) -> Option<(u64, u64)> {
+        let header = self.shared.header();
+        let limit_ns = header.step_limit_ns.load(Ordering::Relaxed);
+        (limit_ns > 0).then(|| (limit_ns, header.step_since_ns.load(Ordering::Relaxed)))
+    }
+
+    /// The clock that its ranks share.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// What each rank shows.
+    pub fn shown(&self) -> &[Shown] {
+        self.shared.ranks()
+    }
+
+    /// What the node's ranks have in common.
+    pub(crate) fn header(&self) -> &Header {
+        self.shared.header()
+    }
+
+    /// Word between the ranks and who speaks for them.
+    pub(crate) fn post(&self) -> &Post {
+        &self.shared.header().post
+    }
+
+    /// Long texts.
+    pub(crate) fn exchange(&self) -> &Exchange {
+        &self.exchange
+    }
+
+    /// Index of the running step.
+    pub fn step(&self) -> u32 {
+        self.shared.header().step.load(Ordering::SeqCst)
+    }
+
+    /// What the ranks of job number `job` share.
+    pub(crate) fn job(&self, job: usize) -> &SharedJob {
+        &self.shared.header().jobs[job]
+    }
+
+    /// The work that they share.
+    pub(crate) fn work(&self, job: usize) -> &WorkList {
+        self.work.of(job)
+    }
+
+    /// Forgets a case that has ended, for the next one.
+    pub(crate) fn begin_anew(&self) {
+        self.shared.begin_anew();
+    }
+
+    /// True if all ranks have carried out order `number`, or will not.
+    pub fn has_carried_out(&self, number: u32) -> bool {
+        self.shown().iter().all(|rank| rank.carried_out.load(Ordering::SeqCst) >= number)
     }
 }
 
@@ -116,6 +223,30 @@ pub struct LocalRank<'a> {
 }
 
 impl LocalRank<'_> {
+    /// Everybody is awake until all of them are, and `opens_ns` has come: nobody starts while another still wakes up.
+    pub(super) fn pass_gate(&self, opens_ns: u64) -> Result<Start, Stopped> {
+        let MeetingPlace { shared, clock, crowd, .. } = self.place;
+        let (header, abandoned) = (shared.header(), || self.place.abandoned());
+        let start = header.gate.pass(*crowd, shared.ranks(), self.rank, opens_ns, || clock.now_ns(), abandoned)?;
+        if self.rank == 0 {
+            header.step_since_ns.store(start.opened_ns, Ordering::Relaxed);
+        }
+        Ok(start)
+    }
+
+    /// Forgets the step before, and says which one begins and how long it may take.
+    pub(super) fn prepare_step(&self, step: u32, limit_ns: Option<u64>) {
+        let header = self.place.shared.header();
+        self.shown().reset();
+        if self.rank == 0 {
+            header.jobs.iter().for_each(SharedJob::reset);
+            self.place.work.reset();
+            header.step.store(step, Ordering::Relaxed);
+            header.step_limit_ns.store(limit_ns.unwrap_or(0), Ordering::Relaxed);
+            header.step_since_ns.store(self.place.clock.now_ns(), Ordering::Relaxed);
+        }
+    }
+
     /// What these ranks show.
     fn members(&self, members: RankRange) -> &[Shown] {
         let first = members.first as usize;
@@ -138,30 +269,20 @@ impl Ranks for LocalRank<'_> {
         self.place.shared.ranks().len() as u32
     }
 
-    fn begin_step(&self, step: u32) -> Result<(), Stopped> {
-        let header = self.place.shared.header();
-        self.shown().reset();
-        if self.rank == 0 {
-            header.jobs.iter().for_each(SharedJob::reset);
-            self.place.work.reset();
-            header.step.store(step, Ordering::Relaxed);
-            header.step_since_ns.store(self.place.clock.now_ns(), Ordering::Relaxed);
-        }
-        header.start.wait(self.size(), || self.must_stop())
+    fn begin_step(&self, step: u32, limit_ns: Option<u64>) -> Result<(), Stopped> {
+        self.prepare_step(step, limit_ns);
+        self.place.shared.header().start.wait(self.size(), || self.must_stop())
+    }
+
+    fn compare_clocks(&self) -> Result<Vec<Reading>, Stopped> {
+        Ok(Vec::new())
     }
 
     fn start_together(&self) -> Result<Start, Stopped> {
         let header = self.place.shared.header();
         // First everybody sleeps until the last one comes: waiting must not take the processor from a straggler.
         header.start.wait(self.size(), || self.must_stop())?;
-        // Then everybody is awake, until all of them are: nobody starts while another still wakes up.
-        let MeetingPlace { shared, clock, crowd, .. } = self.place;
-        let abandoned = || self.place.abandoned();
-        let start = header.gate.pass(*crowd, shared.ranks(), self.rank, || clock.now_ns(), abandoned)?;
-        if self.rank == 0 {
-            header.step_since_ns.store(start.opened_ns, Ordering::Relaxed);
-        }
-        Ok(start)
+        self.pass_gate(0)
     }
 
     fn wait_for_all(&self) -> Result<(), Stopped> {
@@ -178,8 +299,7 @@ impl Ranks for LocalRank<'_> {
     }
 
     fn fail(&self, failure: &Failure) {
-        self.place.shared.set_failure(failure);
-        self.place.stop();
+        self.place.fail(failure);
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -221,20 +341,24 @@ impl Ranks for LocalRank<'_> {
     }
 
     fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped> {
-        self.place.work.of(job).take(members.count, piece, || self.must_stop())
+        self.place.work.of(job).take(members.count, piece, None, || self.must_stop())
     }
 
-    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, Stopped> {
+    fn gather(
+        &self,
+        bytes: &[u8],
+        pack: &mut dyn FnMut(Vec<Vec<u8>>) -> Vec<u8>,
+    ) -> Result<Option<Vec<Vec<u8>>>, Stopped> {
         if self.size() == 1 {
-            return Ok(Some(vec![bytes.to_vec()]));
+            return Ok(Some(vec![pack(vec![bytes.to_vec()])]));
         }
         let exchange = &self.place.exchange;
-        exchange.put(self.rank, bytes);
+        exchange.put(Slot::Rank(self.rank), bytes);
         self.meet()?;
         let all = (self.rank == 0).then(|| {
-            let all = (0..self.size()).map(|rank| exchange.get(rank)).collect();
-            exchange.clear();
-            all
+            let all = (0..self.size()).map(|rank| exchange.get(Slot::Rank(rank))).collect();
+            exchange.clear_ranks();
+            vec![pack(all)]
         });
         // Nobody puts anything new before rank 0 has read the old.
         self.meet()?;
@@ -246,10 +370,10 @@ impl Ranks for LocalRank<'_> {
             return Ok(bytes.to_vec());
         }
         if self.rank == 0 {
-            self.place.exchange.put(0, bytes);
+            self.place.exchange.put(Slot::Inbox, bytes);
         }
         self.meet()?;
-        let received = self.place.exchange.get(0);
+        let received = self.place.exchange.get(Slot::Inbox);
         self.meet()?;
         Ok(received)
     }

@@ -1,16 +1,15 @@
-//! The memory in which local ranks meet: one anonymous shared mapping, made before they are forked.
+//! What the ranks of a node have in common: one piece of memory, made before any of them looks into it.
 
-use std::io;
-use std::num::NonZeroUsize;
-use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ioassay_contract::events::Failure;
-use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use ioassay_contract::plan::RankRange;
 
-use super::barrier::{Barrier, Gate};
+use super::barrier::{Barrier, Gate, sleep_on, wake_all};
+use super::memory::Memory;
+use super::post::Post;
 use crate::measure::recorder::Shown;
-use crate::ranks::MOST_JOBS;
+use crate::ranks::{MOST_JOBS, Stopped};
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
 const FAILURE_BYTES: usize = 32 * 1024;
@@ -27,6 +26,8 @@ pub struct Header {
     pub step: AtomicU32,
     /// When it began.
     pub step_since_ns: AtomicU64,
+    /// How long it may take; 0: as long as it takes.
+    pub step_limit_ns: AtomicU64,
     /// Before a phase: closed by a stop.
     pub start: Barrier,
     /// Between waking up and starting.
@@ -35,6 +36,8 @@ pub struct Header {
     pub meeting: Barrier,
     /// What the ranks of each job of the running phase share.
     pub jobs: [SharedJob; MOST_JOBS],
+    /// Word between the node's ranks and who speaks for them with other nodes.
+    pub post: Post,
     /// 0: no failure; 1: one is being written; 2: one is there.
     failure_state: AtomicU32,
     failure_bytes: AtomicU32,
@@ -51,6 +54,14 @@ pub struct SharedJob {
     pub agreement: Barrier,
     /// That most.
     pub most: AtomicU64,
+    /// Ranks of this node that came to ask, where some are on other nodes.
+    asked: AtomicU32,
+    /// 1 when the last of them has come, until the messenger says so.
+    all_asked: AtomicU32,
+    /// 1 when the other nodes agree.
+    agreed: AtomicU32,
+    /// Which ranks do the job, where some are on other nodes: the first of them, and how many.
+    members: [AtomicU32; 2],
 }
 
 impl SharedJob {
@@ -58,6 +69,55 @@ impl SharedJob {
     pub fn reset(&self) {
         self.first_finished_ns.store(0, Ordering::Relaxed);
         self.most.store(0, Ordering::Relaxed);
+        let words = [&self.asked, &self.all_asked, &self.agreed, &self.members[0], &self.members[1]];
+        words.into_iter().for_each(|word| word.store(0, Ordering::Relaxed));
+    }
+
+    /// The ranks that do it are on several nodes.
+    pub fn goes_beyond(&self, members: RankRange) {
+        self.members[0].store(members.first, Ordering::SeqCst);
+        self.members[1].store(members.count, Ordering::SeqCst);
+    }
+
+    /// The ranks that do it, if some are on other nodes.
+    pub fn members(&self) -> Option<RankRange> {
+        let [first, count] = [&self.members[0], &self.members[1]].map(|word| word.load(Ordering::SeqCst));
+        (count > 0).then_some(RankRange { first, count })
+    }
+
+    /// Comes to agree on the most with the ranks of all nodes, as one of `here` on this node. `ring` tells the messenger.
+    pub fn agree_beyond(
+        &self,
+        here: u32,
+        own: u64,
+        ring: impl Fn(),
+        give_up: impl Fn() -> bool,
+    ) -> Result<u64, Stopped> {
+        self.most.fetch_max(own, Ordering::SeqCst);
+        if self.asked.fetch_add(1, Ordering::SeqCst) + 1 == here {
+            self.all_asked.store(1, Ordering::SeqCst);
+            ring();
+        }
+        while self.agreed.load(Ordering::SeqCst) == 0 {
+            if give_up() {
+                return Err(Stopped);
+            }
+            sleep_on(&self.agreed, 0);
+        }
+        Ok(self.most.load(Ordering::SeqCst))
+    }
+
+    /// The most of this node and how many ranks that is of, once when the last of them has come.
+    pub fn take_asked(&self) -> Option<(u64, u32)> {
+        let all = self.all_asked.swap(0, Ordering::SeqCst) == 1;
+        all.then(|| (self.most.load(Ordering::SeqCst), self.asked.load(Ordering::SeqCst)))
+    }
+
+    /// The most of all nodes.
+    pub fn agree(&self, most: u64) {
+        self.most.store(most, Ordering::SeqCst);
+        self.agreed.store(1, Ordering::SeqCst);
+        wake_all(&self.agreed);
     }
 }
 
@@ -65,28 +125,23 @@ const NONE: u32 = 0;
 const WRITING: u32 = 1;
 const THERE: u32 = 2;
 
-/// The mapping: a header, then one line per rank.
+/// The mapping: a header, then one line per rank. Made to be used from several processes at once: atomics, and a failure
+/// that is written by one and read after it says so.
 #[derive(Debug)]
 pub struct Shared {
-    start: NonNull<std::ffi::c_void>,
-    length: NonZeroUsize,
+    memory: Memory,
     ranks: usize,
 }
 
-// SAFETY: the memory is made to be used from several processes at once, which is harder than several threads:
-// atomics, and a failure that is written by one and read after it says so.
-unsafe impl Sync for Shared {}
-
 impl Shared {
-    /// Memory for `ranks` ranks.
-    pub fn new(ranks: u32) -> io::Result<Self> {
-        let bytes = size_of::<Header>() + ranks as usize * size_of::<Shown>();
-        let length = NonZeroUsize::new(bytes).expect("the header is not empty");
-        // SAFETY: a new mapping of our own, so nothing that exists is overwritten.
-        let start = unsafe {
-            mmap_anonymous(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_SHARED)
-        }?;
-        Ok(Self { start, length, ranks: ranks as usize })
+    /// How much memory it takes.
+    pub fn bytes(ranks: u32) -> usize {
+        size_of::<Header>() + ranks as usize * size_of::<Shown>()
+    }
+
+    /// In `memory`, which has [`Shared::bytes`] for these ranks.
+    pub fn new(memory: Memory, ranks: u32) -> Self {
+        Self { memory, ranks: ranks as usize }
     }
 
     /// What all ranks share.
@@ -94,7 +149,7 @@ impl Shared {
     pub fn header(&self) -> &Header {
         // SAFETY: the mapping is page-aligned, zeroed, large enough, lives as long as `self`, and is only
         // changed through atomics (and the guarded failure).
-        unsafe { self.start.cast::<Header>().as_ref() }
+        unsafe { self.memory.start::<Header>().as_ref() }
     }
 
     /// What each rank shows, by rank.
@@ -102,7 +157,7 @@ impl Shared {
     pub fn ranks(&self) -> &[Shown] {
         // SAFETY: as above; the lines begin behind the header, whose size is a multiple of their alignment.
         unsafe {
-            let first = self.start.cast::<Header>().as_ptr().add(1).cast::<Shown>();
+            let first = self.memory.start::<Header>().as_ptr().add(1).cast::<Shown>();
             std::slice::from_raw_parts(first, self.ranks)
         }
     }
@@ -125,6 +180,19 @@ impl Shared {
         header.failure_state.store(THERE, Ordering::SeqCst);
     }
 
+    /// Forgets a case that has ended, for the next one. Nobody may be waiting for anything.
+    pub fn begin_anew(&self) {
+        let header = self.header();
+        header.stop.store(false, Ordering::SeqCst);
+        header.abandoned.store(false, Ordering::SeqCst);
+        header.step_since_ns.store(0, Ordering::SeqCst);
+        header.step_limit_ns.store(0, Ordering::SeqCst);
+        [&header.start, &header.meeting].into_iter().for_each(Barrier::begin_anew);
+        header.gate.begin_anew();
+        header.jobs.iter().for_each(|job| job.agreement.begin_anew());
+        header.failure_state.store(NONE, Ordering::SeqCst);
+    }
+
     /// The first failure, once it is written in full.
     pub fn failure(&self) -> Option<Failure> {
         let header = self.header();
@@ -138,20 +206,13 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping, and no reference to it outlives `self`.
-        let _ = unsafe { munmap(self.start, self.length.get()) };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_first_failure_is_kept_and_later_ones_are_not() {
-        let shared = Shared::new(2).unwrap();
+        let shared = Shared::new(Memory::inherited(Shared::bytes(2)).unwrap(), 2);
         assert_eq!(shared.failure(), None);
         let failure = |rank| Failure { rank: Some(rank), message: "full".into(), ..Failure::default() };
         shared.set_failure(&failure(1));

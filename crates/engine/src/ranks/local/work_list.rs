@@ -4,14 +4,10 @@
 //! some while the list is short, so a list is small, and one that is full does no harm.
 
 use std::cell::UnsafeCell;
-use std::io;
-use std::num::NonZeroUsize;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
-
-use nix::sys::mman::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::barrier::{sleep_on, wake_all};
+use super::memory::Memory;
 use crate::ranks::{MOST_JOBS, Stopped};
 
 /// Room for pieces: some 2,000 of a hundred bytes each. What is not used costs no memory.
@@ -22,6 +18,9 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 
 /// The list is short while it has fewer pieces than this for each rank.
 const PIECES_EACH: u32 = 2;
+
+/// How many pieces go to other nodes at a time.
+const PIECES_AWAY: usize = 4;
 
 /// The list of one job. Only atomics, and bytes that belong to whoever holds the lock. All zero is the valid
 /// beginning, as the kernel gives it.
@@ -39,6 +38,12 @@ pub struct WorkList {
     finished: AtomicU32,
     /// Rises when there may be something for those who wait: what they sleep on.
     changed: AtomicU32,
+    /// 1 when all ranks of this node wait, but others may have work.
+    hungry: AtomicU32,
+    /// 1 when others want some.
+    wanted: AtomicU32,
+    /// Pieces that came from other nodes.
+    came: AtomicU64,
     bytes: UnsafeCell<[u8; ROOM_BYTES]>,
 }
 
@@ -49,7 +54,8 @@ impl WorkList {
     /// True if there should be more in it for `members` ranks. One rank alone has nobody to share with.
     #[inline(always)]
     pub fn wants(&self, members: u32) -> bool {
-        members > 1 && self.pieces.load(Ordering::Relaxed) < PIECES_EACH.saturating_mul(members)
+        let short = members > 1 && self.pieces.load(Ordering::Relaxed) < PIECES_EACH.saturating_mul(members);
+        short || self.wanted.load(Ordering::Relaxed) == 1
     }
 
     /// Adds a piece. False if it has no room, or `give_up` says that nobody will take it any more.
@@ -70,8 +76,15 @@ impl WorkList {
         true
     }
 
-    /// Takes the piece that was added last into `piece`, or waits for one. False when there will be none.
-    pub fn take(&self, members: u32, piece: &mut Vec<u8>, give_up: impl Fn() -> bool) -> Result<bool, Stopped> {
+    /// Takes the piece that was added last into `piece`, or waits for one. False when there will be none. When all `members`
+    /// wait there is none, unless `ask` asks other nodes for some; who asks is told by [`WorkList::finish`].
+    pub fn take(
+        &self,
+        members: u32,
+        piece: &mut Vec<u8>,
+        ask: Option<&dyn Fn()>,
+        give_up: impl Fn() -> bool,
+    ) -> Result<bool, Stopped> {
         let mut waits = false;
         loop {
             let changed = self.changed.load(Ordering::SeqCst);
@@ -89,9 +102,16 @@ impl WorkList {
                 if !waits {
                     waits = true;
                     if self.waiting.fetch_add(1, Ordering::Relaxed) + 1 == members {
-                        self.finished.store(1, Ordering::SeqCst);
-                        self.tell();
-                        return Ok(false);
+                        match ask {
+                            Some(ask) => {
+                                self.hungry.store(1, Ordering::SeqCst);
+                                ask();
+                            }
+                            None => {
+                                self.finish();
+                                return Ok(false);
+                            }
+                        }
                     }
                 }
             }
@@ -102,11 +122,57 @@ impl WorkList {
         }
     }
 
+    /// There will be no more pieces.
+    pub fn finish(&self) {
+        self.finished.store(1, Ordering::SeqCst);
+        self.tell();
+    }
+
+    /// How many pieces came from other nodes, if all ranks of this one have begun to wait since that was asked last.
+    pub fn take_hungry(&self) -> Option<u64> {
+        (self.hungry.swap(0, Ordering::SeqCst) == 1).then(|| self.came.load(Ordering::SeqCst))
+    }
+
+    /// Adds a piece from another node to a list that had asked for it.
+    pub fn take_in(&self, piece: &[u8], give_up: impl Fn() -> bool) {
+        self.came.fetch_add(1, Ordering::SeqCst);
+        self.share(piece, give_up);
+    }
+
+    /// Other nodes want some: who has work to spare should share it.
+    pub fn want_elsewhere(&self) {
+        self.wanted.store(1, Ordering::SeqCst);
+    }
+
+    /// True if they do.
+    pub fn is_wanted_elsewhere(&self) -> bool {
+        self.wanted.load(Ordering::Relaxed) == 1
+    }
+
+    /// Some pieces for other nodes, where they want some and there are more than ranks here wait for. A piece that has just come
+    /// for those must not go away again: they would wait on, and nobody would know that they have none.
+    pub fn give_away(&self, give_up: impl Fn() -> bool) -> Vec<Vec<u8>> {
+        let mut away = Vec::new();
+        if self.wanted.load(Ordering::SeqCst) == 0 || self.pieces.load(Ordering::Relaxed) == 0 {
+            return away;
+        }
+        let Ok(_held) = self.hold(give_up) else { return away };
+        let spare = self.pieces.load(Ordering::Relaxed).saturating_sub(self.waiting.load(Ordering::Relaxed));
+        let mut piece = Vec::new();
+        while away.len() < PIECES_AWAY.min(spare as usize) && self.pop(&mut piece) {
+            away.push(std::mem::take(&mut piece));
+        }
+        if !away.is_empty() {
+            self.wanted.store(0, Ordering::SeqCst);
+        }
+        away
+    }
+
     /// Forgets the last phase.
     fn reset(&self) {
-        for word in [&self.lock, &self.pieces, &self.used, &self.waiting, &self.finished] {
-            word.store(0, Ordering::Relaxed);
-        }
+        let words = [&self.lock, &self.pieces, &self.used, &self.waiting, &self.finished, &self.hungry, &self.wanted];
+        words.into_iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        self.came.store(0, Ordering::Relaxed);
     }
 
     fn tell(&self) {
@@ -169,23 +235,17 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The lists of all jobs of a phase: one shared mapping, made before ranks are forked.
+/// The lists of all jobs of a phase, in memory that all ranks of the node have.
 #[derive(Debug)]
-pub struct WorkLists(NonNull<WorkList>);
-
-// SAFETY: made to be used from several processes at once, which is harder than several threads, and gives out nothing
-// but shared references to what is `Sync`.
-unsafe impl Sync for WorkLists {}
-
-const ALL_BYTES: NonZeroUsize = NonZeroUsize::new(MOST_JOBS * size_of::<WorkList>()).expect("there are jobs");
+pub struct WorkLists(Memory);
 
 impl WorkLists {
-    /// Empty lists.
-    pub fn new() -> io::Result<Self> {
-        let (protection, flags) = (ProtFlags::PROT_READ | ProtFlags::PROT_WRITE, MapFlags::MAP_NORESERVE);
-        // SAFETY: a new mapping of our own, so nothing that exists is overwritten.
-        let start = unsafe { mmap_anonymous(None, ALL_BYTES, protection, MapFlags::MAP_SHARED | flags) }?;
-        Ok(Self(start.cast()))
+    /// How much memory they take, used up only as lists grow.
+    pub const BYTES: usize = MOST_JOBS * size_of::<WorkList>();
+
+    /// Empty lists, in `memory` of [`WorkLists::BYTES`] zeros.
+    pub fn new(memory: Memory) -> Self {
+        Self(memory)
     }
 
     /// The list of job number `job`.
@@ -194,19 +254,12 @@ impl WorkLists {
         assert!(job < MOST_JOBS);
         // SAFETY: the mapping is page-aligned, zeroed, holds this many lists, lives as long as `self`, and is only
         // changed through atomics and under their lock.
-        unsafe { self.0.add(job).as_ref() }
+        unsafe { self.0.start::<WorkList>().add(job).as_ref() }
     }
 
     /// Forgets the last phase; nobody may be using them.
     pub fn reset(&self) {
         (0..MOST_JOBS).for_each(|job| self.of(job).reset());
-    }
-}
-
-impl Drop for WorkLists {
-    fn drop(&mut self) {
-        // SAFETY: our own mapping, and no reference to it outlives `self`.
-        let _ = unsafe { munmap(self.0.cast(), ALL_BYTES.get()) };
     }
 }
 
@@ -216,11 +269,15 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
+    fn lists() -> WorkLists {
+        WorkLists::new(Memory::inherited(WorkLists::BYTES).unwrap())
+    }
+
     /// Each piece is a number that stands for as many pieces below it, as a directory does for those in it.
     #[test]
     fn every_piece_is_done_once_and_all_ranks_notice_the_end() {
         for round in 0..50 {
-            let lists = WorkLists::new().unwrap();
+            let lists = lists();
             let list = lists.of(round % MOST_JOBS);
             let done = Mutex::new(Vec::new());
             std::thread::scope(|scope| {
@@ -238,7 +295,7 @@ mod tests {
                                     assert!(list.share(&own.remove(0), || false));
                                 }
                             }
-                            if !list.take(4, &mut taken, || false).unwrap() {
+                            if !list.take(4, &mut taken, None, || false).unwrap() {
                                 break;
                             }
                             own.push(taken.clone());
@@ -253,28 +310,53 @@ mod tests {
 
     #[test]
     fn a_full_list_takes_no_more_and_loses_nothing() {
-        let lists = WorkLists::new().unwrap();
+        let lists = lists();
         let (list, large) = (lists.of(0), [7; 100_000]);
         assert!(list.share(&large, || false) && list.share(&large, || false));
         assert!(!list.share(&large, || false));
         let mut piece = Vec::new();
         for _ in 0..2 {
-            assert!(list.take(1, &mut piece, || false).unwrap());
+            assert!(list.take(1, &mut piece, None, || false).unwrap());
             assert_eq!(piece, large);
         }
-        assert!(!list.take(1, &mut piece, || false).unwrap());
+        assert!(!list.take(1, &mut piece, None, || false).unwrap());
         lists.reset();
-        assert!(list.share(b"again", || false) && list.take(1, &mut piece, || false).unwrap());
+        assert!(list.share(b"again", || false) && list.take(1, &mut piece, None, || false).unwrap());
+    }
+
+    #[test]
+    fn what_ranks_here_wait_for_is_not_given_away() {
+        let (lists, stop) = (lists(), AtomicBool::new(false));
+        let list = lists.of(0);
+        list.want_elsewhere();
+        std::thread::scope(|scope| {
+            // One rank of two waits, and sleeps on while the lock is held.
+            let waits = scope.spawn(|| {
+                let mut piece = Vec::new();
+                list.take(2, &mut piece, None, || stop.load(Ordering::SeqCst)).map(|_| piece)
+            });
+            while list.waiting.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            for piece in [b"a", b"b"] {
+                assert!(list.share(piece, || false));
+            }
+            let away = list.give_away(|| false);
+            let here = waits.join().unwrap().unwrap();
+            // As many as there are ranks that wait stay here, and the waiting one may have been quicker than the gift.
+            assert_eq!((away.len(), here.len()), (1, 1));
+            assert_ne!(away[0], here);
+        });
     }
 
     #[test]
     fn who_waits_for_work_or_for_the_lock_of_a_dead_rank_gives_up_when_told() {
-        let (lists, stop) = (WorkLists::new().unwrap(), AtomicBool::new(false));
+        let (lists, stop) = (lists(), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            let waits = scope.spawn(|| lists.of(0).take(2, &mut Vec::new(), || stop.load(Ordering::SeqCst)));
+            let waits = scope.spawn(|| lists.of(0).take(2, &mut Vec::new(), None, || stop.load(Ordering::SeqCst)));
             let locked = scope.spawn(|| {
                 std::mem::forget(lists.of(1).hold(|| false));
-                lists.of(1).take(2, &mut Vec::new(), || stop.load(Ordering::SeqCst))
+                lists.of(1).take(2, &mut Vec::new(), None, || stop.load(Ordering::SeqCst))
             });
             stop.store(true, Ordering::SeqCst);
             assert_eq!((waits.join().unwrap(), locked.join().unwrap()), (Err(Stopped), Err(Stopped)));

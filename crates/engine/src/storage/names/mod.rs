@@ -95,9 +95,9 @@ mod tests {
 
     /// What is there after each operation, and by which names, is looked at with the standard library.
     fn every_operation(api: &dyn StorageApi, directory: &Path) {
-        let storage = Storage { api: api.name().into(), direct: false, depth: 1, vectors: 1, uring: None };
         let target = Target::Directory(directory.to_owned());
-        let mut connection = api.connect(Setup { storage: &storage, target: &target, buffers: &[] }).unwrap();
+        let storage = Storage::of(api.name());
+        let mut connection = api.connect(Setup::alone(&storage, &target, &[])).unwrap();
         let names = connection.names().expect("the capability says so");
         let (keeps, can) = (api.capabilities().files, api.capabilities().names.unwrap());
         let there = |path: &Path, bytes: u64| {

@@ -1,0 +1,130 @@
+//! The commands of the site in a cold-cache step: hooks for servers, and the remount of every node.
+//!
+//! One that does not do what it was to do ends the case: reads after it would be warm, and nobody would know.
+
+use std::path::Path;
+
+use ioassay_contract::environment::Mount;
+use ioassay_contract::events::{CacheAttempt, CommandEnd, CommandRun, Failure};
+use ioassay_contract::plan::CacheMethod;
+use ioassay_contract::plan::cache::{Hook, SiteCommand};
+use ioassay_contract::plan::storage::Target;
+
+use super::Rank;
+use super::cold_cache::Outcome;
+use crate::cache::{self, busy, site_command};
+use crate::environment;
+use crate::failure;
+use crate::ranks::{Ranks, Stopped};
+
+/// What failures call the step.
+const PHASE: &str = "cold-cache";
+
+const HOOK: &str = "run the command for";
+const HOOK_REMEDY: &str = "run it by hand on the first node until it ends with exit status 0 within its time limit, or \
+                           change `hooks` in the study; see whether the server is still well";
+
+const REMOUNT: &str = "remount";
+const REMOUNT_REMEDY: &str = "see that the file system is mounted there; run the command by hand until it ends with exit \
+                              status 0 within its time limit, and say it in the study (`remount: {command: …}`)";
+
+impl<R: Ranks> Rank<'_, R> {
+    /// Runs the hooks as rank 0, one after the other until one fails, and returns what it did; the others wait elsewhere.
+    pub(super) fn hooks(&self, hooks: &[Hook]) -> Result<Vec<CommandRun>, Stopped> {
+        if hooks.is_empty() {
+            return Ok(Vec::new());
+        }
+        // What a node wrote only later would be in the server's memory again.
+        if self.is_first_on_node() && !matches!(self.case.plan.target, Target::Url(_)) {
+            // A failure is the storage's own; the fsync of a phase has told it, or the doubt about its lack.
+            let _ = cache::write_out(self.case.workspace.path());
+        }
+        self.gather(&())?;
+        let mut runs = Vec::new();
+        if self.ranks.rank() != 0 {
+            return Ok(runs);
+        }
+        for Hook { host, command } in hooks {
+            let run = site_command::run(command, host.as_deref(), &[], || self.ranks.must_stop());
+            runs.push(run);
+            if let Some(run) = runs.last().filter(|run| !site_command::succeeded(run)) {
+                self.fail_by(run, site_command::failure_of(run, HOOK, HOOK_REMEDY));
+                break;
+            }
+        }
+        Ok(runs)
+    }
+
+    /// One rank of each node unmounts and mounts, and sees that the workspace is there again.
+    pub(super) fn remount(&self, command: Option<&SiteCommand>) -> Result<CacheAttempt, Stopped> {
+        busy::step_off(self.case.plan);
+        self.gather(&())?;
+        let own = match command {
+            Some(command) if self.is_first_on_node() => self.remount_node(command),
+            _ => Outcome::default(),
+        };
+        self.attempted(CacheMethod::Remount, own)
+    }
+
+    fn remount_node(&self, command: &SiteCommand) -> Outcome {
+        let workspace = self.case.workspace.path();
+        let target = workspace.parent().unwrap_or(workspace);
+        let host = &environment::host();
+        let Some(mount) = environment::mount_of(target) else {
+            let message = format!("{REMOUNT} {host}: nothing tells what is mounted at {}", target.display());
+            self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
+            return Outcome { refused: Some("nothing tells what is mounted".to_owned()), command: None };
+        };
+        let run = site_command::run(command, Some(host), &told(&mount, target), || self.ranks.must_stop());
+        // Whatever mounts on demand does it now.
+        let seen = self.case.workspace.sample().exists();
+        let there = seen || environment::mount_of(target).is_some_and(|now| now.mount_point == mount.mount_point);
+        let refused = if !site_command::succeeded(&run) {
+            let failed = site_command::failure_of(&run, REMOUNT, REMOUNT_REMEDY);
+            let state = if there { still_mounted(&mount) } else { unmounted(&mount) };
+            self.fail_by(&run, Failure { message: format!("{}; {state}", failed.message), ..failed });
+            Some(state)
+        } else if !there {
+            let state = unmounted(&mount);
+            let message = format!("{REMOUNT} {host}: the command ended well, but {state}");
+            self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
+            Some(state)
+        } else {
+            let unseen = || "the workspace is not seen any more".to_owned();
+            self.wait_for_workspace().is_err().then(unseen)
+        };
+        Outcome { refused, command: Some(run) }
+    }
+
+    /// A command that was killed because the run was stopped has not failed: who stopped the run has said why.
+    fn fail_by(&self, run: &CommandRun, failure: Failure) {
+        if run.end != CommandEnd::Stopped {
+            self.fail_here(failure);
+        }
+    }
+
+    fn fail_here(&self, failure: Failure) {
+        self.ranks.fail(&failure::at(failure, self.ranks.rank(), PHASE));
+    }
+}
+
+/// What the command finds in its environment.
+fn told(mount: &Mount, target: &Path) -> [(&'static str, String); 5] {
+    [
+        ("IOASSAY_TARGET", target.display().to_string()),
+        ("IOASSAY_MOUNT_POINT", mount.mount_point.clone()),
+        ("IOASSAY_MOUNT_SOURCE", mount.source.clone().unwrap_or_default()),
+        ("IOASSAY_MOUNT_TYPE", mount.file_system.clone()),
+        ("IOASSAY_MOUNT_OPTIONS", mount.options.join(",")),
+    ]
+}
+
+fn still_mounted(mount: &Mount) -> String {
+    let by = busy::by(Path::new(&mount.mount_point));
+    let holders = if by.is_empty() { String::new() } else { format!(", kept busy by {}", by.join("; ")) };
+    format!("{} is still mounted{holders}", mount.mount_point)
+}
+
+fn unmounted(mount: &Mount) -> String {
+    format!("{} is not mounted now: mount it, then `ioassay clean RUN` removes what lies there", mount.mount_point)
+}

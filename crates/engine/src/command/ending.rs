@@ -1,0 +1,107 @@
+//! How a command ends: its exit code, and the last events that it writes.
+
+use ioassay_contract::events::{Event, Failure, Finished, Outcome, Removed};
+
+use crate::failure;
+use crate::measure::clock;
+use crate::output::{self, EventLog};
+use crate::plan::Refusal;
+use crate::supervise::Ending;
+
+/// The command did what it was asked.
+const COMPLETE: u8 = 0;
+/// It ran, but a phase failed.
+const PHASE_FAILED: u8 = 1;
+/// What it was given cannot be meant.
+pub(super) const REFUSED: u8 = 2;
+/// The machine or the target would not do it, or a signal ended it.
+pub const COULD_NOT_RUN: u8 = 3;
+
+/// How a command ended.
+#[derive(Debug, Default)]
+pub struct Ended {
+    /// Exit code.
+    pub code: u8,
+    /// What went wrong, for the user.
+    pub failure: Option<Failure>,
+}
+
+impl Ended {
+    pub(super) fn with(code: u8, failure: Failure) -> Self {
+        Self { code, failure: Some(failure) }
+    }
+
+    /// What was asked cannot be meant.
+    pub fn refused(failure: Failure) -> Self {
+        Self::with(REFUSED, failure)
+    }
+
+    /// It ran, but not well.
+    pub fn failed(failure: Failure) -> Self {
+        Self::with(PHASE_FAILED, failure)
+    }
+
+    /// The machine or the target would not do it.
+    pub fn could_not(failure: Failure) -> Self {
+        Self::with(COULD_NOT_RUN, failure)
+    }
+}
+
+/// What is to be said at the end of a run.
+#[derive(Debug, Default)]
+pub(super) struct Conclusion {
+    pub(super) ended: Ended,
+    pub(super) signal: Option<String>,
+    pub(super) removed: Option<Removed>,
+}
+
+impl Conclusion {
+    pub(super) fn of(ended: Ended) -> Self {
+        Self { ended, ..Self::default() }
+    }
+
+    /// After ranks have ended, and what they created was removed.
+    pub(super) fn after(ending: Ending, removed: Option<Removed>) -> Self {
+        let code = match (&ending.signal, &ending.failure) {
+            (None, None) => COMPLETE,
+            (None, Some(_)) => PHASE_FAILED,
+            (Some(_), _) => COULD_NOT_RUN,
+        };
+        let signal = ending.signal.map(|signal| signal.to_string());
+        Self { ended: Ended { code, failure: ending.failure }, signal, removed }
+    }
+}
+
+/// Writes the last events. They are what counts, so a failure to write them is the command's failure.
+pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
+    let Conclusion { ended: Ended { code, mut failure }, signal, removed } = conclusion;
+    let outcome = match (code, &signal) {
+        (_, Some(_)) => Outcome::Interrupted,
+        (COMPLETE, None) => Outcome::Complete,
+        _ => Outcome::Failed,
+    };
+    if failure.is_none() {
+        failure = signal.as_ref().map(|name| failure::plain("run", format!("stopped by {name}"), "run again"));
+    }
+    let events = [
+        failure.clone().map(Event::Error),
+        removed.map(Event::Removed),
+        Some(Event::Finished(Finished { outcome, signal, unix_ns: clock::unix_ns() })),
+    ];
+    let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
+    match written {
+        Ok(()) => Ended { code, failure },
+        Err(error) => Ended::with(COULD_NOT_RUN, output::cannot_write(&error)),
+    }
+}
+
+/// Writes the events of a plan that is refused.
+pub(crate) fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
+    finish(log, Conclusion::of(Ended::with(REFUSED, refused(refusal))))
+}
+
+/// A plan that is refused, as the failure of who asked for it.
+pub(crate) fn refused(refusal: &Refusal) -> Failure {
+    let message = format!("{}: {}", refusal.place(), refusal.problem);
+    Failure { phase: refusal.phase.clone(), ..failure::plain("read plan", message, &refusal.valid) }
+}

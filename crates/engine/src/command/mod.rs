@@ -1,0 +1,190 @@
+//! The commands of the engine: run, check, clean, survey here, [`api`] and [`mpi`] beside. Each reports events, or prints, and
+//! returns how it ended.
+//!
+//! Not here: exiting, parsing arguments.
+
+pub mod api;
+mod case;
+mod ending;
+pub mod mpi;
+mod room;
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+
+use ioassay_contract::events::{Checked, Event, Failure, Progress, Removed};
+use ioassay_contract::plan::{Plan, Step};
+
+pub(crate) use self::case::run_case;
+use self::case::{REMOVAL, look_for_room, remove};
+pub use self::ending::{COULD_NOT_RUN, Ended};
+use self::ending::{Conclusion, REFUSED, finish};
+pub(crate) use self::ending::{refuse, refused};
+use crate::crew::Crew;
+use crate::environment;
+use crate::failure;
+use crate::launched::launcher;
+use crate::measure::clock::Clock;
+use crate::output::{EventLog, ProgressLog};
+use crate::plan::{self, Sizes};
+use crate::ranks::local::Watched;
+use crate::supervise;
+use crate::survey::Errand;
+use crate::workspace::Workspace;
+use crate::workspace::directory::Directory;
+
+/// Runs the case in the file `plan`.
+pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool, crew: &mut Crew) -> Ended {
+    if stop_with_parent {
+        crew.obey_input();
+    }
+    let mut log = match prepare(events, stop_with_parent) {
+        Ok(log) => log,
+        Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
+    };
+    let mut progress = match progress.map(|path| ProgressLog::open(path).map_err(|error| (path, error))).transpose() {
+        Ok(progress) => progress,
+        Err((path, error)) => {
+            let failure = failure::on_path("open", path, &error);
+            return finish(&mut log, Conclusion::of(Ended::with(COULD_NOT_RUN, failure)));
+        }
+    };
+    match plan::read(plan) {
+        Ok(plan) => {
+            let clock = crew.clock();
+            run_case(&plan, crew, &clock, &mut log, &mut |watched| {
+                if let Some(progress) = &mut progress {
+                    progress.write(&progress_of(&plan, &clock, watched));
+                }
+            })
+        }
+        Err(refusal) => refuse(&refusal, &mut log),
+    }
+}
+
+/// Has the first rank of each node look at it and at the target, and reports what they found. Ranks that are forked are
+/// `per_node` on each.
+pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: bool, crew: &mut Crew) -> Ended {
+    if stop_with_parent {
+        crew.obey_input();
+    }
+    let mut log = match prepare(events, stop_with_parent) {
+        Ok(log) => log,
+        Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
+    };
+    let ending = crew.survey(errand, per_node, &mut log);
+    let hurried = ending.signal.is_some() || ending.failure.is_some();
+    let workspace = errand.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &errand.run)));
+    let removed = workspace.map(|workspace| remove(workspace, hurried.then_some(REMOVAL)));
+    finish(&mut log, Conclusion::after(ending, removed))
+}
+
+/// Becomes a launcher, which does not return; or says why not.
+pub fn launch(command: &[OsString]) -> Ended {
+    let Some((program, arguments)) = command.split_first() else { return Ended::default() };
+    if let Err(error) = supervise::stop_with_parent() {
+        return Ended::could_not(failure::plain("launch", format!("prctl: {error}"), "run again"));
+    }
+    let error = std::process::Command::new(program).args(arguments).exec();
+    let program = Path::new(program);
+    let failure = failure::on_path("start", program, &error);
+    Ended::could_not(Failure { remedy: "see that it is installed, and in PATH".to_owned(), ..failure })
+}
+
+/// Writes the events of a command for which nothing could be begun. Of many processes that fail alike, one reports it.
+pub fn not_begun(events: &Path, failure: Failure) -> Ended {
+    let one_of_many = launcher::said().and_then(|said| said.rank).unwrap_or(0) > 0;
+    match EventLog::open(events) {
+        Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Ended::could_not(failure))),
+        _ => Ended { code: COULD_NOT_RUN, failure: None },
+    }
+}
+
+/// Opens the events and makes signals wait until somebody looks; call it before anything is created.
+pub(crate) fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
+    let cannot = |error| failure::on_path("prepare to write", events, &error);
+    supervise::block_signals().map_err(cannot)?;
+    if stop_with_parent {
+        supervise::stop_with_parent().map_err(cannot)?;
+    }
+    EventLog::open(events).map_err(cannot)
+}
+
+/// Checks each of `plans` and reports what it needs and what its target has.
+pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
+    let mut log = match EventLog::open(events) {
+        Ok(log) => log,
+        Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
+    };
+    let clock = Clock::calibrated();
+    let mut first_bad = Ended::default();
+    for file in plans {
+        let checked = match plan::read(file) {
+            Ok(plan) => check_plan(&plan, &clock).map_err(|failure| Ended::with(COULD_NOT_RUN, failure)),
+            Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
+        };
+        let event = match checked {
+            Ok(checked) => Some(Event::Checked(Box::new(checked))),
+            Err(bad) => {
+                let event = bad.failure.clone().map(Event::Error);
+                if first_bad.failure.is_none() {
+                    first_bad = bad;
+                }
+                event
+            }
+        };
+        if let Some(Err(error)) = event.map(|event| log.write(&event)) {
+            return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
+        }
+    }
+    first_bad
+}
+
+fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
+    let room = look_for_room(plan)?;
+    Ok(Checked {
+        case: plan.case.clone(),
+        file_set_bytes: plan.stored_bytes(),
+        written_bytes: plan.written_bytes(),
+        files: plan.entries(),
+        free_bytes: room.free_bytes,
+        free_inodes: room.free_inodes,
+        node: environment::of_this_node(plan.target.path(), clock),
+    })
+}
+
+/// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
+pub fn clean(name: &Path, events: &Path) -> Ended {
+    let (event, ended) = match Workspace::open(name) {
+        Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
+        Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
+        Ok(Some(workspace)) => {
+            let removed = workspace.remove();
+            let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
+            let remedy = "look at it and remove it by hand, then clean again";
+            let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
+            (Event::Removed(removed), ended.unwrap_or_default())
+        }
+    };
+    match EventLog::open(events).and_then(|mut log| log.write(&event)) {
+        Ok(()) => ended,
+        Err(error) => Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
+    }
+}
+
+fn progress_of(plan: &Plan, clock: &Clock, watched: Watched) -> Progress {
+    let name = match plan.steps.get(watched.step as usize) {
+        Some(Step::Phase(phase)) => &phase.name,
+        Some(Step::ColdCache { .. }) => "cold-cache",
+        Some(Step::RemoveFiles { .. }) => "remove",
+        Some(Step::Pause { .. }) | None => "pause",
+    };
+    Progress {
+        step: watched.step,
+        name: name.to_owned(),
+        elapsed_ns: clock.now_ns().saturating_sub(watched.since_ns),
+        bytes: watched.done.iter().map(|done| done.bytes).sum(),
+        operations: watched.done.iter().map(|done| done.operations).sum(),
+    }
+}

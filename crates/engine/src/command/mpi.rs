@@ -1,0 +1,80 @@
+//! `ioassay-engine mpi`: builds what joins the engine with the site's MPI, and says what there is.
+//!
+//! Not here: exiting, parsing arguments, speaking MPI.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::UNIX_EPOCH;
+
+use ioassay_contract::events::Failure;
+use serde::{Deserialize, Serialize};
+
+use crate::command::Ended;
+use crate::launched::{library_name, shim};
+
+/// Builds the library for the MPI of `compiler` and prints where it is.
+pub fn build(compiler: &str, force: bool) -> Ended {
+    match built(compiler, force) {
+        Ok(path) => {
+            println!("{}", path.display());
+            Ended::default()
+        }
+        Err(failure) => Ended::could_not(failure),
+    }
+}
+
+fn built(compiler: &str, force: bool) -> Result<PathBuf, Failure> {
+    let (cache, source) = (shim::cache()?, shim::source(compiler));
+    if force { source.build(&cache) } else { source.find_or_build(&cache) }
+}
+
+/// A library that was built.
+#[derive(Debug, Serialize, Deserialize)]
+struct Listed {
+    path: PathBuf,
+    /// What the MPI calls itself; `null` where the library cannot be loaded.
+    library: Option<String>,
+    /// Why it cannot.
+    problem: Option<String>,
+    /// When it was built, in seconds since 1970.
+    built_unix_s: u64,
+}
+
+/// Prints the libraries that were built, the newest first, or `only` one of them.
+pub fn list(as_json: bool, only: Option<&Path>) -> Ended {
+    let built = match shim::cache().and_then(|cache| cache.built()) {
+        Ok(built) => built,
+        Err(failure) => return Ended::could_not(failure),
+    };
+    let listed: Vec<Listed> = built
+        .into_iter()
+        .filter(|built| only.is_none_or(|only| built.path == only))
+        .map(|built| {
+            let name = if only.is_some() { library_name(&built.path) } else { name_told_by_another(&built.path) };
+            let since = built.built.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let problem = name.as_ref().err().map(ToString::to_string);
+            Listed { path: built.path, library: name.ok(), problem, built_unix_s: since.as_secs() }
+        })
+        .collect();
+    if as_json {
+        println!("{}", serde_json::to_string_pretty(&listed).expect("our own types are JSON"));
+    } else if listed.is_empty() {
+        println!("none is built; `ioassay mpi build` does it, and so does the first run");
+    }
+    for one in listed.iter().filter(|_| !as_json) {
+        let says = one.library.clone().or_else(|| one.problem.clone()).unwrap_or_default();
+        println!("{}\n  {says}", one.path.display());
+    }
+    Ended::default()
+}
+
+/// What an MPI calls itself, asked in a process of its own: two MPIs whose libraries have one name cannot be told apart in
+/// one process.
+fn name_told_by_another(library: &Path) -> io::Result<String> {
+    let mut other = Command::new(std::env::current_exe()?);
+    let asked = other.args(["mpi", "list", "--json", "--only"]).arg(library).stdin(Stdio::null());
+    let told: Vec<Listed> = serde_json::from_slice(&asked.output()?.stdout)?;
+    let told = told.into_iter().next().ok_or(io::ErrorKind::NotFound)?;
+    told.library.ok_or_else(|| io::Error::other(told.problem.unwrap_or_default()))
+}

@@ -1,0 +1,100 @@
+//! The memory of this node, how much of it the job may use, and the kernel's settings that decide what it does with it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use procfs::Current;
+
+use super::text::{chosen, number, text};
+
+/// Settings of the kernel's virtual memory that change when data is written out, and what is kept in memory.
+const VM: [&str; 10] = [
+    "dirty_background_bytes",
+    "dirty_background_ratio",
+    "dirty_bytes",
+    "dirty_expire_centisecs",
+    "dirty_ratio",
+    "dirty_writeback_centisecs",
+    "min_free_kbytes",
+    "swappiness",
+    "vfs_cache_pressure",
+    "zone_reclaim_mode",
+];
+
+/// Memory of this node in bytes; 0 if the system would not say.
+pub fn memory_bytes() -> u64 {
+    procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or_default()
+}
+
+/// The settings by name.
+pub fn settings(root: &Path) -> BTreeMap<String, String> {
+    let vm = VM.iter().filter_map(|name| Some((format!("vm.{name}"), text(root, &format!("proc/sys/vm/{name}"))?)));
+    let huge = text(root, "sys/kernel/mm/transparent_hugepage/enabled");
+    let huge = huge.map(|huge| ("transparent_hugepage".to_owned(), chosen(&huge).to_owned()));
+    vm.chain(huge).collect()
+}
+
+/// What the control groups of this process let it have, page cache included: the least of them on the way up. `None`
+/// where they leave it all of the node's `memory_bytes`.
+pub fn limit_bytes(root: &Path, memory_bytes: u64) -> Option<u64> {
+    let groups = text(root, "proc/self/cgroup")?;
+    let limits = groups.lines().filter_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (controllers, group) = (fields.next()?, fields.next()?);
+        // Of version 2 there is one hierarchy, and its line names no controllers.
+        let (mounted, files): (_, &[&str]) = match controllers {
+            "" => ("sys/fs/cgroup", &["memory.max", "memory.high"]),
+            _ if controllers.split(',').any(|one| one == "memory") => {
+                ("sys/fs/cgroup/memory", &["memory.limit_in_bytes"])
+            }
+            _ => return None,
+        };
+        // The names of groups may be those outside of a container; then only the top is seen in it.
+        let ways_up = Path::new(group.trim_start_matches('/')).ancestors().map(|group| root.join(mounted).join(group));
+        ways_up.flat_map(|group| files.iter().filter_map(move |file| number(&group, file))).min()
+    });
+    // "No limit" is a word in version 2, and in version 1 a number beyond all memory.
+    limits.min().filter(|&limit| limit < memory_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::tree;
+    use super::*;
+
+    const GIB: u64 = 1 << 30;
+
+    #[test]
+    fn the_least_limit_on_the_way_up_bounds_a_job() {
+        let job = [
+            ("proc/self/cgroup", "0::/slurm/job_7/step_0\n"),
+            ("sys/fs/cgroup/slurm/job_7/step_0/memory.max", "max\n"),
+            ("sys/fs/cgroup/slurm/job_7/memory.max", "17179869184\n"),
+            ("sys/fs/cgroup/slurm/job_7/memory.high", "8589934592\n"),
+            ("sys/fs/cgroup/slurm/memory.max", "34359738368\n"),
+        ];
+        assert_eq!(limit_bytes(tree(&job).path(), 64 * GIB), Some(8 * GIB));
+        assert_eq!(limit_bytes(tree(&job[..2]).path(), 64 * GIB), None);
+        assert_eq!(limit_bytes(tree(&[]).path(), 64 * GIB), None);
+    }
+
+    #[test]
+    fn in_version_1_a_limit_beyond_all_memory_is_none() {
+        let line = ("proc/self/cgroup", "9:name=systemd:/\n4:cpu,memory:/job_7\n0::/\n");
+        let of_job = |bytes| tree(&[line, ("sys/fs/cgroup/memory/job_7/memory.limit_in_bytes", bytes)]);
+        assert_eq!(limit_bytes(of_job("4294967296\n").path(), 64 * GIB), Some(4 * GIB));
+        assert_eq!(limit_bytes(of_job("9223372036854771712\n").path(), 64 * GIB), None);
+    }
+
+    #[test]
+    fn settings_are_told_by_name_and_those_that_are_missing_are_left_out() {
+        let root = tree(&[
+            ("proc/sys/vm/dirty_ratio", "20\n"),
+            ("proc/sys/vm/drop_caches", "3\n"),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
+        ]);
+        let told = [("transparent_hugepage", "madvise"), ("vm.dirty_ratio", "20")];
+        let told: BTreeMap<String, String> = told.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(settings(root.path()), told);
+    }
+}

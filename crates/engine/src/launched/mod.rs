@@ -1,0 +1,408 @@
+//! The engine as a launcher of MPI starts it: a process for each rank, on many nodes.
+//!
+//! Each of these processes divides in two before anything else: one does the rank's I/O ([`rank`]), the other looks after
+//! it and speaks MPI in a thread of its own ([`speaker`]), so that a rank that hangs or is killed leaves somebody behind
+//! who can say so. The first process runs the command that was asked for, as the engine does where it forks its ranks;
+//! the others follow.
+//!
+//! [`launcher`] is what launchers say by the environment, [`shim`] and [`mpi`] how the site's MPI is reached,
+//! [`roll_call`] and [`summons`] how processes find each other.
+
+pub mod launcher;
+mod mpi;
+mod rank;
+mod roll_call;
+pub mod shim;
+mod speaker;
+mod summons;
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::{Plan, RankCount};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
+
+use self::launcher::Said;
+use self::rank::{CaseOrder, Order, SurveyOrder, Told};
+use self::speaker::{Brief, Finish};
+use crate::command::COULD_NOT_RUN;
+use crate::failure;
+use crate::measure::clock::Clock;
+use crate::plan::Sizes;
+use crate::ranks::local::exchange::Slot;
+use crate::ranks::local::{MeetingPlace, Watched};
+use crate::ranks::nodes::messenger::{gone, is_silent};
+use crate::ranks::seating::Seating;
+use crate::supervise::{self, Child, Ending, Supervisor};
+use crate::survey::Errand;
+
+/// How long MPI may take to begin and processes to meet: beyond that something is wrong with the nodes or the network.
+const BEGINNING: Duration = Duration::from_secs(90);
+
+/// How long others may take to stop before the first process goes on without them.
+const OTHERS_STOP: Duration = Duration::from_millis(2300);
+
+/// How long MPI may take to end in order.
+const ENDING: Duration = Duration::from_secs(5);
+
+/// One of those that a launcher has started.
+pub struct Launched {
+    place: MeetingPlace,
+    seating: Seating,
+    names: Vec<String>,
+    rank: u32,
+    child: Child,
+    speaker: Option<JoinHandle<()>>,
+    finish: Arc<Finish>,
+    /// When it began, on the node's time line.
+    began_ns: u64,
+    /// The rank's process has ended, or cannot be ended.
+    broken: bool,
+}
+
+/// Takes part in what a launcher has started: returns in every process that looks after a rank, and nowhere else.
+///
+/// `library` speaks the site's MPI. With `in_ranks` the ranks' own processes speak it, for storage APIs that use it too.
+///
+/// # Errors
+/// If MPI does not begin, or the processes do not find each other.
+pub fn begin(library: &Path, said: Option<Said>, in_ranks: bool) -> Result<Launched, Failure> {
+    let cannot = |error: io::Error| failure::plain("begin", format!("the engine cannot begin: {error}"), LIMITS);
+    supervise::block_signals().map_err(cannot)?;
+    supervise::stop_with_parent().map_err(cannot)?;
+    let brief = Brief { library: library.to_owned(), said, shared: in_ranks };
+    let Divided { child, other: ours, printed } = divide(&brief).map_err(cannot)?;
+    let finish = Arc::new(Finish::default());
+    let (told, speaker) = if in_ranks {
+        (hear_from(ours), None)
+    } else {
+        let (told, speaker) = speak(brief, Arc::clone(&finish), ours);
+        (told, Some(speaker))
+    };
+    let Some(told) = wait(&told)? else {
+        join_for_a_while(printed);
+        mpi::end_for_all();
+        let message = "MPI has ended a rank's process".to_owned();
+        return Err(failure::plain("begin MPI", message, "see what it has printed"));
+    };
+    let summons = told?;
+    let place = summons.enter().map_err(cannot)?;
+    let child = Child { rank: summons.rank, seat: summons.seat(), pid: child };
+    let (seating, rank) = (summons.seating(), summons.rank);
+    let began_ns = place.clock().now_ns();
+    Ok(Launched { place, seating, names: summons.names, rank, child, speaker, finish, began_ns, broken: false })
+}
+
+/// The process that looks after a rank, just after it has started that.
+struct Divided {
+    child: Pid,
+    /// A socket to the rank's process.
+    other: UnixStream,
+    /// Passes on what that prints, as long as it is there.
+    printed: JoinHandle<()>,
+}
+
+/// Divides this process in two. The one that does the rank's I/O lives its life and ends in here.
+fn divide(brief: &Brief) -> io::Result<Divided> {
+    let (ours, theirs) = UnixStream::pair()?;
+    let (errors, to_errors) = UnixStream::pair()?;
+    let parent = getpid();
+    // SAFETY: there is one thread, and neither MPI nor anything else has begun.
+    let child = match unsafe { fork() }? {
+        ForkResult::Parent { child } => child,
+        ForkResult::Child => {
+            drop((ours, errors));
+            // A rank must not outlive who looks after it: nobody would stop it.
+            let tied = prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && getppid() == parent;
+            let life = || {
+                // MPI needs what the launcher has opened for it.
+                if !brief.shared && rank::let_go(&to_errors, &theirs).is_err() {
+                    return 1;
+                }
+                rank::live(theirs, brief.shared.then(|| brief.clone()))
+            };
+            let code = if tied { std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)).unwrap_or(1) } else { 1 };
+            // SAFETY: ends the process without running what others registered to run at its exit.
+            unsafe { libc::_exit(code) }
+        }
+    };
+    drop((theirs, to_errors));
+    let printed = std::thread::spawn(move || drop(io::copy(&mut &errors, &mut io::stderr())));
+    Ok(Divided { child, other: ours, printed })
+}
+
+const LIMITS: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+
+/// Speaks MPI in a thread, which tells this process and the rank's where they meet.
+fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Told>, JoinHandle<()>) {
+    let (sender, receiver) = channel();
+    let speaker = std::thread::spawn(move || {
+        speaker::speak(&brief, &finish, |told| {
+            let told = told.map(|(summons, _)| summons);
+            // Where one of them is gone there is nobody to tell.
+            let _ = rank::tell(&rank, &told);
+            let _ = sender.send(told);
+        });
+    });
+    (receiver, speaker)
+}
+
+/// What the rank's process, which speaks MPI, says.
+fn hear_from(rank: UnixStream) -> Receiver<Told> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        if let Ok(told) = rank::listen(&rank) {
+            let _ = sender.send(told);
+        }
+    });
+    receiver
+}
+
+/// Waits until it is known where to meet, but not for ever, and not when a signal comes. `None`: whoever wanted to begin MPI is
+/// gone.
+fn wait(told: &Receiver<Told>) -> Result<Option<Told>, Failure> {
+    let begin = Instant::now();
+    loop {
+        match told.recv_timeout(Duration::from_millis(1)) {
+            Ok(told) => return Ok(Some(told)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(None),
+        }
+        if let Some(signal) = supervise::next_signal() {
+            return Err(failure::plain("begin MPI", format!("stopped by {signal} before all had met"), "run again"));
+        }
+        if begin.elapsed() > BEGINNING {
+            let message = format!("MPI has not begun within {} s", BEGINNING.as_secs());
+            let remedy = "look whether the nodes reach each other: `ioassay doctor`, or any program of MPI";
+            return Err(failure::plain("begin MPI", message, remedy));
+        }
+    }
+}
+
+impl Launched {
+    /// True for the one that runs the command that was asked for.
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// How many ranks there are.
+    pub fn ranks(&self) -> u32 {
+        self.seating.ranks()
+    }
+
+    /// How many nodes.
+    pub fn nodes(&self) -> u32 {
+        self.seating.nodes()
+    }
+
+    /// A client on each node, where as many ranks are on each.
+    pub fn clients(&self) -> Option<RankCount> {
+        let per_client = self.seating.ranks_on(0);
+        let even = (0..self.nodes()).all(|node| self.seating.ranks_on(node) == per_client);
+        even.then_some(RankCount { clients: self.nodes(), per_client })
+    }
+
+    /// The clock of the first node.
+    pub fn clock(&self) -> Clock {
+        *self.place.clock()
+    }
+
+    /// What is wrong with running `plan` on these ranks.
+    pub fn unfit(&self, plan: &Plan) -> Option<Failure> {
+        let (wanted, there) = (plan.rank_count(), self.ranks());
+        let refuse = |message: String| {
+            let remedy =
+                "start as many as the plan has: clients x ranks on each (mpirun -npernode, srun --ntasks-per-node)";
+            Some(failure::plain("meet", message, remedy))
+        };
+        if wanted != there {
+            return refuse(format!("the plan is for {wanted} ranks, and the launcher has started {there}"));
+        }
+        let per_client = plan.ranks.per_client;
+        // One client of all ranks is wherever they are.
+        let nodes = if plan.ranks.clients > 1 { self.nodes() } else { 0 };
+        let uneven = (0..nodes).find(|&node| !self.seating.ranks_on(node).is_multiple_of(per_client))?;
+        let (name, ranks) = (&self.names[uneven as usize], self.seating.ranks_on(uneven));
+        refuse(format!("{name} has {ranks} ranks, and a client of the plan has {per_client}"))
+    }
+
+    /// Has all ranks run the case of `plan`, and returns when all have ended. `watch` is called some five times a second.
+    pub fn run(
+        &mut self,
+        plan: &Plan,
+        events: &Path,
+        direct_alignment_bytes: Option<u64>,
+        watch: &mut dyn FnMut(Watched),
+    ) -> Ending {
+        if self.broken {
+            let message = "a rank of an earlier case has not come to its end".to_owned();
+            let failure = failure::plain("run", message, "look at the messages before this one, then run again");
+            return Ending { failure: Some(failure), signal: None };
+        }
+        let order = CaseOrder { plan: plan.clone(), events: seen_from_outside(events), direct_alignment_bytes };
+        self.carry_out(&Order::Case(Box::new(order)), watch)
+    }
+
+    /// Has all ranks look at their nodes, and returns when all have.
+    pub fn survey(&mut self, errand: &Errand, events: &Path) -> Ending {
+        let order = SurveyOrder { errand: errand.clone(), events: seen_from_outside(events) };
+        self.carry_out(&Order::Survey(order), &mut |_| {})
+    }
+
+    fn carry_out(&mut self, order: &Order, watch: &mut dyn FnMut(Watched)) -> Ending {
+        let number = self.give(order);
+        let post = self.place.post();
+        // Until it is given, what can be seen is of the case before.
+        let begin = Instant::now();
+        while post.last_order() < number && begin.elapsed() < OTHERS_STOP {
+            post.wait_for_order(number - 1);
+        }
+        let mut supervisor = Supervisor::new(&self.place, vec![self.child]);
+        let (mut watched, mut stopped) = (Instant::now(), None);
+        while post.carried_out.load(Ordering::SeqCst) < number && post.alone.load(Ordering::SeqCst) == 0 {
+            self.look(&mut supervisor);
+            if watched.elapsed() >= supervise::WATCH_EVERY {
+                watched = Instant::now();
+                watch(self.place.watch());
+            }
+            if self.place.stopping() && stopped.get_or_insert_with(Instant::now).elapsed() > OTHERS_STOP {
+                break;
+            }
+        }
+        let unfinished = post.carried_out.load(Ordering::SeqCst) < number;
+        let broken = unfinished || !supervisor.has_some() || supervisor.is_given_up();
+        let signal = Signal::try_from(post.signal.load(Ordering::SeqCst) as i32).ok();
+        let ending = supervisor.ending();
+        self.broken = broken;
+        Ending { signal: ending.signal.or(signal), ..ending }
+    }
+
+    /// Looks after the rank as long as there may be something for it to do. Returns an exit code.
+    pub fn follow(mut self) -> u8 {
+        // It needs nothing of the directory that it was started in, and would keep that from being remounted.
+        let _ = std::env::set_current_dir("/");
+        let place = &self.place;
+        let mut supervisor = Supervisor::new(place, vec![self.child]);
+        let is_over = || {
+            let over = |text: &[u8]| matches!(serde_json::from_slice(text), Ok(Order::End));
+            place.post().last_order() > 0 && over(&place.exchange().get(Slot::Order))
+        };
+        let mut last = 0;
+        while !is_over() && place.post().alone.load(Ordering::SeqCst) == 0 {
+            let order = place.post().last_order();
+            if order != last && supervisor.has_some() {
+                last = order;
+                supervisor.begin_anew();
+            }
+            self.look(&mut supervisor);
+        }
+        let alone = place.post().alone.load(Ordering::SeqCst) != 0;
+        self.broken = alone || supervisor.is_given_up();
+        // What is wrong the first process says, if it can be reached.
+        let code = if alone { COULD_NOT_RUN } else { 0 };
+        self.leave(code);
+        code
+    }
+
+    /// Nothing more is to be done: tells the others and ends with them. Where MPI cannot end in order, so does this process
+    /// here, with `code`.
+    pub fn end(mut self, code: u8) {
+        self.give(&Order::End);
+        self.broken |= self.place.post().alone.load(Ordering::SeqCst) != 0;
+        self.leave(code);
+    }
+
+    fn give(&self, order: &Order) -> u32 {
+        let text = serde_json::to_vec(order).expect("our own types are JSON");
+        self.place.exchange().put(Slot::Order, &text);
+        self.place.post().want_order()
+    }
+
+    /// One look at the rank, for as long as a signal may take.
+    fn look(&self, supervisor: &mut Supervisor<'_>) {
+        let shown = &self.place.shown()[self.child.seat as usize];
+        let (post, now_ns) = (self.place.post(), self.place.clock().now_ns());
+        shown.guarded_ns.store(now_ns, Ordering::SeqCst);
+        if is_silent(post.turned_ns.load(Ordering::SeqCst).max(self.began_ns), now_ns) {
+            let host = &self.names[self.seating.node_of(self.rank) as usize];
+            self.place.fail(&gone(&format!("the process that speaks for {host}")));
+            self.place.abandon();
+            post.alone.store(1, Ordering::SeqCst);
+        }
+        if !supervisor.look() {
+            // It will not carry anything out any more.
+            shown.carried_out.store(u32::MAX, Ordering::SeqCst);
+            post.ring();
+        }
+        if let Some(signal) = supervise::next_signal() {
+            post.signal.store(signal as u32, Ordering::SeqCst);
+            supervisor.signalled(signal);
+            post.ring();
+        }
+    }
+
+    /// Ends the rank's process and MPI: in order, if everybody can, and otherwise at once.
+    fn leave(&mut self, code: u8) {
+        let begin = Instant::now();
+        let mut supervisor = Supervisor::new(&self.place, vec![self.child]);
+        while !self.broken && supervisor.look() {
+            if begin.elapsed() > ENDING {
+                self.broken = true;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if self.broken {
+            supervisor.kill_all();
+            self.finish.at_once();
+        } else {
+            self.finish.in_order();
+        }
+        if self.broken || !self.speaker.take().is_none_or(join_for_a_while) {
+            leave_at_once(code);
+        }
+    }
+}
+
+/// Ends the process. MPI is not asked for anything any more: it would wait for those that are gone.
+pub fn leave_at_once(code: u8) -> ! {
+    let _ = io::stdout().flush();
+    // SAFETY: ends the process, and runs nothing of what a library has registered for its exit.
+    unsafe { libc::_exit(code.into()) }
+}
+
+/// Waits for `thread` to end. False if it does not for a while.
+fn join_for_a_while(thread: JoinHandle<()>) -> bool {
+    let begin = Instant::now();
+    while !thread.is_finished() {
+        if begin.elapsed() > ENDING {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().is_ok()
+}
+
+/// A path that another process of this node can open too.
+fn seen_from_outside(path: &Path) -> PathBuf {
+    match path.strip_prefix("/proc/self") {
+        Ok(rest) => Path::new("/proc").join(std::process::id().to_string()).join(rest),
+        Err(_) => std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
+    }
+}
+
+/// What the MPI that `library` speaks calls itself.
+///
+/// # Errors
+/// If it cannot be loaded here.
+pub fn library_name(library: &Path) -> io::Result<String> {
+    mpi::Loaded::load(library).map(|loaded| loaded.name())
+}

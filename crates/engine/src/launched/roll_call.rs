@@ -1,0 +1,152 @@
+//! Who is there: the processes that a launcher has started find out which of them are on one node, and which rank each is.
+//!
+//! Ranks are numbered node by node, whatever the launcher's own order: the plan counts on a client's ranks following each
+//! other. Not here: MPI, memory.
+
+use std::collections::BTreeMap;
+
+use ioassay_contract::events::Failure;
+use serde::{Deserialize, Serialize};
+
+use crate::failure;
+use crate::ranks::seating::Seating;
+
+/// What each process says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// Its host's name.
+    pub host: String,
+    /// The kernel that it runs on.
+    pub boot_id: Option<String>,
+    /// The engine that it is.
+    pub engine_version: String,
+}
+
+/// Where everybody is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Roll {
+    /// Processes, as the launcher numbers them, by rank.
+    pub processes: Vec<u32>,
+    /// Ranks on each node.
+    pub ranks_on: Vec<u32>,
+    /// Names of the nodes.
+    pub names: Vec<String>,
+}
+
+impl Roll {
+    /// Of what each process says, in the order of processes.
+    ///
+    /// # Errors
+    /// If they are not the same engine everywhere.
+    pub fn call(hellos: &[Hello]) -> Result<Self, Failure> {
+        let (first, others) = hellos.split_first().expect("who asks is there");
+        if let Some(other) = others.iter().find(|other| other.engine_version != first.engine_version) {
+            let message = format!(
+                "{} has engine {}, and {} has engine {}",
+                first.host, first.engine_version, other.host, other.engine_version
+            );
+            return Err(failure::plain("meet", message, "install the same version of ioassay on all nodes"));
+        }
+        // Nodes in the order of their first processes, and on each the launcher's order.
+        let mut numbers = BTreeMap::new();
+        let mut nodes: Vec<(&Hello, Vec<u32>)> = Vec::new();
+        for (process, hello) in hellos.iter().enumerate() {
+            let number = *numbers.entry((&hello.host, &hello.boot_id)).or_insert_with(|| {
+                nodes.push((hello, Vec::new()));
+                nodes.len() - 1
+            });
+            nodes[number].1.push(process as u32);
+        }
+        Ok(Self {
+            ranks_on: nodes.iter().map(|(_, processes)| processes.len() as u32).collect(),
+            names: nodes.iter().map(|(hello, _)| hello.host.clone()).collect(),
+            processes: nodes.into_iter().flat_map(|(_, processes)| processes).collect(),
+        })
+    }
+
+    /// Which rank is where.
+    pub fn seating(&self) -> Seating {
+        Seating::blocks(self.ranks_on.iter().copied())
+    }
+
+    /// What each process is told, in the order of processes.
+    pub fn places(&self) -> Vec<Place> {
+        let (seating, speakers) = (self.seating(), self.speakers());
+        let mut places: Vec<(u32, Place)> = (0..seating.ranks())
+            .map(|rank| {
+                let node = seating.node_of(rank);
+                let (first, count) = (seating.first_on(node), seating.ranks_on(node));
+                let others = if rank == first { first + 1..first + count } else { 0..0 };
+                let place = Place {
+                    rank,
+                    ranks_on: self.ranks_on.clone(),
+                    names: self.names.clone(),
+                    speakers: speakers.clone(),
+                    first: self.processes[first as usize],
+                    others: others.map(|other| self.processes[other as usize]).collect(),
+                };
+                (self.processes[rank as usize], place)
+            })
+            .collect();
+        places.sort_by_key(|(process, _)| *process);
+        places.into_iter().map(|(_, place)| place).collect()
+    }
+
+    /// The process that speaks for each node: that of its first rank.
+    pub fn speakers(&self) -> Vec<u32> {
+        let seating = self.seating();
+        (0..seating.nodes()).map(|node| self.processes[seating.first_on(node) as usize]).collect()
+    }
+}
+
+/// What each process is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its rank.
+    pub rank: u32,
+    /// Ranks on each node.
+    pub ranks_on: Vec<u32>,
+    /// Names of the nodes.
+    pub names: Vec<String>,
+    /// The process that speaks for each node.
+    pub speakers: Vec<u32>,
+    /// The first process of its node.
+    pub first: u32,
+    /// The other processes of its node, if it is the first there.
+    pub others: Vec<u32>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(host: &str) -> Hello {
+        Hello { host: host.into(), boot_id: None, engine_version: "1".into() }
+    }
+
+    #[test]
+    fn ranks_follow_each_other_node_by_node_however_the_launcher_dealt_them_out() {
+        let roll = Roll::call(&["a", "b", "a", "c", "b", "a"].map(hello)).unwrap();
+        assert_eq!(roll.processes, [0, 2, 5, 1, 4, 3]);
+        assert_eq!(
+            (roll.ranks_on.clone(), roll.names.clone()),
+            (vec![3, 2, 1], ["a", "b", "c"].map(String::from).to_vec())
+        );
+        assert_eq!(roll.speakers(), [0, 1, 3]);
+        let told: Vec<_> = roll.places().into_iter().map(|place| (place.rank, place.others)).collect();
+        assert_eq!(told, [(0, vec![2, 5]), (3, vec![4]), (1, vec![]), (5, vec![]), (4, vec![]), (2, vec![])]);
+    }
+
+    #[test]
+    fn hosts_of_one_name_on_two_kernels_are_two_nodes() {
+        let other = Hello { boot_id: Some("k".into()), ..hello("localhost") };
+        assert_eq!(Roll::call(&[hello("localhost"), other]).unwrap().ranks_on, [1, 1]);
+    }
+
+    #[test]
+    fn another_engine_on_some_node_is_refused_by_name() {
+        let other = Hello { engine_version: "2".into(), ..hello("b") };
+        let failure = Roll::call(&[hello("a"), other]).unwrap_err();
+        assert!(failure.message.contains("a has engine 1, and b has engine 2"), "{}", failure.message);
+    }
+}

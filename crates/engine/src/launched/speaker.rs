@@ -1,0 +1,214 @@
+//! The thread that speaks MPI: it begins it, finds out who is there, speaks for the node, and ends it.
+//!
+//! It is the only one of its process that does, except where storage APIs use MPI too.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use ioassay_contract::events::Failure;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::launcher::Said;
+use super::mpi::{Loaded, Mpi, Speakers};
+use super::roll_call::{Hello, Place, Roll};
+use super::summons::{Address, Summons};
+use crate::ranks::nodes::messenger::Messenger;
+use crate::ranks::nodes::wire::Wire;
+use crate::ranks::seating::Seating;
+use crate::{environment, failure};
+
+/// How long processes may take to find each other once MPI has begun.
+const MEETING: Duration = Duration::from_secs(60);
+
+/// How a speaker is told to come to an end.
+#[derive(Debug, Default)]
+pub struct Finish(AtomicU8);
+
+const IN_ORDER: u8 = 1;
+const AT_ONCE: u8 = 2;
+
+impl Finish {
+    /// All are at their end.
+    pub fn in_order(&self) {
+        self.0.store(IN_ORDER, Ordering::SeqCst);
+    }
+
+    /// Without waiting for anybody.
+    pub fn at_once(&self) {
+        self.0.store(AT_ONCE, Ordering::SeqCst);
+    }
+
+    fn was_told(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != 0
+    }
+}
+
+/// What a speaker needs to know.
+#[derive(Debug, Clone)]
+pub struct Brief {
+    /// The library that speaks to the site's MPI.
+    pub library: PathBuf,
+    /// What the launcher says.
+    pub said: Option<Said>,
+    /// Storage APIs of this process use MPI too.
+    pub shared: bool,
+}
+
+/// Speaks until `finish` says that it is over. `tell` gets what the process has to know, or why there is no meeting.
+pub fn speak(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Summons, Option<i32>), Failure>)) {
+    let (mut mpi, place) = match meet(brief) {
+        Ok(met) => met,
+        Err(failure) => return tell(Err(failure)),
+    };
+    let communicator = match brief.shared.then(|| mpi.communicator(place.rank)).transpose() {
+        Ok(communicator) => communicator,
+        Err(error) => return tell(Err(broken(&error))),
+    };
+    let summons = match address(&mut mpi, &place) {
+        Ok(address) => Summons { rank: place.rank, ranks_on: place.ranks_on, names: place.names, address },
+        Err(error) => return tell(Err(broken(&error))),
+    };
+    let memory = match summons.enter() {
+        Ok(memory) => memory,
+        Err(error) => return tell(Err(apart(&error))),
+    };
+    let seating = summons.seating();
+    let node = seating.node_of(summons.rank);
+    tell(Ok((summons.clone(), communicator)));
+    if seating.first_on(node) == summons.rank {
+        let wire = Speakers::new(mpi, place.speakers);
+        let messenger = Messenger::new(wire, &memory, &seating, &summons.names, node);
+        match messenger.run(|| finish.was_told()) {
+            Ok(wire) => mpi = wire.into_all(),
+            // The ranks have been told.
+            Err(_) => return,
+        }
+    } else {
+        while !finish.was_told() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    if finish.0.load(Ordering::SeqCst) == IN_ORDER {
+        // Whoever waits for the end of the process does so for a while only.
+        let _ = mpi.end();
+    }
+}
+
+/// Begins MPI and finds out where this process is among all.
+fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
+    let loaded = Loaded::load(&brief.library).map_err(|error| {
+        let failure = failure::on_path("load", &brief.library, &error);
+        Failure { remedy: "build it on this site: ioassay mpi build --force".to_owned(), ..failure }
+    })?;
+    let name = loaded.name();
+    let mut mpi = loaded.begin(brief.shared).map_err(|error| broken(&error))?;
+    if let Some(said) = brief.said.as_ref().filter(|said| said.size != mpi.size()) {
+        return Err(wrong_launcher(said, &name, mpi.size()));
+    }
+    let hello = Hello {
+        host: environment::host(),
+        boot_id: environment::boot_id(),
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    let place = if mpi.rank() == 0 { call_roll(&mut mpi, hello) } else { answer(&mut mpi, &hello) };
+    Ok((mpi, place.map_err(|error| broken(&error))??))
+}
+
+/// As the first process: asks who is there, and tells each its place.
+fn call_roll(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Place, Failure>> {
+    let mut hellos = vec![own];
+    for process in 1..mpi.size() {
+        hellos.push(hear(mpi, process)?);
+    }
+    let roll = Roll::call(&hellos);
+    let places: Vec<Result<Place, Failure>> = match roll {
+        Ok(roll) => roll.places().into_iter().map(Ok).collect(),
+        Err(failure) => vec![Err(failure); hellos.len()],
+    };
+    for (process, place) in places.iter().enumerate().skip(1) {
+        say(mpi, process as u32, place)?;
+    }
+    sent(mpi)?;
+    Ok(places.into_iter().next().expect("the first process is one of them"))
+}
+
+fn answer(mpi: &mut Mpi, own: &Hello) -> io::Result<Result<Place, Failure>> {
+    say(mpi, 0, own)?;
+    hear(mpi, 0)
+}
+
+/// Where this process' node meets: its first process makes the place, and tells the others.
+fn address(mpi: &mut Mpi, place: &Place) -> io::Result<Address> {
+    let seating = Seating::blocks(place.ranks_on.iter().copied());
+    let node = seating.node_of(place.rank);
+    if seating.first_on(node) != place.rank {
+        return hear(mpi, place.first);
+    }
+    let address = Address::make(seating.ranks_on(node))?;
+    for &process in &place.others {
+        say(mpi, process, &address)?;
+    }
+    sent(mpi)?;
+    Ok(address)
+}
+
+fn say<T: Serialize>(mpi: &mut Mpi, to: u32, what: &T) -> io::Result<()> {
+    mpi.send(to, serde_json::to_vec(what).expect("our own types are JSON"))
+}
+
+fn hear<T: DeserializeOwned>(mpi: &mut Mpi, from: u32) -> io::Result<T> {
+    let mut heard = None;
+    wait(|| {
+        heard = mpi.receive_from(from)?;
+        // What this process says leaves only while somebody looks.
+        mpi.has_sent_all();
+        Ok(heard.is_some())
+    })?;
+    Ok(serde_json::from_slice(&heard.ok_or(io::ErrorKind::TimedOut)?)?)
+}
+
+fn sent(mpi: &mut Mpi) -> io::Result<()> {
+    wait(|| Ok(mpi.has_sent_all()))
+}
+
+/// Waits until it is `over`, leaving the processor to whoever else needs it to come along.
+fn wait(mut over: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
+    let begin = Instant::now();
+    while !over()? {
+        if begin.elapsed() > MEETING {
+            let message = format!("other processes have not come within {} s", MEETING.as_secs());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, message));
+        }
+        if begin.elapsed() < Duration::from_millis(1) {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+    Ok(())
+}
+
+fn broken(error: &io::Error) -> Failure {
+    let remedy = "run a program of MPI on the same nodes with the same launcher; `ioassay doctor` looks at both";
+    failure::plain("meet over MPI", format!("MPI: {error}"), remedy)
+}
+
+fn apart(error: &io::Error) -> Failure {
+    let message = format!("processes of {} cannot meet in memory: {error}", environment::host());
+    let remedy = "start them as one user, in one container or in none (they look at each other in /proc)";
+    failure::plain("meet", message, remedy)
+}
+
+/// The classic: every process believes that it is alone, and all measure at once, each as if nobody else did.
+fn wrong_launcher(said: &Said, library: &str, size: u32) -> Failure {
+    let message = format!(
+        "the launcher has started {} processes ({}), but MPI sees {size} ({library}): it is another MPI's launcher",
+        said.size, said.variable
+    );
+    let remedy =
+        "take the mpirun that belongs to the mpicc (ioassay mpi list), with srun another --mpi (srun --mpi=list)";
+    failure::plain("meet over MPI", message, remedy)
+}

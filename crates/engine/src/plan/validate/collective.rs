@@ -1,0 +1,63 @@
+//! What must not be asked of ranks that do their calls together: anything that lets one of them do more calls than
+//! another, which would then wait for it for ever.
+
+use ioassay_contract::plan::data::{DataWork, Fsync, Order, Transfer};
+use ioassay_contract::plan::{Job, Plan};
+
+use super::storage::JobStorage;
+use crate::plan::{Refusal, is_walled};
+use crate::workload::layout::Geometry;
+
+/// Refuses work on shared files after which ranks might have done a different number of collective calls.
+pub(super) fn work(
+    key: &str,
+    plan: &Plan,
+    job: &Job,
+    work: &DataWork,
+    storage: &JobStorage<'_>,
+    geometry: &Geometry,
+) -> Result<(), Refusal> {
+    let (api, can) = (&storage.asked.api, &storage.can);
+    if geometry.sharers == 1 || !(can.collective_files || can.collective_transfers) {
+        return Ok(());
+    }
+    let job_key = key.trim_end_matches(".work");
+    let by_time = match (job.limit.stonewall_ns, job.limit.minimum_ns) {
+        (Some(_), _) => Some("limit.stonewall_ns"),
+        (None, Some(_)) => Some("limit.minimum_ns"),
+        (None, None) => None,
+    };
+    let apart = "lets ranks end at different transfers";
+    if let Some(limit) = by_time.filter(|_| geometry.files_per_rank > 1) {
+        let problem = format!("{apart}, and with {api} all who share a file open and close it together");
+        return Err(Refusal::new(format!("{job_key}.{limit}"), problem, "take files_per_rank 1, or leave it out"));
+    }
+    if by_time.is_some() && matches!(work.fsync, Fsync::EveryWrites(_)) {
+        let problem = format!("a limit by time {apart}, and with {api} all who share a file sync it together");
+        return Err(Refusal::new(format!("{key}.fsync"), problem, "take at-close, or no limit by time"));
+    }
+    if !can.collective_transfers {
+        return Ok(());
+    }
+    let refuse = |key: String, what: &str| {
+        let problem =
+            format!("{what}, and with these options of {api} all who share a file move each transfer together");
+        Err(Refusal::new(key, problem, "leave it out, or take independent transfers, or N-N"))
+    };
+    if let Some(limit) = by_time {
+        return refuse(format!("{job_key}.{limit}"), apart);
+    }
+    if matches!(work.transfer, Transfer::Mixed(_)) {
+        return refuse(format!("{key}.transfer"), "while one rank reads another one would write");
+    }
+    if matches!(work.order, Order::IorShuffled(_)) {
+        return refuse(
+            format!("{key}.order"),
+            "transfers that are dealt out by chance are more for some ranks than for others",
+        );
+    }
+    if work.transfer.reads() && is_walled(plan, &work.files) {
+        return refuse(format!("{key}.files"), "a stonewall let some ranks write more of it than others");
+    }
+    Ok(())
+}

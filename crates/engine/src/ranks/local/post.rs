@@ -1,0 +1,143 @@
+//! Word between the ranks of a node and the messenger that speaks for them with other nodes ([`crate::ranks::nodes`]).
+//!
+//! Not here: what is said. Long texts lie in slots of the exchange; here is what says that they are there.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use ioassay_contract::events::Done;
+
+use super::barrier::{sleep_on, sleep_on_for, wake_all};
+use crate::measure::recorder::LANES;
+use crate::ranks::Stopped;
+
+/// In the node's memory. All zero is the valid beginning: nothing was said.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Post {
+    /// Rises whenever the messenger has something to do: what it sleeps on.
+    bell: AtomicU32,
+    /// Calls of this node's ranks to all nodes: the number of the last one, and what it is about.
+    pub calls: AtomicU32,
+    pub kind: AtomicU32,
+    /// The number of the last call that was answered, and the answer.
+    answers: AtomicU32,
+    verdict: AtomicU32,
+    opens_ns: AtomicU64,
+    /// What the ranks of other nodes have done in the running phase, by lane.
+    elsewhere: [[AtomicU64; LANES]; 2],
+    /// The number of the last order. Its text is in the exchange.
+    orders: AtomicU32,
+    /// The number of the order that is to be given, on the first node.
+    wanted_order: AtomicU32,
+    /// The number of the last order which the ranks of all nodes have carried out.
+    pub carried_out: AtomicU32,
+    /// The signal that somebody was sent, somewhere: it ends everything, also what was not begun when it came.
+    pub signal: AtomicU32,
+    /// When the messenger last took a turn, on the node's time line.
+    pub turned_ns: AtomicU64,
+    /// What the messenger found out about the job as a whole: nobody can be reached any more.
+    pub alone: AtomicU32,
+}
+
+/// The answer to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answer {
+    /// False if the ranks are to stop.
+    pub go_on: bool,
+    /// When a phase begins, on this node's time line; 0 where none does.
+    pub opens_ns: u64,
+}
+
+impl Post {
+    /// Tells the messenger to look.
+    pub fn ring(&self) {
+        self.bell.fetch_add(1, Ordering::SeqCst);
+        wake_all(&self.bell);
+    }
+
+    /// How often the bell was rung: to be asked before one looks what there is to do.
+    pub fn rung(&self) -> u32 {
+        self.bell.load(Ordering::SeqCst)
+    }
+
+    /// Sleeps until the bell is rung again, at most for `longest`.
+    pub fn wait_for_bell(&self, rung: u32, longest: Duration) {
+        sleep_on_for(&self.bell, rung, longest);
+    }
+
+    /// Calls all nodes, as the node's one rank that does, and waits for the answer. What the call says is in the outbox.
+    pub fn call(&self, kind: u32, give_up: impl Fn() -> bool) -> Result<Answer, Stopped> {
+        let number = self.calls.load(Ordering::SeqCst) + 1;
+        self.kind.store(kind, Ordering::SeqCst);
+        self.calls.store(number, Ordering::SeqCst);
+        self.ring();
+        loop {
+            let answers = self.answers.load(Ordering::SeqCst);
+            if answers >= number {
+                return Ok(self.answer());
+            }
+            if give_up() {
+                return Err(Stopped);
+            }
+            sleep_on(&self.answers, answers);
+        }
+    }
+
+    /// Answers call number `number`, as the messenger.
+    pub fn answer_call(&self, number: u32, answer: Answer) {
+        self.verdict.store(answer.go_on.into(), Ordering::SeqCst);
+        self.opens_ns.store(answer.opens_ns, Ordering::SeqCst);
+        self.answers.store(number, Ordering::SeqCst);
+        wake_all(&self.answers);
+    }
+
+    /// The last answer.
+    pub fn answer(&self) -> Answer {
+        Answer { go_on: self.verdict.load(Ordering::SeqCst) == 1, opens_ns: self.opens_ns.load(Ordering::SeqCst) }
+    }
+
+    /// Keeps what the ranks of other nodes have done.
+    pub fn note_elsewhere(&self, done: &[Done; LANES]) {
+        let [bytes, operations] = &self.elsewhere;
+        for (lane, done) in done.iter().enumerate() {
+            bytes[lane].store(done.bytes, Ordering::Relaxed);
+            operations[lane].store(done.operations, Ordering::Relaxed);
+        }
+    }
+
+    /// What the ranks of other nodes have done in a lane.
+    pub fn done_elsewhere(&self, lane: usize) -> Done {
+        let [bytes, operations] = [&self.elsewhere[0], &self.elsewhere[1]].map(|of| of[lane].load(Ordering::Relaxed));
+        Done { bytes, operations }
+    }
+
+    /// Has the messenger of the first node give the order that lies in the exchange. Its number.
+    pub fn want_order(&self) -> u32 {
+        let number = self.wanted_order.fetch_add(1, Ordering::SeqCst) + 1;
+        self.ring();
+        number
+    }
+
+    /// The number of the last order that is wanted.
+    pub fn wanted_order(&self) -> u32 {
+        self.wanted_order.load(Ordering::SeqCst)
+    }
+
+    /// The number of the last order.
+    pub fn last_order(&self) -> u32 {
+        self.orders.load(Ordering::SeqCst)
+    }
+
+    /// Gives the order that lies in the exchange. Calls are counted anew.
+    pub fn give_order(&self, number: u32) {
+        [&self.calls, &self.answers].into_iter().for_each(|word| word.store(0, Ordering::SeqCst));
+        self.orders.store(number, Ordering::SeqCst);
+        wake_all(&self.orders);
+    }
+
+    /// Sleeps a moment, or until there is another order than `last`.
+    pub fn wait_for_order(&self, last: u32) {
+        sleep_on(&self.orders, last);
+    }
+}

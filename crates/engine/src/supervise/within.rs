@@ -1,0 +1,57 @@
+//! Doing what may never come to an end, and not waiting for it for ever.
+//!
+//! Not here: what is said of it then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use nix::unistd::{Pid, gettid};
+
+use super::hanging;
+
+/// How often a thread that waits looks whether it should.
+pub const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
+/// Something that has not come to its end.
+#[derive(Debug)]
+pub struct Hanging {
+    /// How long it was waited for.
+    pub waited: Duration,
+    /// The system call that it was in then, if in one.
+    pub call: Option<String>,
+}
+
+/// What `operate` gives, in a thread of its own: what does not answer keeps that, and nobody else. It is left alone, since nothing
+/// can end it, if it takes longer than `limit`, or when `must_stop` says that nobody waits for it any more. Of what did come to
+/// its end no thread is left: ranks are forked from one.
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    must_stop: impl Fn() -> bool,
+    operate: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Hanging> {
+    let number = Arc::new(AtomicI32::new(0));
+    let (sender, answer) = channel();
+    let own = Arc::clone(&number);
+    let thread = std::thread::spawn(move || {
+        own.store(gettid().as_raw(), Ordering::SeqCst);
+        // Who asked may have given up.
+        let _ = sender.send(operate());
+    });
+    let begin = Instant::now();
+    loop {
+        match answer.recv_timeout(LOOK_AGAIN.min(limit)) {
+            Ok(done) => {
+                // It has nothing left to do.
+                let _ = thread.join();
+                return Ok(done);
+            }
+            Err(RecvTimeoutError::Timeout) if begin.elapsed() < limit && !must_stop() => {}
+            Err(_) => {
+                let call = hanging::call_of(Pid::from_raw(number.load(Ordering::SeqCst))).map(|call| call.name);
+                return Err(Hanging { waited: begin.elapsed(), call });
+            }
+        }
+    }
+}

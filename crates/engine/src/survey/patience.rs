@@ -1,0 +1,56 @@
+//! A look at a path that may never answer, and what is said of it then.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ioassay_contract::events::Failure;
+use ioassay_units::Nanoseconds;
+
+use crate::supervise::within::{self, Hanging};
+use crate::{environment, failure};
+
+/// What `look` finds out. A failure if there is no answer within `limit`, or before `must_stop` says that nobody waits for it any
+/// more.
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    path: &Path,
+    must_stop: impl Fn() -> bool,
+    look: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Failure> {
+    within::within(limit, must_stop, look).map_err(|hanging| silent(path, hanging))
+}
+
+fn silent(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
+    let hangs = call.as_ref().map(|name| format!(": a call of {name} hangs")).unwrap_or_default();
+    let waited = Nanoseconds(waited.as_nanos() as u64).about();
+    let message = format!("{} has not answered {} for {waited}{hangs}", path.display(), environment::host());
+    let remedy = "see whether its server answers, whether the node reaches it, and what the node's kernel says (dmesg)";
+    failure::about_path(&call.unwrap_or_else(|| "look".to_owned()), path, message, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn who_answers_is_heard_and_who_does_not_is_named_with_the_call_that_hangs() {
+        let path = Path::new("/mnt/x");
+        assert_eq!(within(LONG, path, || false, || 7).unwrap(), 7);
+        let (sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
+        let hangs = move || std::io::Read::read(&mut &receiver, &mut [0]);
+        let failure = within(Duration::from_millis(100), path, || false, hangs).unwrap_err();
+        drop(sender);
+        assert!(failure.message.starts_with("/mnt/x has not answered"), "{}", failure.message);
+        assert_eq!(failure.operation, "recvfrom");
+    }
+
+    #[test]
+    fn nobody_waits_any_longer_when_all_are_to_stop() {
+        let (sender, receiver) = channel::<()>();
+        assert!(within(LONG, Path::new("/mnt/x"), || true, move || receiver.recv()).is_err());
+        drop(sender);
+    }
+}

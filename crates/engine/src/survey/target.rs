@@ -1,0 +1,53 @@
+//! What a node sees of the target. Every call here may hang; who makes it does so with [`super::patience`].
+
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use ioassay_contract::environment::Environment;
+use ioassay_contract::events::Failure;
+use ioassay_contract::survey::TargetLook;
+
+use crate::measure::clock::Clock;
+use crate::supervise::within::LOOK_AGAIN;
+use crate::workspace::contents::Contents;
+use crate::workspace::directory::{self, Directory};
+use crate::{environment, failure};
+
+/// What this node sees of the directory `target`. With the name of a workspace it also creates that.
+pub fn look(target: &Path, workspace: Option<&str>, clock: &Clock) -> (Environment, TargetLook) {
+    let environment = environment::of_this_node(Some(target), clock);
+    let look = match directory::room_for(target, 0, 0) {
+        Err(problem) => TargetLook { answered: true, problem: Some(problem), ..TargetLook::default() },
+        Ok(room) => {
+            let created = workspace.map(|run| Directory::create(target, run, &Contents::default()));
+            TargetLook {
+                answered: true,
+                free_bytes: room.free_bytes,
+                free_inodes: room.free_inodes,
+                shared: created.as_ref().map(Result::is_ok),
+                problem: created.and_then(Result::err),
+            }
+        }
+    };
+    (environment, look)
+}
+
+/// Waits until this node sees the workspace, word for word, for at most `limit`.
+pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failure> {
+    let (directory, begin) = (Directory::of(target, workspace), Instant::now());
+    while let Err(error) = directory.see(workspace, &Contents::default()) {
+        if begin.elapsed() > limit {
+            return Err(unseen(directory.path(), &error));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    Ok(())
+}
+
+fn unseen(path: &Path, error: &io::Error) -> Failure {
+    let seen = failure::on_path("open", path, error);
+    let message = format!("{} does not see what the first node has created: {}", environment::host(), seen.message);
+    let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";
+    Failure { message, remedy: remedy.to_owned(), ..seen }
+}

@@ -1,0 +1,163 @@
+//! The plug-ins over MPI, driven by plugins/storage/tests/drive.c under a real mpirun: what each rank wrote another one
+//! reads back, with every option, layout and kind of call.
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use ioassay_engine::compiled::on_path;
+use support::plug_ins::{shipped, skipped};
+use support::process::{Running, wait_until};
+
+const RANKS: u64 = 4;
+
+/// The driver, built once.
+fn driver() -> Option<PathBuf> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    BUILT.get_or_init(build_driver).clone()
+}
+
+fn build_driver() -> Option<PathBuf> {
+    on_path("mpirun")?;
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins/storage");
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("drive");
+    let mut mpicc = Command::new(on_path("mpicc")?);
+    mpicc.args(["-Wall", "-Wextra", "-Werror", "-o"]).arg(&program).arg(sources.join("tests/drive.c"));
+    let built = mpicc.arg("-I").arg(sources).arg("-ldl").output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    Some(program)
+}
+
+/// What the driver said and where its files are, or nothing where MPI or the plug-in cannot be had.
+fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, tempfile::TempDir)> {
+    let library = shipped(plug_in)?;
+    let Some(driver) = driver() else {
+        skipped("mpirun and mpicc");
+        return None;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let said = directory.path().join("said");
+    let files = directory.path().join("files");
+    fs::create_dir(&files).unwrap();
+    let out = fs::File::create(&said).unwrap();
+    let mut command = Command::new("mpirun");
+    command.args(["-n", &RANKS.to_string()]).arg(driver).arg(library).arg(&files).arg(layout);
+    command.args(options.split_whitespace());
+    command.env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+    command.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
+    command.env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe");
+    command.stdin(Stdio::null()).stdout(out.try_clone().unwrap()).stderr(out);
+    let mut mpirun = Running(command.spawn().unwrap());
+    let mut status = None;
+    wait_until(&format!("the end of {plug_in} {layout} {options}"), || {
+        status = mpirun.0.try_wait().unwrap();
+        status.is_some()
+    });
+    Some((status.unwrap().success(), fs::read_to_string(said).unwrap(), directory))
+}
+
+/// Drives with each of `options`, and gives what lies in the files to `look`.
+fn all_right(plug_in: &str, layouts: &[&str], options: &[&str], look: impl Fn(&str, &str, &Path)) {
+    for layout in layouts {
+        for options in options {
+            for collective in [0, 1] {
+                let options = format!("{options} collective={collective}");
+                let Some((right, said, directory)) = drive(plug_in, layout, &options) else { return };
+                assert!(right && said.contains("right\n"), "{plug_in} {layout} {options}: {said}");
+                look(layout, &options, &directory.path().join("files"));
+            }
+        }
+    }
+}
+
+/// The byte that the driver puts at `at` of file `file`.
+fn byte(file: u64, at: u64) -> u8 {
+    (at.wrapping_mul(31) + at / 251 * 7 + file * 101 + 1) as u8
+}
+
+#[test]
+fn mpi_io_puts_every_byte_where_posix_would() {
+    let options = ["", "view=1", "segments=1 offset=333", "view=1 segments=1 offset=333", "view=1 offset=100 files=2"];
+    all_right("mpiio", &["own", "shared", "groups"], &options, |layout, options, files| {
+        let offset = options.split("offset=").nth(1).map_or(0, |rest| rest.split(' ').next().unwrap().parse().unwrap());
+        for entry in fs::read_dir(files).unwrap().map(Result::unwrap) {
+            let number: u64 = entry.path().extension().unwrap().to_str().unwrap().parse().unwrap();
+            let found = fs::read(entry.path()).unwrap();
+            let wrong = (offset..found.len() as u64).find(|&at| found[at as usize] != byte(number, at));
+            assert_eq!(wrong, None, "{layout} {options}: file {number}");
+            assert!(found[..offset as usize].iter().all(|&byte| byte == 0));
+        }
+    });
+}
+
+#[test]
+fn interleaved_pieces_of_mpi_io_lie_in_turn() {
+    let options = ["interleave=1024 transfer=4096 block=8192 segments=3 offset=5"];
+    all_right("mpiio", &["shared"], &options, |_, options, files| {
+        let found = fs::read(files.join("file.0")).unwrap();
+        let (piece, block, segments, offset) = (1024, 8192, 3, 5);
+        assert_eq!(found.len() as u64, offset + block * segments * RANKS, "{options}");
+        for at in 0..block * segments * RANKS {
+            // Which rank's piece this is, where in that rank's data, and where the plan has that.
+            let (turn, within) = (at / piece, at % piece);
+            let own = turn / RANKS * piece + within;
+            let plan = (own / block * RANKS + turn % RANKS) * block + own % block;
+            assert_eq!(found[(offset + at) as usize], byte(0, offset + plan), "{options}: byte {at}");
+        }
+    });
+}
+
+#[test]
+fn mpi_io_heeds_sizes_ends_of_files_and_ranks_that_have_another_job() {
+    all_right("mpiio", &["own"], &["size=1", "size=3 files=2", "end=1", "interleave=1024"], |_, _, _| {});
+    all_right("mpiio", &["shared"], &["size=2", "extra=1 size=3 files=2", "view=1 extra=1"], |_, _, _| {});
+}
+
+#[test]
+fn hints_are_read_back_and_options_that_do_not_fit_are_named() {
+    let told = "hints.cb_nodes=2 show_hints=1";
+    for plug_in in ["mpiio", "hdf5", "pnetcdf"] {
+        let Some((right, said, _)) = drive(plug_in, "shared", told) else { return };
+        assert!(right && said.contains(&format!("{plug_in}: hint in effect: cb_nodes = 2")), "{said}");
+    }
+    for (options, problem) in [
+        ("transfer=1000 interleave=300", "cannot be cut into pieces of 300"),
+        ("view=1 interleave=4096", "take one of them"),
+        ("hints.empty=", "the hint empty is empty"),
+    ] {
+        let Some((right, said, _)) = drive("mpiio", "shared", options) else { return };
+        assert!(!right && said.contains(problem), "{options}: {said}");
+    }
+}
+
+#[test]
+fn parallel_hdf5_keeps_its_dataset_contiguous_or_in_chunks() {
+    let options = ["", "chunk=100 end=1 files=2", "alignment=65536 chunk=65536 collective_metadata=1"];
+    all_right("hdf5", &["own"], &options, |_, _, files| {
+        assert!(fs::read(files.join("file.0")).unwrap().starts_with(b"\x89HDF\r\n"));
+    });
+    let options = ["offset=77", "alignment=4096 collective_metadata=1", "chunk=1000 extra=1 files=2"];
+    all_right("hdf5", &["shared"], &options, |_, _, _| {});
+    all_right("hdf5", &["groups"], &["chunk=8192"], |_, _, _| {});
+}
+
+#[test]
+fn pnetcdf_keeps_its_variable_in_cdf_5() {
+    all_right("pnetcdf", &["own"], &["", "end=1 offset=9 files=2"], |_, _, files| {
+        assert!(fs::read(files.join("file.0")).unwrap().starts_with(b"CDF\x05"));
+    });
+    all_right("pnetcdf", &["shared"], &["", "extra=1 files=2"], |_, _, _| {});
+    all_right("pnetcdf", &["groups"], &["segments=1 transfer=100"], |_, _, _| {});
+}
+
+#[test]
+fn a_symbolic_link_in_the_place_of_a_file_is_not_followed_over_mpi_either() {
+    for plug_in in ["mpiio", "hdf5", "pnetcdf"] {
+        let Some((right, said, directory)) = drive(plug_in, "shared", "link=1") else { return };
+        assert!(!right && said.contains("open: -40"), "{plug_in}: {said}");
+        assert_eq!(fs::read(directory.path().join("files/mine")).unwrap(), b"");
+    }
+}

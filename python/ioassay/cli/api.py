@@ -1,0 +1,57 @@
+"""`ioassay api build` compiles storage APIs that are plug-ins, with the site's compiler; `api list` shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="api", help="Storage APIs that are plug-ins: MPI-IO, HDF5, PnetCDF, and the site's own.", no_args_is_help=True
+)
+
+
+@app.command()
+def build(
+    *,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="API|FILE", help="mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a file of C source."
+        ),
+    ],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- ARGUMENT...]", help="More for the compiler, such as -lrados.")
+    ] = None,
+    compiler: Annotated[
+        str | None, typer.Option(metavar="CC", help="The compiler.  [default: mpicc, h5pcc or cc, as it needs]")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Put NAME.so there, and not where its name finds it.")
+    ] = None,
+) -> int:
+    """Compile a storage API where it is to run, and print where the library is."""
+    asked = [*(["--compiler", compiler] if compiler else []), *(["--output", str(output)] if output else [])]
+    more = ["--", *arguments] if arguments else []
+    return _engine("build", *asked, what, *more)
+
+
+@app.command(name="list")
+def list_(
+    *,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[LIBRARY...]", help="Libraries to describe besides.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> int:
+    """List the plug-ins that there are, with their options."""
+    return _engine("list", *(["--json"] if as_json else []), *(str(path) for path in paths or []))
+
+
+def _engine(*arguments: str) -> int:
+    import subprocess  # noqa: PLC0415
+
+    from ioassay import engine  # noqa: PLC0415
+
+    return subprocess.run([str(engine.find_engine()), "api", *arguments], check=False).returncode

@@ -1,0 +1,51 @@
+"""`ioassay run --launcher sbatch`: what is printed while a job of Slurm does the run. Not here: what a job is."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ioassay.execution import batch
+from ioassay.execution.interruption import Interruption
+from ioassay.results.run_directory import load, read_document
+from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ioassay.results.loaded import LoadedRun
+    from ioassay.results.run_directory import RunDirectory
+
+
+def write(run: RunDirectory) -> Path:
+    """Writes the script of a run that was prepared, and lets others use the run. Where the script is."""
+    script = run.path / batch.SCRIPT
+    script.write_text(batch.script(run.document, run.path))
+    script.chmod(0o755)
+    run.close()
+    return script
+
+
+def submit_and_follow(path: Path) -> LoadedRun | None:
+    """Submits the run at `path` and says how it goes until its job has ended. `None`: it goes on without us."""
+    job = batch.submit(path)
+    _say(f"Job {job.id} does it; its output: {path}/logs/slurm-{job.id}.txt")
+    state = "PENDING"
+    with Interruption() as interruption:
+        for state, reason in batch.follow(job, lambda: interruption.first is None):
+            document = read_document(path)
+            done = sum(case.state == "complete" for case in document.cases)
+            because = f" ({reason})" if reason else ""
+            of = format_count(len(document.cases), "case")
+            _say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} complete")
+    if interruption.first is not None:
+        _say(f"Job {job.id} goes on. Look at it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
+        return None
+    loaded = load(path)
+    if loaded.document.state != "complete":
+        _say(f"Job {job.id} ended as {state.lower()}. Do the rest with: sbatch {path / batch.SCRIPT}")
+    return loaded
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,149 @@
+"""`ioassay doctor`: what a site lacks for a run, and what to do about it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from ioassay.doctor.examine import Site
+    from ioassay.doctor.verdict import Line, Verdict
+    from ioassay.execution.interruption import Interruption
+
+_A_CHECK_FAILED = 1
+
+
+def doctor(
+    *,
+    target: Annotated[
+        list[str] | None,
+        typer.Option(metavar="DIR|lab:NAME", help="What is to be measured, as for `ioassay run`. Repeatable."),
+    ] = None,
+    launcher: Annotated[
+        str, typer.Option(metavar="NAME", help="What is to start the ranks: local (this machine), mpirun or srun.")
+    ] = "local",
+    hosts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST,...|FILE",
+            help="The nodes for mpirun or srun.  [default: those of the allocation, else this one]",
+        ),
+    ] = None,
+    clients: Annotated[
+        str | None,
+        typer.Option(
+            metavar="lab[:NAME]",
+            help="The hosts to measure from.  [default: of a lab's target its own, else this node]",
+        ),
+    ] = None,
+    launcher_options: Annotated[
+        str | None, typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--account=p1'.")
+    ] = None,
+    ranks_per_node: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks to start on each node.")] = 1,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run directories are to be.")] = Path("runs"),
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document on standard output, with everything that was found.")
+    ] = False,
+) -> int:
+    """Look at a site before a run costs an hour: launcher, MPI, nodes, clocks, limits, target.
+
+    It starts the engine as a run does. In the target it creates a directory of its own, which all nodes must see, and
+    removes it. Exit code 0: nothing failed, 1: a check failed.
+    """
+    from ioassay.doctor.examine import Site  # noqa: PLC0415
+    from ioassay.execution.interruption import Interruption  # noqa: PLC0415
+    from ioassay.execution.places import clients_of, places  # noqa: PLC0415
+    from ioassay.launchers import find_launcher  # noqa: PLC0415
+    from ioassay.launchers.hosts import typed  # noqa: PLC0415
+
+    find_launcher(launcher)
+    if hosts and not find_launcher(launcher).needs_mpi:
+        raise UsageError("--hosts is for mpirun and srun.", "Write --launcher mpirun or --launcher srun.")
+
+    def site(**of_place: Any) -> Site:
+        return Site(
+            launcher=launcher,
+            hosts=[node.name for node in typed(hosts)] if hosts else [],
+            launcher_options=shlex.split(launcher_options or ""),
+            ranks_per_node=ranks_per_node,
+            out=out,
+            **of_place,
+        )
+
+    sites = [
+        site(target=place.target, storage=place.storage, clients=place.clients)
+        for place in places(target or [], None, clients)
+    ] or [site(target=None, storage=None, clients=clients_of(clients))]
+    examined = []
+    with Interruption() as interruption:
+        for number, one in enumerate(sites):
+            if len(sites) > 1 and not as_json:
+                print(f"{chr(10) if number else ''}{one.storage or (one.target.place if one.target else '')}")
+            examined.append(_examine(one, interruption, as_json))
+    lines = [line for _, lines in examined for line in lines]
+    if as_json:
+        _print_json([document for document, _ in examined])
+    else:
+        _print_sum(lines)
+    return _A_CHECK_FAILED if any(line.verdict.status == "failed" for line in lines) else 0
+
+
+def _examine(site: Site, interruption: Interruption, as_json: bool) -> tuple[dict[str, Any], list[Line]]:
+    """Examines a site, and prints line after line unless a document is wanted."""
+    from dataclasses import asdict  # noqa: PLC0415
+
+    from ioassay.doctor.examine import examine  # noqa: PLC0415
+    from ioassay.doctor.facts import Facts  # noqa: PLC0415
+
+    facts = Facts(site.target.place if site.target else None, site.target.kind if site.target else None)
+    lines: list[Line] = []
+    for line in examine(site, facts, interruption, lambda what: print(what, file=sys.stderr, flush=True)):
+        lines.append(line)
+        if not as_json and line.verdict.status != "not checked":
+            _print(line.verdict, line.check)
+    if not as_json:
+        _print_unchecked(lines)
+    checks = [{"check": line.check, **asdict(line.verdict)} for line in lines]
+    return {"target": facts.target, "checks": checks, "facts": asdict(facts)}, lines
+
+
+def _print(verdict: Verdict, check: str) -> None:
+    print(f"{verdict.status:<12} {check:<17} {verdict.seen}", flush=True)
+    _print_remedy(verdict)
+
+
+def _print_unchecked(lines: list[Line]) -> None:
+    """What could not be checked for the same reason stands together."""
+    unchecked = [line for line in lines if line.verdict.status == "not checked"]
+    for verdict in dict.fromkeys(line.verdict for line in unchecked):
+        print(f"{verdict.status:<12} {', '.join(line.check for line in unchecked if line.verdict == verdict)}")
+        print(f"{'':<30} {verdict.seen}")
+        _print_remedy(verdict)
+
+
+def _print_remedy(verdict: Verdict) -> None:
+    if verdict.remedy:
+        print(f"{'→':>30} {verdict.remedy}", flush=True)
+
+
+def _print_sum(lines: list[Line]) -> None:
+    from collections import Counter  # noqa: PLC0415
+
+    counts = Counter(line.verdict.status for line in lines)
+    said = [f"{counts[status]} {status}" for status in ("failed", "warning", "not checked", "ok") if counts[status]]
+    print(f"\n{', '.join(said)}", flush=True)
+
+
+def _print_json(examined: list[dict[str, Any]]) -> None:
+    import json  # noqa: PLC0415
+
+    from ioassay import __version__  # noqa: PLC0415
+
+    document = {"version": 1, "ioassay_version": __version__, "command": ["ioassay", *sys.argv[1:]], "sites": examined}
+    print(json.dumps(document, indent=2))

@@ -1,0 +1,91 @@
+"""What is said of runs that have ended: their summaries or documents, how each of them ended, and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ioassay.errors import CannotRun
+from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ioassay.results.loaded import LoadedRun
+
+_NOT_AS_ASKED = 1
+
+
+class Ended:
+    """Tells of one run after the other."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._documents: list[str] | None = [] if as_json else None
+        self._codes: list[int] = []
+
+    def tell(self, path: Path, run: LoadedRun) -> None:
+        """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
+        from ioassay import reports  # noqa: PLC0415
+        from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+        from ioassay.results.run_directory import REPORT  # noqa: PLC0415
+
+        loaded = doubted(run)
+        if loaded.document.state != "interrupted":
+            report = path / REPORT
+            report.write_bytes(reports.build(loaded, "html"))
+            if self._documents is None:
+                _show(loaded, report)
+            else:
+                self._documents.append(reports.build(loaded, "json").decode())
+        _say_how_it_ended(path, loaded)
+        self._codes.append(_exit_code(loaded))
+
+    def finish(self) -> int:
+        """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""
+        if self._documents:
+            print(self._documents[0] if len(self._documents) == 1 else f"[{','.join(self._documents)}]")
+        return max(self._codes)
+
+
+def _show(loaded: LoadedRun, report: Path) -> None:
+    """Prints the summary, and where the report is."""
+    from rich.console import Console  # noqa: PLC0415
+
+    from ioassay.reports import terminal  # noqa: PLC0415
+
+    console = Console()
+    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
+        console.print("", terminal.summary(loaded))
+    print(f"{text.get()}\nReport: {report}", flush=True)
+
+
+def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
+    """On standard error, unless all went well."""
+    document = loaded.document
+    for left in document.leftovers:
+        print(f"Left on the target: {left}", file=sys.stderr)
+    if document.leftovers:
+        print(f"Remove it with: ioassay clean {path}", file=sys.stderr)
+    if document.state == "complete":
+        return
+    done = sum(case.state == "complete" for case in document.cases)
+    what = "was interrupted" if document.state == "interrupted" else "failed"
+    print(
+        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete, "
+        "and what was measured is kept.\n"
+        f"Do the rest with: ioassay run --resume {path}",
+        file=sys.stderr,
+    )
+
+
+def _exit_code(loaded: LoadedRun) -> int:
+    from ioassay.analysis import io500  # noqa: PLC0415
+    from ioassay.analysis.acceptance import accepted, judge  # noqa: PLC0415
+
+    if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
+        return CannotRun.exit_code
+    believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
+    believed &= all(score.is_valid for score in io500.scores(loaded))
+    if not believed or accepted(judge(loaded)) == "failed":
+        return _NOT_AS_ASKED
+    return 0

@@ -1,0 +1,39 @@
+"""`ioassay mpi build` joins the engine with the site's MPI, by its compiler; `ioassay mpi list` shows what there is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(name="mpi", help="What joins the engine with the site's MPI.", no_args_is_help=True)
+
+
+@app.command()
+def build(
+    *,
+    compiler: Annotated[
+        str | None, typer.Option(metavar="CC", help="The MPI's compiler.  [default: mpicc, beside mpirun or in PATH]")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Build it anew.")] = False,
+) -> int:
+    """Compile the library that joins the engine with an MPI, and print where it is. The first run does it by itself."""
+    from ioassay.launchers.mpi import mpicc  # noqa: PLC0415
+
+    return _engine("build", "--compiler", compiler or str(mpicc()), *(["--force"] if force else []))
+
+
+@app.command(name="list")
+def list_(
+    *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False
+) -> int:
+    """List the libraries that were built, with the MPI that each of them speaks."""
+    return _engine("list", *(["--json"] if as_json else []))
+
+
+def _engine(*arguments: str) -> int:
+    import subprocess  # noqa: PLC0415
+
+    from ioassay import engine  # noqa: PLC0415
+
+    return subprocess.run([str(engine.find_engine()), "mpi", *arguments], check=False).returncode

@@ -1,0 +1,146 @@
+"""`ioassay net`: what the network between clients and servers carries."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+import typer
+
+from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ioassay.net.hosts import Host
+    from ioassay.results.net_document import NetDocument
+
+_SSH = "ssh -o BatchMode=yes -o ConnectTimeout=10"
+_MOST_PORT = 65535
+
+_Word = TypeVar("_Word", bound=str)
+
+
+def net(
+    *,
+    clients: Annotated[
+        list[str],
+        typer.Option(
+            metavar="HOSTS",
+            help="The hosts that clients are on, separated by commas: names, lab:NAME, lab:NAME/HOST, or @FILE with a "
+            "host in a line. Repeatable.",
+            show_default=False,
+        ),
+    ],
+    servers: Annotated[
+        list[str],
+        typer.Option(
+            metavar="HOSTS",
+            help="The hosts that the storage's servers are on, as --clients; NAME=ADDRESS says which of a server's "
+            "addresses is measured.",
+            show_default=False,
+        ),
+    ],
+    via: Annotated[
+        str, typer.Option(metavar="COMMAND", help="What gets a command onto a host, before the host's name.")
+    ] = _SSH,
+    patterns: Annotated[
+        str,
+        typer.Option(metavar="LIST", help="Of 1-1, 1-m, n-1 and n-m: clients and servers that are measured together."),
+    ] = "1-1,1-m,n-1,n-m",
+    directions: Annotated[
+        str, typer.Option(metavar="LIST", help="Of to-servers (as writes go) and to-clients (as reads go).")
+    ] = "to-servers,to-clients",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="How long each is measured.")] = "30s",
+    window: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Socket buffers, as iperf's -w.  [default: the kernel's choice]")
+    ] = None,
+    length: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Bytes of a write or read, as iperf's -l.  [default: iperf3's]")
+    ] = None,
+    streams: Annotated[int, typer.Option(metavar="N", min=1, max=128, help="Parallel streams of each client.")] = 1,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=1, max=_MOST_PORT, help="The first of the ports that servers listen on.")
+    ] = 5201,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The directory to create.  [default: runs/TIME-net]")
+    ] = None,
+    install: Annotated[
+        bool, typer.Option("--install", help="Install iperf3 on this machine, for the hosts of labs.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
+    ] = False,
+) -> int:
+    """Measure with iperf3 what the network between clients and servers carries, as ceilings for runs.
+
+    Servers listen on the address that is measured and on no other, each for one test; whatever ends this, they end.
+    """
+    from ioassay.net.hosts import hosts, refuse_same  # noqa: PLC0415
+    from ioassay.net.measure import Ends, measure  # noqa: PLC0415
+    from ioassay.net.patterns import DIRECTIONS, PATTERNS, meetings  # noqa: PLC0415
+    from ioassay.net.prepare import prepare  # noqa: PLC0415
+    from ioassay.results.net_document import NetSettings  # noqa: PLC0415
+    from ioassay.units import parse_bytes, parse_duration_ns  # noqa: PLC0415
+
+    settings = NetSettings(
+        duration_s=parse_duration_ns(duration) / 1e9,
+        window_bytes=parse_bytes(window) if window else None,
+        length_bytes=parse_bytes(length) if length else None,
+        streams=streams,
+    )
+    if settings.duration_s < 1:
+        raise UsageError(f"--duration {duration} is too short for iperf3.", "Measure for 1s or longer.")
+    chosen, towards = _among(patterns, PATTERNS, "--patterns"), _among(directions, DIRECTIONS, "--directions")
+    ends = Ends(hosts(clients, "client", via), hosts(servers, "server", via), port)
+    refuse_same(ends.clients, ends.servers)
+    wanted = meetings(chosen, towards, len(ends.clients), len(ends.servers))
+    most = max(len(meeting.pairs) for meeting in wanted)
+    if port + most - 1 > _MOST_PORT:
+        raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Begin lower with --port.")
+    _provide(ends.clients, ends.servers, install=install)
+    directory = prepare(ends, settings, out, ["ioassay", *sys.argv[1:]])
+
+    def say(what: str) -> None:
+        print(what, file=sys.stderr, flush=True)
+
+    measure(directory, ends, wanted, say)
+    if as_json:
+        print(directory.document.model_dump_json(indent=2))
+    else:
+        _show(directory.path, directory.document)
+    return 0
+
+
+def _among(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
+    """The words of a list, each one of `known`. Raises `UsageError`."""
+    words = [word.strip() for word in typed.split(",") if word.strip()]
+    if unknown := [word for word in words if word not in known]:
+        raise UsageError(f"{option} {unknown[0]} is not known.", f"Use some of {', '.join(known)}.")
+    if not words:
+        raise UsageError(f"{option} is empty.", f"Use some of {', '.join(known)}.")
+    return [one for one in known if one in words]
+
+
+def _provide(clients: Sequence[Host], servers: Sequence[Host], *, install: bool) -> None:
+    """iperf3 for the hosts of labs, which have the commands of this machine. Raises `CannotRun` where it is lacking."""
+    from ioassay.lab.install import install as install_all  # noqa: PLC0415
+    from ioassay.lab.install import refuse_incomplete  # noqa: PLC0415
+    from ioassay.lab.requirements import Command  # noqa: PLC0415
+
+    needed = [Command("iperf3", "iperf3")] if any(host.lab for host in (*clients, *servers)) else []
+    if install:
+        install_all(needed)
+    refuse_incomplete("Measuring the network of a lab", needed, "the same command with --install")
+
+
+def _show(path: Path, document: NetDocument) -> None:
+    from rich.console import Console  # noqa: PLC0415
+
+    from ioassay.reports import ceilings  # noqa: PLC0415
+
+    console = Console()
+    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
+        console.print("", ceilings.table(document))
+    print(f"{text.get()}\nCeilings: {path}\nGive them to runs: ioassay run … --ceilings {path}", flush=True)

@@ -1,0 +1,30 @@
+"""This side: ioassay, its engine, and the place for run directories."""
+
+from __future__ import annotations
+
+from ioassay.doctor.facts import ControlPlane
+from ioassay.doctor.verdict import Verdict, failed, ok
+
+
+def versions(facts: ControlPlane) -> Verdict:
+    """Which ioassay this is."""
+    return ok(f"{facts.ioassay_version}, Python {facts.python_version}")
+
+
+def engine(facts: ControlPlane) -> Verdict:
+    """The engine is there, and of the same version."""
+    if facts.engine_problem is not None:
+        return failed(facts.engine_problem.message, facts.engine_problem.remedy)
+    if facts.engine_version != facts.ioassay_version:
+        return failed(
+            f"{facts.engine} is version {facts.engine_version}, and ioassay is {facts.ioassay_version}.",
+            "Install both together (pip install .), or unset IOASSAY_ENGINE where it names another one.",
+        )
+    return ok(f"{facts.engine_version}, {facts.engine}")
+
+
+def run_directory(facts: ControlPlane) -> Verdict:
+    """Run directories can be created and locked."""
+    if facts.run_place_problem is not None:
+        return failed(facts.run_place_problem.message, facts.run_place_problem.remedy)
+    return ok(f"{facts.run_place} can be written to and has file locks.")

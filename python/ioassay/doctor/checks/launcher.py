@@ -1,0 +1,65 @@
+"""The launcher, and the MPI that its processes meet over."""
+
+from __future__ import annotations
+
+import re
+
+from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.facts import Launcher
+from ioassay.doctor.verdict import Verdict, failed, ok, warning
+
+_CALLED = {"open-mpi": "Open MPI", "mpich": "MPICH's family"}
+_NUMBER = re.compile(r"\d+\.\d+(?:\.\d+)*")
+
+
+def starts(facts: Launcher) -> Verdict:
+    """It is there."""
+    if facts.problem is not None:
+        return failed(facts.problem.message, facts.problem.remedy)
+    if facts.command is None:
+        return ok(f"{facts.name}: the engine starts the ranks itself, on this machine.")
+    return ok(f"{facts.command}: {facts.version}")
+
+
+def library(facts: Launcher) -> Verdict | None:
+    """What joins the engine with the site's MPI is there, and what that MPI calls itself."""
+    if facts.command is None:
+        return None
+    if facts.library_problem is not None:
+        return failed(facts.library_problem.message, facts.library_problem.remedy)
+    return ok(f"{facts.library_name}, by {facts.compiler}")
+
+
+def one_mpi(facts: Launcher) -> Verdict | None:
+    """The launcher and the library are of one MPI."""
+    if facts.family is None or facts.compiler_family is None:
+        return None
+    its, theirs = _CALLED[facts.family], _CALLED[facts.compiler_family]
+    if facts.family != facts.compiler_family:
+        return failed(
+            f"{facts.command} is of {its}, and {facts.compiler} of {theirs}: each rank would believe that it is alone.",
+            "Load one MPI (module load …), so that mpirun and mpicc in PATH belong together.",
+        )
+    numbers = [_NUMBER.search(said) for said in (facts.version, facts.library_name or "")]
+    first, second = (number[0] if number else None for number in numbers)
+    if first and second and first != second:
+        return warning(
+            f"{facts.command} is {first}, and {facts.compiler} builds for {second} of {its}.",
+            "Load one of them; two versions of an MPI do not always understand each other.",
+        )
+    return ok(f"{facts.command} and {facts.compiler} are both of {its}{f', {first}' if first else ''}.")
+
+
+def slurm(facts: Launcher) -> Verdict | None:
+    """srun knows the MPI, and there are nodes for it."""
+    if facts.plugin is None or facts.command is None:
+        return None
+    if facts.plugins and not any(plugin.startswith(facts.plugin) for plugin in facts.plugins):
+        return failed(
+            f"srun does not know {facts.plugin}, by which {_CALLED[facts.compiler_family or 'mpich']} calls it; "
+            f"it knows {listed(list(facts.plugins))}.",
+            f"Install Slurm's plug-in for {facts.plugin} (srun --mpi=list), or take --launcher mpirun in the job.",
+        )
+    where = f"nodes of the job: {listed(list(facts.allocated))}" if facts.allocated else "not inside of a job"
+    batch = "there is sbatch" if facts.has_sbatch else "there is no sbatch"
+    return ok(f"srun knows {facts.plugin}; {where}; {batch}.")

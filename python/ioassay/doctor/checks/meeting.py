@@ -1,0 +1,51 @@
+"""All nodes together: whether their ranks meet, and report."""
+
+from __future__ import annotations
+
+from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.checks.printed import last_line, meaning
+from ioassay.doctor.facts import Meeting
+from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
+from ioassay.units import format_count
+
+_BY_HAND = "Run any program of MPI on the same nodes by the same launcher, and read what it prints."
+
+
+def met(facts: Meeting) -> Verdict:
+    """The ranks have met, and are where they were asked to be."""
+    if facts.survey is None:
+        # What the engine says is nearer to the cause than what a launcher makes of it.
+        if facts.failure is not None:
+            return failed(_sentence(facts.failure.message), _sentence(facts.failure.remedy))
+        if known := meaning(facts.printed):
+            return failed(known.message, known.remedy)
+        return failed(f"The engine did not report. Last was printed: {last_line(facts.printed) or 'nothing'}", _BY_HAND)
+    ranks = [node["ranks"] for node in facts.survey["nodes"]]
+    met = f"{format_count(sum(ranks), 'rank')} on {format_count(len(ranks), 'node')}"
+    asked = max(1, len(facts.nodes))
+    if len(ranks) != asked or set(ranks) != {facts.ranks_per_node}:
+        where = listed([f"{node['ranks']} on {node['environment']['host']}" for node in facts.survey["nodes"]])
+        return warning(
+            f"Asked for were {format_count(facts.ranks_per_node, 'rank')} on each of {format_count(asked, 'node')}; "
+            f"there are {where}.",
+            "See whether two of the names are one node, and what the launcher makes of its hosts and options.",
+        )
+    return ok(f"{met}.")
+
+
+def events(facts: Meeting) -> Verdict:
+    """What the first rank writes into the run directory is seen here."""
+    if facts.survey is not None:
+        return ok("What the first node writes beside run directories is seen here.")
+    said = facts.printed + (facts.failure.message if facts.failure else "")
+    if facts.events in said:
+        return failed(
+            "The first node does not see the place for run directories.",
+            "Start from a directory that is mounted on that node too, or name one with --out.",
+        )
+    return not_checked("The nodes have not met.", "Mend that first.")
+
+
+def _sentence(text: str) -> str:
+    """The engine writes without a full stop."""
+    return text[:1].upper() + text[1:].rstrip(".") + "."

@@ -1,0 +1,41 @@
+"""How nodes are named in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ioassay.results.events import Event
+
+_MOST = 5
+
+
+def host(node: Event) -> str:
+    """The name of a surveyed node."""
+    return str(node["environment"]["host"])
+
+
+def listed(names: Sequence[str]) -> str:
+    """`a, b and c`; of many the first ones and how many more."""
+    if len(names) > _MOST:
+        return f"{', '.join(names[:_MOST])} and {len(names) - _MOST} more"
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def on(concerned: Sequence[Event], nodes: Sequence[Event]) -> str:
+    """`on all nodes`, or on which."""
+    if len(nodes) == 1:
+        return f"on {host(nodes[0])}"
+    return "on all nodes" if len(concerned) == len(nodes) else f"on {listed([host(node) for node in concerned])}"
+
+
+def who_differs(nodes: Sequence[Event], what: Callable[[Event], str]) -> str | None:
+    """Which nodes have something else than most, and what; `None` where all have the same."""
+    values = [what(node) for node in nodes]
+    (usual, _), *others = Counter(values).most_common()
+    if not others:
+        return None
+    differ = [
+        f"{host(node)} has {value or 'none'}" for node, value in zip(nodes, values, strict=True) if value != usual
+    ]
+    return f"{listed(differ)}, the others {usual or 'none'}"

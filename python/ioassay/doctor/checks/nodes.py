@@ -1,0 +1,234 @@
+"""What each node says of itself (contract: SurveyedNode). Every function gets all of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ioassay.doctor.checks.naming import host, listed, on, who_differs
+from ioassay.doctor.verdict import Verdict, failed, ok, warning
+from ioassay.results.events import Event
+from ioassay.units import format_about_bytes, format_count, format_duration
+
+_FILES_BESIDE = 256
+"""What a process of MPI has open besides: libraries, shared memory, sockets to its neighbours."""
+_FILES_PER_RANK = 8
+"""What the launcher's helper on a node has open for each rank: its pipes and its socket."""
+
+_PROCESSES_PER_RANK = 6
+"""A rank is two processes, one of which has threads of the MPI's."""
+_PROCESSES_BESIDE = 64
+
+_LEAST_SHARED_BYTES = 64 << 20
+_SHARED_BYTES_PER_RANK = 8 << 20
+"""What MPIs take of /dev/shm for each rank (Open MPI's vader: 4 to 8 MiB)."""
+
+_LEAST_LOCKED_BYTES = 64 << 20
+
+_SAMPLES_APART_NS = 1_000_000
+_WALL_APART_NS = 1_000_000_000
+
+
+def machines(nodes: Sequence[Event]) -> Verdict:
+    """Nodes are machines of their own."""
+    machines = {node["environment"]["boot_id"] or host(node) for node in nodes}
+    names = listed([host(node) for node in nodes])
+    if len(machines) < len(nodes):
+        return warning(
+            f"{names} are {format_count(len(machines), 'machine')}.",
+            "That is good for trying things out; numbers measure that machine. For real ones name nodes of their own.",
+        )
+    return ok(f"{names}.")
+
+
+def alike(nodes: Sequence[Event]) -> Verdict:
+    """Nodes have the same system and the same hardware."""
+    kinds: dict[str, Callable[[Event], str]] = {
+        "kernel": lambda node: node["environment"]["kernel"].split(" #")[0],
+        "system": lambda node: node["environment"]["operating_system"] or "",
+        "processor": lambda node: node["environment"]["cpu_model"] or "",
+        "processors": lambda node: str(node["processors"]),
+        # Kernels set aside some of it, not always the same.
+        "memory": lambda node: f"about {round(node['environment']['memory_bytes'] / (1 << 30))} GiB",
+    }
+    differences = [f"{kind}: {differs}" for kind, what in kinds.items() if (differs := who_differs(nodes, what))]
+    if differences:
+        return warning(
+            f"{'; '.join(differences)}.",
+            "Measure on nodes that are alike, or expect the slowest to decide: a phase ends with its last rank.",
+        )
+    return ok("; ".join(what(nodes[0]) for kind, what in kinds.items() if kind in ("kernel", "system", "memory")))
+
+
+def processors(nodes: Sequence[Event]) -> Verdict:
+    """There is a processor for each rank."""
+    crowded = [node for node in nodes if node["ranks"] > node["processors"]]
+    if not crowded:
+        fewest = min(node["processors"] for node in nodes)
+        most = max(node["ranks"] for node in nodes)
+        each = " of a node" if len(nodes) > 1 else ""
+        return ok(f"{format_count(fewest, 'processor')} for {format_count(most, 'rank')}{each}.")
+    worst = max(crowded, key=lambda node: node["ranks"] / node["processors"])
+    return warning(
+        f"{format_count(worst['ranks'], 'rank')} share {format_count(worst['processors'], 'processor')} "
+        f"on {host(worst)}.",
+        "Take a smaller --ranks-per-node, or give ranks more processors (--launcher-options '--bind-to none', "
+        "srun: --cpus-per-task).",
+    )
+
+
+def clocks(nodes: Sequence[Event]) -> Verdict:
+    """The time lines of all nodes can be laid on each other."""
+    far = {host(node): node["clock_uncertainty_ns"] or 0 for node in nodes}
+    name, most_ns = max(far.items(), key=lambda item: item[1])
+    coarse = [node for node in nodes if node["environment"]["clock"]["source"] != "tsc"]
+    if most_ns > _SAMPLES_APART_NS:
+        return warning(
+            f"The time line of {name} is known to ± {format_duration(_rounded(most_ns))} only.",
+            "Samples of nodes lie so far apart at most; rates do not suffer. See what else the network carries.",
+        )
+    source = "the processors' counters" if not coarse else f"the kernel's clock {on(coarse, nodes)}"
+    apart = f"; time lines are known to ± {format_duration(_rounded(most_ns))}" if most_ns else ""
+    return ok(f"Operations are timed by {source}{apart}.")
+
+
+def time_of_day(nodes: Sequence[Event]) -> Verdict:
+    """Something keeps the nodes' wall clocks in time, and they agree."""
+    apart = {host(node): abs(node["wall_clock"]["offset_ns"] or 0) for node in nodes}
+    name, most_ns = max(apart.items(), key=lambda item: item[1])
+    if most_ns > _WALL_APART_NS:
+        return warning(
+            f"The time of day of {name} and of {host(nodes[0])} are {most_ns / 1e9:.1f} s apart.",
+            "Set them by NTP (chronyc sources): logs of servers and nodes do not fit, and tickets of Kerberos fail.",
+        )
+    if loose := [node for node in nodes if node["wall_clock"]["synchronized"] is False]:
+        return warning(
+            f"Nothing keeps the clock in time {on(loose, nodes)}.",
+            "Start chronyd or ntpd (timedatectl set-ntp true). Rates do not suffer; logs of nodes and servers do.",
+        )
+    agree = f"; they agree to {most_ns / 1e6:.1f} ms" if most_ns else ""
+    known = all(node["wall_clock"]["synchronized"] for node in nodes)
+    return ok(
+        f"{'Clocks are kept in time' if known else 'The kernel does not say whether clocks are kept in time'}{agree}."
+    )
+
+
+def open_files(nodes: Sequence[Event]) -> Verdict:
+    """Ranks and launcher may have enough files open (`ulimit -n`)."""
+    needed = max(_FILES_BESIDE + _FILES_PER_RANK * node["ranks"] for node in nodes)
+    return _limit(nodes, "open_files", needed, "ulimit -n", str)
+
+
+def processes(nodes: Sequence[Event]) -> Verdict:
+    """There may be enough processes (`ulimit -u`)."""
+    needed = max(_PROCESSES_BESIDE + _PROCESSES_PER_RANK * node["ranks"] for node in nodes)
+    return _limit(nodes, "processes", needed, "ulimit -u", str)
+
+
+def file_size(nodes: Sequence[Event]) -> Verdict:
+    """Files may be as large as ranks need to meet, and data files as they are (`ulimit -f`)."""
+    needed = max(node["limits"]["meeting_bytes"] for node in nodes)
+    verdict = _limit(nodes, "file_bytes", needed, "ulimit -f", format_about_bytes)
+    limited = [node for node in nodes if node["limits"]["file_bytes"] is not None]
+    if verdict.status == "ok" and limited:
+        least = min(node["limits"]["file_bytes"] for node in limited)
+        return warning(
+            f"No file may become larger than {format_about_bytes(least)} {on(limited, nodes)}.",
+            "Raise it (ulimit -f unlimited, /etc/security/limits.conf), or measure with smaller files.",
+        )
+    return verdict
+
+
+def locked_memory(nodes: Sequence[Event]) -> Verdict:
+    """MPI over InfiniBand may lock what it sends (`ulimit -l`)."""
+    adapters = [node for node in nodes if any(link.get("state") for link in node["environment"].get("network", []))]
+    low = [node for node in adapters if _is_below(node["limits"]["locked_bytes"], _LEAST_LOCKED_BYTES)]
+    if low:
+        least = min(node["limits"]["locked_bytes"] for node in low)
+        return warning(
+            f"ulimit -l is {format_about_bytes(least)} {on(low, nodes)}, and there are adapters of InfiniBand.",
+            "Raise it to unlimited (/etc/security/limits.conf; slurmd: LimitMEMLOCK=infinity), or MPI may be slow.",
+        )
+    return ok(f"ulimit -l {_least(nodes, 'locked_bytes', format_about_bytes)}")
+
+
+def core_files(nodes: Sequence[Event]) -> Verdict:
+    """What a process that dies leaves (`ulimit -c`)."""
+    return ok(f"ulimit -c {_least(nodes, 'core_bytes', format_about_bytes)}")
+
+
+def shared_memory(nodes: Sequence[Event]) -> Verdict:
+    """There is room in /dev/shm for MPI."""
+    gone = [node for node in nodes if node["limits"]["shared_memory_bytes"] is None]
+    if gone:
+        return warning(f"There is no /dev/shm {on(gone, nodes)}.", "Mount a tmpfs there; most MPIs need one.")
+    low = [node for node in nodes if node["limits"]["shared_memory_bytes"] < _shared_bytes(node["ranks"])]
+    least = min(nodes, key=lambda node: node["limits"]["shared_memory_bytes"])
+    free = format_about_bytes(least["limits"]["shared_memory_bytes"])
+    if low:
+        return warning(
+            f"/dev/shm has {free} free on {host(least)}, for {format_count(least['ranks'], 'rank')}.",
+            "Remove what lies there, or make it larger (mount -o remount,size=…; containers: --shm-size).",
+        )
+    return ok(f"/dev/shm has {free} free{f' on {host(least)}' if len(nodes) > 1 else ''}.")
+
+
+def cold_caches(nodes: Sequence[Event]) -> Verdict:
+    """What is needed to read from the storage and not from memory."""
+    kept = [node for node in nodes if not node["abilities"]["drop_caches"]]
+    blind = [node for node in nodes if not node["abilities"]["cachestat"]]
+    fixed = [node for node in nodes if not node["abilities"]["mount"]]
+    if kept:
+        return warning(
+            f"/proc/sys/vm/drop_caches may not be written {on(kept, nodes)}.",
+            "Run as root, or let cold-cache steps take other ways (fadvise, reads of what another node wrote); "
+            "what stays in the cache is measured and said.",
+        )
+    measured = "measured page by page (mincore)" if blind else "measured by cachestat"
+    mounts = (
+        "file systems may be mounted anew" if not fixed else f"file systems may not be mounted anew {on(fixed, nodes)}"
+    )
+    return ok(f"The page cache may be dropped; what stays is {measured}; {mounts}.")
+
+
+def io_uring(nodes: Sequence[Event]) -> Verdict:
+    """The kernel gives a ring to who asks."""
+    refused = [node for node in nodes if node["abilities"]["io_uring_refused"]]
+    if refused:
+        because = Counter(node["abilities"]["io_uring_refused"] for node in refused).most_common(1)[0][0]
+        return warning(
+            f"There is no io_uring {on(refused, nodes)}: {because}.",
+            "The storage API uring cannot be used there; posix can. To have it: sysctl kernel.io_uring_disabled=0; in "
+            "containers their seccomp profile decides.",
+        )
+    return ok("Available.")
+
+
+def _limit(nodes: Sequence[Event], key: str, needed: int, command: str, show: Callable[[int], str]) -> Verdict:
+    low = [node for node in nodes if _is_below(node["limits"][key], needed)]
+    if low:
+        least = min(node["limits"][key] for node in low)
+        return failed(
+            f"{command} is {show(least)} {on(low, nodes)}; "
+            f"{format_count(low[0]['ranks'], 'rank')} need about {show(needed)}.",
+            f"Raise it ({command}, /etc/security/limits.conf, for Slurm in the unit of slurmd), or take fewer ranks.",
+        )
+    return ok(f"{command} {_least(nodes, key, show)}")
+
+
+def _is_below(limit: int | None, needed: int) -> bool:
+    return limit is not None and limit < needed
+
+
+def _least(nodes: Sequence[Event], key: str, show: Callable[[int], str]) -> str:
+    limits = [node["limits"][key] for node in nodes if node["limits"][key] is not None]
+    return show(min(limits)) if limits else "unlimited"
+
+
+def _shared_bytes(ranks: int) -> int:
+    return _LEAST_SHARED_BYTES + _SHARED_BYTES_PER_RANK * ranks
+
+
+def _rounded(time_ns: int) -> int:
+    """To whole microseconds, up."""
+    return -(-time_ns // 1000) * 1000

@@ -1,0 +1,43 @@
+"""Each node alone: whether the launcher gets there, and which engine is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ioassay import __version__
+from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.checks.printed import last_line, meaning
+from ioassay.doctor.facts import Problem, Reached
+from ioassay.doctor.verdict import Verdict, failed, ok
+from ioassay.units import format_count
+
+_BY_HAND = "Start something else there by the same launcher, for example `hostname`, and read what it prints."
+
+
+def engine_there(nodes: Sequence[Reached]) -> Verdict | None:
+    """The same engine starts on every node."""
+    if not nodes:
+        return None
+    others = [node for node in nodes if node.version != __version__]
+    if not others:
+        return ok(f"{__version__} starts on {format_count(len(nodes), 'node')}.")
+    # Nodes with the same trouble in one sentence.
+    by_trouble: dict[Problem, list[str]] = {}
+    for node in others:
+        by_trouble.setdefault(_trouble(node), []).append(node.node)
+    said = "; ".join(f"{listed(names)}: {trouble.message.rstrip('.')}" for trouble, names in by_trouble.items())
+    remedies = dict.fromkeys(trouble.remedy for trouble in by_trouble)
+    return failed(f"{said}.", " ".join(remedies))
+
+
+def _trouble(node: Reached) -> Problem:
+    if node.version is not None:
+        return Problem(f"the engine there is {node.version}", "Install the same version of ioassay on all nodes.")
+    if known := meaning(node.printed):
+        return known
+    if node.waited_s is not None:
+        return Problem(
+            f"no answer within {node.waited_s:.0f} s",
+            "See that the node is up and reached from here (ssh -o BatchMode=yes NODE true; with Slurm: sinfo -N).",
+        )
+    return Problem(f"the engine does not start ({last_line(node.printed) or 'nothing is printed'})", _BY_HAND)

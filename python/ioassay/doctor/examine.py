@@ -1,0 +1,163 @@
+"""One look after the other, as far as it goes: what is found out at each, and what is said of it.
+
+Not here: how facts are found out (`collect`), what is good or bad (`checks`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from ioassay.doctor import checks
+from ioassay.doctor.collect.control_plane import control_plane
+from ioassay.doctor.collect.launcher import launcher
+from ioassay.doctor.collect.meeting import meeting
+from ioassay.doctor.collect.reached import reached
+from ioassay.doctor.facts import Facts, Problem
+from ioassay.doctor.verdict import Line, Verdict, not_checked
+from ioassay.errors import CannotRun
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.places import nodes_of, secrets_of
+from ioassay.execution.start import Start
+from ioassay.launchers import Node, find_launcher
+from ioassay.launchers.hosts import allocated
+from ioassay.results.events import Event
+from ioassay.studies.target import Target
+from ioassay.units import format_count
+
+_FIRST = "Mend what is said above first."
+
+_Found = TypeVar("_Found")
+
+
+@dataclass(frozen=True)
+class Site:
+    """What is to be looked at."""
+
+    target: Target | None
+    storage: str | None
+    """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+    clients: str | None
+    """Whose hosts are the clients: `lab:NAME`."""
+    launcher: str
+    hosts: Sequence[str]
+    """The nodes for the launcher; none: those of the allocation, else this one."""
+    launcher_options: Sequence[str]
+    ranks_per_node: int
+    out: Path
+    """Where run directories are to be."""
+
+
+def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[[str], None]) -> Iterator[Line]:
+    """Looks at `site` and yields a line for each check, as soon as it can be said; `facts` fills meanwhile.
+
+    `say` is told what takes a while. Raises `UsageError`, and `CannotRun` for a lab that is not up or when interrupted.
+    """
+    with _scratch(site.out) as (scratch, problem):
+        facts.control_plane = control_plane(scratch, problem)
+        yield from _lines(checks.CONTROL_PLANE, facts.control_plane)
+        if facts.control_plane.engine_problem is not None or facts.control_plane.engine is None:
+            return
+        start = _start(site)
+        facts.launcher = launcher(site.launcher, start, Path(facts.control_plane.engine))
+        yield from _lines(checks.LAUNCHER, facts.launcher)
+        if start.stands_between and facts.launcher.problem is None:
+            say(f"Looking for the engine on {format_count(max(1, len(start.nodes)), 'node')} …")
+            facts.reached = reached(start, scratch, interruption)
+            _heed(interruption)
+            yield from _lines(checks.REACHED, facts.reached)
+        survey = None
+        if (why_not := _cannot_meet(facts)) is None:
+            able = {one.node for one in facts.reached if one.version is not None}
+            nodes = [node for node in start.nodes if node.name in able or not start.stands_between]
+            library = Path(facts.launcher.library) if facts.launcher.library else None
+            say(f"Having them look around, with {format_count(site.ranks_per_node, 'rank')} on each …")
+            facts.meeting = meeting(
+                replace(start, nodes=nodes, library=library),
+                site.ranks_per_node,
+                site.target if facts.target_kind == "directory" else None,
+                scratch,
+                interruption,
+            )
+            _heed(interruption)
+            yield from _lines(checks.MEETING, facts.meeting)
+            survey = facts.meeting.survey
+            why_not = "The nodes have not met." if survey is None else None
+    if survey is None:
+        yield from _unchecked([*checks.NODES, *checks.TARGET], why_not or "", _FIRST)
+        return
+    yield from _lines(checks.NODES, survey["nodes"])
+    yield from _of_target(facts, survey["nodes"])
+
+
+def _of_target(facts: Facts, nodes: Sequence[Event]) -> Iterator[Line]:
+    if facts.target is None:
+        yield from _unchecked(["target"], "None was named.", "Write --target DIR.")
+    elif facts.target_kind != "directory":
+        yield from _unchecked(
+            ["target"],
+            f"{facts.target} is no directory.",
+            "A run looks at it before it writes anything: ioassay run quick --target …",
+        )
+    else:
+        for name, judge in checks.TARGET.items():
+            if facts.meeting is not None and (verdict := judge(facts.meeting, nodes)):
+                yield Line(name, verdict)
+
+
+def _lines(judges: Mapping[str, Callable[[_Found], Verdict | None]], found: _Found) -> Iterator[Line]:
+    for name, judge in judges.items():
+        if verdict := judge(found):
+            yield Line(name, verdict)
+
+
+def _unchecked(names: Sequence[str], why: str, remedy: str) -> Iterator[Line]:
+    for name in names:
+        yield Line(name, not_checked(why, remedy))
+
+
+def _cannot_meet(facts: Facts) -> str | None:
+    """Why the nodes cannot be asked to meet."""
+    launcher = facts.launcher
+    if launcher is None or launcher.problem is not None:
+        return "The launcher does not work."
+    if launcher.library_problem is not None:
+        return "There is nothing to join the engine with the MPI."
+    if facts.reached and not any(one.version for one in facts.reached):
+        return "The engine starts on no node."
+    return None
+
+
+def _start(site: Site) -> Start:
+    """How engines would be started. What a run would refuse for want of an MPI is left out here, to be looked at."""
+    launcher = find_launcher(site.launcher)
+    nodes = nodes_of(site.clients) or [Node(name) for name in site.hosts]
+    if not nodes and launcher.needs_mpi:
+        nodes = allocated()
+    secrets = secrets_of(site.storage)
+    return Start(launcher, nodes, secrets, site.launcher_options, in_lab=site.clients is not None)
+
+
+def _heed(interruption: Interruption) -> None:
+    if interruption.first is not None:
+        raise CannotRun(f"Stopped by {interruption.first.name}.")
+
+
+@contextmanager
+def _scratch(out: Path) -> Iterator[tuple[Path, Problem | None]]:
+    """A directory where run directories would be, and why that cannot be had where it is elsewhere."""
+    place = out.absolute()
+    while not place.is_dir():
+        place = place.parent
+    problem = None
+    try:
+        made = tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place)
+    except OSError as error:
+        problem = Problem(f"{place}: {error.strerror}.", "Start from a directory of yours, or name one with --out.")
+        made = tempfile.TemporaryDirectory(prefix="ioassay-doctor-")
+    with made as scratch:
+        yield Path(scratch), problem

@@ -1,0 +1,113 @@
+"""A whole run as a job of Slurm: its script, its submission, and what becomes of it.
+
+The job goes on with the run (`ioassay run --resume`) inside its allocation, with `srun` as the launcher, so that the
+same script, submitted again, does what the first job had no time for.
+Not here: what a run is, printing.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+from ioassay.results.document import RunDocument
+from ioassay.units import format_count
+
+SCRIPT = "job.sh"
+"""In the run directory."""
+
+_WARNED_S = 60
+"""How long before its time limit Slurm tells the control plane, which then stops in order."""
+
+_LOOK_EVERY_S = 2.0
+
+_UNFINISHED = {"PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "REQUEUED", "RESIZING", "SIGNALING"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job that was submitted."""
+
+    id: str
+
+    def look(self) -> tuple[str, str]:
+        """Its state and the reason for it, in Slurm's words; `GONE` where Slurm does not know it any more."""
+        said = _run("scontrol", "--oneliner", "show", "job", self.id)
+        if said is None:
+            return "GONE", ""
+        words = dict(word.split("=", 1) for word in said.split() if "=" in word)
+        return words.get("JobState", "GONE"), words.get("Reason", "").replace("None", "")
+
+
+def script(run: RunDocument, path: Path) -> str:
+    """The script that does `run`, whose directory is `path`."""
+    cases = [case for case in run.cases if case.state != "complete"]
+    nodes = max(case.clients for case in cases)
+    ranks = max(case.ranks_per_client for case in cases)
+    settings = [
+        f"--job-name=ioassay-{run.study.name}",
+        f"--nodes={nodes}",
+        f"--ntasks-per-node={ranks}",
+        "--exclusive",
+        f"--output={path}/logs/slurm-%j.txt",
+        f"--signal=B:TERM@{_WARNED_S}",
+        *run.launcher_options,
+    ]
+    resume = shlex.join([sys.executable, "-m", "ioassay", "run", "--resume", str(path)])
+    return "\n".join(
+        [
+            "#!/bin/bash",
+            f"# {run.study.title}: what is left of {format_count(len(cases), 'case')}. Submitted again it goes on.",
+            *(f"#SBATCH {setting}" for setting in settings),
+            "",
+            "# In the place of the shell, so that the warning before the time limit reaches it.",
+            f"exec {resume}",
+            "",
+        ]
+    )
+
+
+def submit(path: Path) -> Job:
+    """Submits the script of the run at `path`. Raises `CannotRun` with what Slurm says against it."""
+    command = ["sbatch", "--parsable", str(path / SCRIPT)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise CannotRun(f"sbatch does not start: {error.strerror}.", "Do it where Slurm's commands are.") from error
+    found = re.match(r"(\d+)", done.stdout)
+    if done.returncode != 0 or not found:
+        raise CannotRun(
+            f"Slurm does not take the job: {done.stderr.strip() or done.stdout.strip()}",
+            f"Correct {path / SCRIPT}, and submit it with: sbatch {path / SCRIPT}",
+        )
+    return Job(found[1])
+
+
+def follow(job: Job, goes_on: Callable[[], bool]) -> Iterator[tuple[str, str]]:
+    """The state of a job and its reason, now and whenever they change, until it has ended or `goes_on` says no."""
+    last = None
+    while goes_on():
+        state = job.look()
+        if state != last:
+            last = state
+            yield state
+        if state[0] not in _UNFINISHED:
+            return
+        time.sleep(_LOOK_EVERY_S)
+
+
+def _run(*command: str) -> str | None:
+    """What a command prints; `None` where it fails."""
+    words: Sequence[str] = command
+    try:
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

@@ -1,0 +1,39 @@
+"""Whether this node sees the target of a run, by what the run noted of its nodes: nothing is asked of a file system.
+
+Not here: who is to see it instead.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+
+from ioassay.results.document import RunDocument
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+def sees_target(run: RunDocument) -> bool:
+    """True if the target of `run` is here what it was for the run's first node; False where that is not known."""
+    if run.target_kind == "url":
+        return True
+    if run.target_kind != "directory" or not run.environment:
+        return False
+    node = run.environment[0]
+    # A file system on a device is another one on another machine, whatever they are called.
+    same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
+    if node.get("block_device") is not None and not same_machine:
+        return False
+    noted = node.get("mount") or {}
+    return _mount_of(Path(run.target)) == tuple(noted.get(key) for key in ("mount_point", "source", "file_system"))
+
+
+def _mount_of(path: Path) -> tuple[str, str, str] | None:
+    """Mount point, source and file system of what is mounted at `path` or above, by the kernel's list."""
+    mounts = [mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)]
+    if not mounts:
+        return None
+    # Of two at one point the later one lies on top.
+    _, nearest = max(enumerate(mounts), key=lambda numbered: (len(numbered[1].mountpoint), numbered[0]))
+    return nearest.mountpoint, nearest.device, nearest.fstype

@@ -1,0 +1,47 @@
+"""The nodes that clients can be on: as typed, or those of the allocation that we are in.
+
+Not here: hosts of a lab (`execution.places`), how they are given to a launcher.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.launchers.placement import Node
+
+_NAME = re.compile(r"[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:]+\]")
+
+
+def typed(text: str) -> list[Node]:
+    """Of `a,b,c`, or of a host file as launchers of MPI take it: a host a line, behind it what they make of it.
+
+    Raises `UsageError`.
+    """
+    if Path(text).is_file():
+        lines = (line.split("#")[0].split() for line in Path(text).read_text().splitlines())
+        names = [words[0] for words in lines if words]
+    else:
+        names = [name.strip() for name in text.split(",") if name.strip()]
+    names = [name if name.startswith("[") else name.split(":")[0] for name in names]
+    if wrong := [name for name in names if not _NAME.fullmatch(name)]:
+        raise UsageError(f"`{wrong[0]}` is no host.", "Write --hosts a,b,c or --hosts FILE with a host a line.")
+    if not names:
+        raise UsageError(f"`{text}` names no hosts.", "Write --hosts a,b,c or --hosts FILE with a host a line.")
+    return [Node(name) for name in dict.fromkeys(names)]
+
+
+def allocated() -> list[Node]:
+    """The nodes of the Slurm job that this process is in, in Slurm's order; none outside of one. Raises `CannotRun`."""
+    listed = os.environ.get("SLURM_JOB_NODELIST")
+    if not listed:
+        return []
+    command = ["scontrol", "show", "hostnames", listed]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise CannotRun(f"`{' '.join(command)}` failed: {error}.", "Name the nodes with --hosts.") from error
+    return [Node(name) for name in done.stdout.split()]

@@ -1,0 +1,40 @@
+"""`mpirun`, of Open MPI or of MPICH and those made of it (Intel MPI, MVAPICH, Cray's mpiexec.hydra)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ioassay.launchers.mpi import Family, family_of_mpirun, mpirun
+from ioassay.launchers.placement import Placement
+
+
+class Mpirun:
+    """Starts a process for each rank on the first nodes, those of a client after each other."""
+
+    needs_mpi = True
+
+    def tokens(self, engine: Path, placement: Placement) -> list[str]:
+        """`mpirun` as its MPI understands it. Raises `CannotRun` where there is none, or one that is not known."""
+        command = mpirun()
+        where = _WHERE[family_of_mpirun(command)](placement)
+        return [*placement.launch(engine), str(command), *where, *placement.options, *placement.engine(engine)]
+
+
+def _open_mpi(placement: Placement) -> list[str]:
+    names = [node.name for node in placement.used] or ["localhost"]
+    hosts = [f"{name}:{ranks}" for name, ranks in zip(names, placement.ranks_on_each, strict=True)]
+    forwarded = [token for name in placement.forwarded for token in ("-x", name)]
+    # Slots are taken in the order of hosts, so that the ranks of a client follow each other.
+    return ["--host", ",".join(hosts), "--map-by", "slot", "-np", str(placement.ranks), *forwarded]
+
+
+def _hydra(placement: Placement) -> list[str]:
+    if not placement.used:
+        return ["-n", str(placement.ranks)]
+    hosts = [f"{node.name}:{ranks}" for node, ranks in zip(placement.used, placement.ranks_on_each, strict=True)]
+    # Environment variables are passed on as they are.
+    return ["-hosts", ",".join(hosts), "-n", str(placement.ranks)]
+
+
+_WHERE: dict[Family, Callable[[Placement], list[str]]] = {"open-mpi": _open_mpi, "mpich": _hydra}

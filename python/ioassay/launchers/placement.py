@@ -1,0 +1,73 @@
+"""What launchers are told, and what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node that clients can be on."""
+
+    name: str
+    pid: int | None = None
+    """A process of this machine in whose namespaces it is; `None`: a machine of its own."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Which ranks a case needs: `clients` nodes with `ranks_per_client` ranks on each."""
+
+    clients: int
+    ranks_per_client: int
+    nodes: Sequence[Node] = ()
+    """The nodes to take; none: this one, whatever the clients."""
+    library: Path | None = None
+    """What joins the engine with the MPI of the launcher; `None`: nothing does, one engine is alone."""
+    mpi_in_ranks: bool = False
+    """The storage API uses MPI too."""
+    options: Sequence[str] = ()
+    """More for the launcher, as typed."""
+    forwarded: Sequence[str] = ()
+    """Names of environment variables that the engines need on their nodes."""
+
+    @property
+    def used(self) -> Sequence[Node]:
+        """The nodes that clients are on: the first ones. More clients than nodes share them."""
+        return self.nodes[: self.clients]
+
+    @property
+    def ranks(self) -> int:
+        """In all."""
+        return self.clients * self.ranks_per_client
+
+    @property
+    def ranks_on_each(self) -> list[int]:
+        """Ranks on each of the used nodes: clients are dealt out to them in blocks, the first ones getting one more."""
+        nodes = max(1, len(self.used))
+        each, more = divmod(self.clients, nodes)
+        return [(each + (node < more)) * self.ranks_per_client for node in range(nodes)]
+
+    def engine(self, engine: Path) -> list[str]:
+        """The engine as each process of a launcher starts it, up to its own command."""
+        meeting = ["--mpi", str(self.library)] if self.library else []
+        return [str(engine), *meeting, *(["--mpi-in-ranks"] if self.mpi_in_ranks else [])]
+
+    def launch(self, engine: Path) -> list[str]:
+        """What starts a launcher: the engine sees that it ends with whoever asked for it, and enters a lab's host."""
+        first = self.used[0].pid if self.used else None
+        return [str(engine), *(["--host", str(first)] if first else []), "launch", "--"]
+
+
+class Launcher(Protocol):
+    """Starts the engine somewhere."""
+
+    needs_mpi: bool
+    """Its engines meet over MPI."""
+
+    def tokens(self, engine: Path, placement: Placement) -> list[str]:
+        """The command line that puts `engine` onto `placement`, up to the engine's own command. Raises `CannotRun`."""
+        ...

@@ -1,0 +1,46 @@
+"""Slurm's `srun`, inside an allocation: as a job step on the first nodes of the job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ioassay.errors import CannotRun
+from ioassay.launchers.mpi import family_of_mpicc, mpicc
+from ioassay.launchers.placement import Placement
+
+PLUGIN = {"open-mpi": "pmix", "mpich": "pmi2"}
+"""What a family of MPI calls Slurm by."""
+
+
+class Srun:
+    """Starts a process for each rank on the first nodes, those of a client after each other."""
+
+    needs_mpi = True
+
+    def tokens(self, engine: Path, placement: Placement) -> list[str]:
+        """`srun` with as many tasks as ranks. Raises `CannotRun` where clients cannot be dealt out evenly."""
+        nodes, each = len(placement.used), placement.ranks_on_each
+        if not nodes:
+            raise CannotRun(
+                "There is no allocation of Slurm here, whose nodes `srun` could take.",
+                "Take `--launcher sbatch`, or begin with: salloc --nodes=N",
+            )
+        if len(set(each)) > 1:
+            raise CannotRun(
+                f"{placement.clients} clients cannot be dealt out evenly to {nodes} nodes by `srun`.",
+                "Take as many nodes as clients.",
+            )
+        where = [
+            f"--nodes={nodes}",
+            f"--ntasks={placement.ranks}",
+            f"--ntasks-per-node={each[0]}",
+            f"--nodelist={','.join(node.name for node in placement.used)}",
+            "--distribution=block",
+            # The first process is told by its standard input when to stop.
+            "--input=0",
+            # Others of this job, such as the control plane, are on the same nodes.
+            "--overlap",
+        ]
+        if placement.library:
+            where.append(f"--mpi={PLUGIN[family_of_mpicc(mpicc())]}")
+        return [*placement.launch(engine), "srun", *where, *placement.options, *placement.engine(engine)]

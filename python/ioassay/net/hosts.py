@@ -1,0 +1,140 @@
+"""The hosts that were typed after --clients and --servers, and how a command gets onto each.
+
+lab:NAME       all clients, or all servers, of a lab
+lab:NAME/HOST  one of its hosts
+NAME           a host that is reached by ssh, or by what --via says
+NAME=ADDRESS   the same, and the address of it that is measured: storage often has a network of its own
+@FILE          a hostfile as mpirun takes it: one of the above in a line
+"""
+
+from __future__ import annotations
+
+import shlex
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal
+
+from ioassay.errors import CannotRun, UsageError
+from ioassay.lab.namespaces import Space
+
+_LAB = "lab:"
+
+Role = Literal["client", "server"]
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host at one end of the network."""
+
+    name: str
+    entrance: Space | tuple[str, ...]
+    """How to get onto it: the namespaces of a lab's host, or the words before its name, such as `ssh`."""
+    address: str | None
+    """Where a server listens; `None` of a client."""
+    link_bits_per_s: int | None = None
+    """Rate of its link, of a lab's host where that is limited."""
+    lab: str | None = None
+
+    def command(self, *words: str) -> list[str]:
+        """`words` as they are started from here."""
+        if isinstance(self.entrance, Space):
+            return self.entrance.command(*words)
+        return [*self.entrance, self.name, shlex.join(words)]  # the other end has a shell
+
+
+def hosts(typed: Sequence[str], role: Role, via: str) -> list[Host]:
+    """The hosts that were typed. Servers have an address.
+
+    Raises `UsageError` for what cannot be meant, `CannotRun` for a lab that is not up.
+    """
+    entrance = tuple(shlex.split(via))
+    if not entrance:
+        raise UsageError("--via is empty.", "Write what gets a command onto a host, such as --via ssh.")
+    found: list[Host] = []
+    for word in _words(typed):
+        found += _of_lab(word, role) if word.startswith(_LAB) else [_by_name(word, role, entrance)]
+    if not found:
+        raise UsageError(f"There is no host in --{role}s {' '.join(typed)}.", f"Write for example --{role}s node01.")
+    return list({host.name: host for host in found}.values())
+
+
+def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
+    """Raises `UsageError` for a host at both ends: what it sends to itself meets no network."""
+    both = {host.name for host in clients} & {host.name for host in servers}
+    if both:
+        raise UsageError(
+            f"{', '.join(sorted(both))} cannot be client and server at once: no network would be measured.",
+            "Name other hosts at one of the ends.",
+        )
+
+
+def _words(typed: Sequence[str]) -> Iterator[str]:
+    for word in (part.strip() for text in typed for part in text.split(",")):
+        if word.startswith("@"):
+            yield from _hostfile(Path(word[1:]))
+        elif word:
+            yield word
+
+
+def _hostfile(file: Path) -> Iterator[str]:
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The hostfile {file} cannot be read: {error}.", "Write a host in a line.") from error
+    for line in lines:
+        # What mpirun wants to know besides, such as `slots=4`, stands after the name.
+        yield from line.partition("#")[0].split()[:1]
+
+
+def _of_lab(word: str, role: Role) -> list[Host]:
+    from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
+
+    name, _, wanted = word.removeprefix(_LAB).partition("/")
+    if not name:
+        raise UsageError("Which lab?", "Write lab:NAME; `ioassay lab status` shows those that are up.")
+    lab = find(name)
+    written, spaces = lab.ready(), lab.hosts()
+    members = [host for host in written.hosts if (host.name == wanted if wanted else host.role == role)]
+    if not members:
+        raise UsageError(
+            f"The lab {name} has no host `{wanted}`.", f"It has {', '.join(host.name for host in written.hosts)}."
+        )
+    if gone := [member.name for member in members if member.name not in spaces]:
+        raise CannotRun(f"The lab {name} has lost {', '.join(gone)}.", f"End it: ioassay lab down {name}")
+    return [
+        Host(
+            name=member.name,
+            entrance=spaces[member.name],
+            address=member.address if role == "server" else None,
+            link_bits_per_s=written.link_bits_per_s,
+            lab=f"{_LAB}{name}",
+        )
+        for member in members
+    ]
+
+
+def _by_name(word: str, role: Role, entrance: tuple[str, ...]) -> Host:
+    name, _, address = word.partition("=")
+    if not name or name.startswith("-"):  # ssh would take it for an option
+        raise UsageError(f"`{word}` names no host.", "Write NAME, NAME=ADDRESS, lab:NAME or @FILE.")
+    return Host(name, entrance, _address(name, address) if role == "server" else None)
+
+
+def _address(name: str, typed: str) -> str:
+    """The address of a server that clients are to meet."""
+    advice = f"Write its address on the network that is to be measured: --servers {name}=ADDRESS"
+    try:
+        if typed:
+            return str(ip_address(typed))
+        found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    except ValueError:
+        raise UsageError(f"`{typed}` is not an address.", "Write for example --servers oss1=10.0.0.5") from None
+    except OSError as error:
+        raise UsageError(f"No address of {name} is known here: {error.strerror}.", advice) from None
+    address = str(found[0][4][0])
+    if ip_address(address).is_loopback:
+        raise UsageError(f"{name} is known here as {address}, which no other host reaches.", advice)
+    return address

@@ -1,0 +1,79 @@
+"""Reasons to take what iperf3 measured for less than what the network can carry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ioassay.net import iperf3
+from ioassay.results.net_document import Flow, NetDocument, NetHost, Remark
+from ioassay.units import format_count
+
+BUSY = 0.9
+"""A processor that is busier than this share of the time is taken for what held a flow back."""
+
+FAR_BELOW = 0.8
+"""A rate below this share of what the interfaces state is far below: headers alone take 6 % of small frames."""
+
+
+def remarks(flows: Sequence[Flow], net: NetDocument, rate_bits_per_s: float) -> list[Remark]:
+    """The remarks about the flows that were measured together. `net` has their hosts and how iperf3 was asked."""
+    clients = {host.name: host for host in net.clients}
+    servers = {host.name: host for host in net.servers}
+    taken = [
+        (end, percent)
+        for flow in flows
+        for end, percent in (
+            (clients[flow.client], flow.client_processor_percent),
+            (servers[flow.server], flow.server_processor_percent),
+        )
+    ]
+    busy = [*_on_one_machine([(clients[flow.client], servers[flow.server]) for flow in flows])]
+    busy += _busy(taken, net.settings.streams)
+    said = [Remark(kind="processor-bound", message=text) for text in busy]
+    sides = [[clients[name] for name in {flow.client for flow in flows}]]
+    sides.append([servers[name] for name in {flow.server for flow in flows}])
+    if text := _far_below(sides, rate_bits_per_s):
+        said.append(Remark(kind="below-stated-speed", message=text))
+    return said
+
+
+def _on_one_machine(pairs: Sequence[tuple[NetHost, NetHost]]) -> Iterator[str]:
+    """Between hosts of one machine there is no wire, and the kernel's own work is in no process's account."""
+    for client, server in pairs:
+        if client.machine == server.machine and client.stated_bits_per_s is None:
+            yield (
+                f"{client.name} and {server.name} are one machine, and nothing limits the link between them: this "
+                "measures its processors and memory"
+            )
+            return
+
+
+def _busy(taken: Sequence[tuple[NetHost, float]], streams: int) -> Iterator[str]:
+    """`taken` holds what each iperf3 took of a processor in percent, and on which host."""
+    for host, percent in taken:
+        processors = min(iperf3.threads(host.iperf3_version, streams), host.processors)
+        if percent >= 100 * BUSY * processors:
+            yield (
+                f"iperf3 on {host.name} took {percent:.0f} % of a processor: this measures the processor, not the "
+                "link. More --streams help where iperf3 is 3.16 or newer, more clients elsewhere"
+            )
+    for machine in dict.fromkeys(host.machine for host, _ in taken):
+        own = [(host, percent) for host, percent in taken if host.machine == machine]
+        host, together = own[0][0], sum(percent for _, percent in own)
+        if together >= 100 * BUSY * host.processors:
+            yield (
+                f"iperf3 took {together:.0f} % of the {format_count(host.processors, 'processor')} of the machine of "
+                f"{host.name}: this measures the processors, not the link. Use hosts that do nothing else"
+            )
+
+
+def _far_below(sides: Sequence[Sequence[NetHost]], rate_bits_per_s: float) -> str | None:
+    """`sides` are the clients and the servers; where one host of a side does not state a speed, nor does the side."""
+    stated = [[host.stated_bits_per_s or 0 for host in hosts] for hosts in sides]
+    known = [sum(speeds) for speeds in stated if all(speeds)]
+    if not known or rate_bits_per_s >= FAR_BELOW * min(known):
+        return None
+    return (
+        f"it is {100 * rate_bits_per_s / min(known):.0f} % of the {min(known) / 1e9:g} Gbit/s that the interfaces "
+        "state: a window that is too small, one stream for a fast link (--streams), or a switch that carries less"
+    )

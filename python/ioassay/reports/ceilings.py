@@ -1,0 +1,111 @@
+"""The network's ceilings in words and tables: of `ioassay net` on the terminal, and of a run's report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ioassay.analysis.ceilings import TOLERANCE, Ceiling
+from ioassay.reports import format
+from ioassay.results.document import RunDocument
+from ioassay.results.net_document import NetDocument, NetHost, NetMeasurement
+from ioassay.units import format_bytes, format_count
+
+HEADS = ("Path", "Gbit/s", "GB/s", "Retransmits", "Client CPU", "Server CPU")
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of the table: a path and what it carried. `cells` go with the rest of `HEADS`."""
+
+    path: str
+    cells: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def lines(net: NetDocument) -> list[Line]:
+    """The rows, in the order in which they were measured."""
+    return [_line(measured) for measured in net.measurements]
+
+
+def _line(measured: NetMeasurement) -> Line:
+    again = [flow.retransmits for flow in measured.flows if flow.retransmits is not None]
+    return Line(
+        path=measured.name,
+        cells=(
+            format.significant(measured.rate_bits_per_s / 1e9),
+            format.significant(measured.rate_bits_per_s / 8e9),
+            str(sum(again)) if again else format.ABSENT,
+            f"{max(flow.client_processor_percent for flow in measured.flows):.0f} %",
+            f"{max(flow.server_processor_percent for flow in measured.flows):.0f} %",
+        ),
+        remarks=tuple(remark.message for remark in measured.remarks),
+    )
+
+
+def remarks(net: NetDocument) -> list[str]:
+    """Every remark as a sentence, with the path that it is about."""
+    return [f"{line.path}: {text}." for line in lines(net) for text in line.remarks]
+
+
+def method(net: NetDocument) -> list[str]:
+    """How it was measured, in sentences."""
+    settings = net.settings
+    asked = [f"{settings.duration_s:g} s each"]
+    if settings.window_bytes is not None:
+        asked.append(f"windows of {format_bytes(settings.window_bytes)}")
+    if settings.length_bytes is not None:
+        asked.append(f"calls of {format_bytes(settings.length_bytes)}")
+    asked.append(f"{format_count(settings.streams, 'stream')} per client")
+    versions = " and ".join(sorted({host.iperf3_version for host in (*net.clients, *net.servers)}))
+    return [
+        f"Measured with iperf3 {versions} on {net.started[:19].replace('T', ' ')} (UTC), {', '.join(asked)}; clients "
+        f"{_names(net.clients)}, servers {_names(net.servers)}. Payload as the receiving end counted it, where several "
+        "flows ran in the time in which all of them were at work.",
+    ]
+
+
+def meaning(document: RunDocument, net: NetDocument) -> list[str]:
+    """What the ceilings say of the rates of a run, in sentences."""
+    sentences = [
+        "Each rate is given as a share of the lowest ceiling on its path: of what was measured in the direction of its "
+        "data, each taken times as many as more clients or servers took part than in its measurement, the least. More "
+        f"than {format.share(TOLERANCE)} above it is a doubt.",
+    ]
+    nodes = {str(node.get("host")) for node in document.environment}
+    known = {name for host in net.clients for name in (host.name, host.hostname)}
+    if others := sorted(nodes - known):
+        are = "is not among the clients" if len(others) == 1 else "are not among the clients"
+        sentences.append(f"{', '.join(others)} {are} that the network was measured from.")
+    return sentences
+
+
+def of_the_ceiling(rate_bytes_per_s: float, ceiling: Ceiling) -> str:
+    """A rate as a share of a ceiling, where there is little room: `95 % of the ceiling`."""
+    return f"{format.share(rate_bytes_per_s / ceiling.rate_bytes_per_s)} of the ceiling"
+
+
+def share(rate_bytes_per_s: float, ceiling: Ceiling) -> str:
+    """A rate as a share of a ceiling: `95 % of 1.18 GB/s, 4 × (1 client → 1 server)`."""
+    part = format.share(rate_bytes_per_s / ceiling.rate_bytes_per_s)
+    return f"{part} of {format.rate(ceiling.rate_bytes_per_s)}, {ceiling.name}"
+
+
+def table(net: NetDocument) -> Group:
+    """The end of `ioassay net` on the terminal."""
+    found = Table(title="What the network carries", title_justify="left", title_style="bold", box=None)
+    for at, head in enumerate(HEADS):
+        found.add_column(head, justify="right" if at else "left", no_wrap=True)
+    for line in lines(net):
+        found.add_row(Text(line.path), *line.cells)
+    parts: list[RenderableType] = [found, *(Text(text, style="yellow") for text in remarks(net))]
+    return Group(*parts, *(Text(text, style="dim") for text in method(net)))
+
+
+def _names(hosts: Sequence[NetHost]) -> str:
+    names = [host.name for host in hosts]
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]} to {names[-1]} ({len(names)})"

@@ -1,0 +1,68 @@
+"""The directory that `ioassay net` leaves: `net.json`, and in `iperf3/` what iperf3 itself said at both ends.
+
+`net.json` is rewritten after every measurement, so whatever ends the command, what was measured is kept.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.results.atomic import write_atomically
+from ioassay.results.document import damaged
+from ioassay.results.net_document import NET_VERSION, NetDocument
+from ioassay.results.run_directory import refuse_occupied
+
+DOCUMENT = "net.json"
+_RAW = "iperf3"
+
+
+class NetDirectory:
+    """A directory of `ioassay net` that this process writes to."""
+
+    def __init__(self, path: Path, document: NetDocument) -> None:
+        """Makes it. Raises `UsageError` when `path` exists and holds anything."""
+        refuse_occupied(path)
+        (path / _RAW).mkdir(parents=True)
+        self.path = path
+        self.document = document
+        self.save()
+
+    @property
+    def raw(self) -> Path:
+        """Where iperf3's own words go."""
+        return self.path / _RAW
+
+    def save(self) -> None:
+        """Makes `net.json` what `document` is."""
+        text = self.document.model_dump_json(indent=2) + "\n"
+        write_atomically(self.path / DOCUMENT, lambda fresh: fresh.write_text(text))
+
+
+def read_net(path: Path) -> NetDocument:
+    """Reads `net.json`, or the one in the directory `path`.
+
+    Raises `UsageError` when there is none that this version reads, or nothing was measured.
+    """
+    file = path / DOCUMENT if path.is_dir() else path
+    try:
+        content = json.loads(file.read_bytes())
+        version = content["version"]
+        if version != NET_VERSION:
+            raise UsageError(
+                f"{file} has version {version}; this ioassay reads version {NET_VERSION}.",
+                "Use the ioassay that made it, or measure again.",
+            )
+        document = NetDocument.model_validate(content)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(
+            f"There is no {file}.", "Name what `ioassay net` left, for example runs/20260131-120000-net."
+        ) from error
+    except (ValueError, TypeError, KeyError) as error:
+        raise damaged(file, error) from error
+    if not document.measurements:
+        raise UsageError(
+            f"{file} has no measurement: its state is {document.state}.", "Measure again with `ioassay net`."
+        )
+    return document

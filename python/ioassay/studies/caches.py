@@ -1,0 +1,121 @@
+"""What a study can say of cold caches: ways to try on the clients, commands for servers, the site's remount.
+
+Not here: how any of it is done; the engine does that.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, Self
+
+from pydantic import Field, model_validator
+
+from ioassay.studies.values import CacheMethod, HostName, Waiting, Words, each_once
+from ioassay.written.values import Part
+
+TIME_LIMIT_NS = 300 * 10**9
+"""An unmount writes out what is dirty, and a server may need its time to start."""
+
+VIA = "ssh -o BatchMode=yes"
+"""How a command reaches a server."""
+
+REMOUNT = (
+    'findmnt --fstab --mountpoint "$IOASSAY_MOUNT_POINT" '
+    '|| { echo "$IOASSAY_MOUNT_POINT is not in /etc/fstab: give the remount a command of its own"; exit 1; }; '
+    'umount "$IOASSAY_MOUNT_POINT" && mount "$IOASSAY_MOUNT_POINT"'
+)
+"""The remount where the study gives no command. Nothing is unmounted that could not be mounted again."""
+
+
+def local(words: list[str] | str) -> list[str]:
+    """The program and its arguments on the node itself. A line is for its shell."""
+    return ["sh", "-c", words] if isinstance(words, str) else words
+
+
+class Remount(Part):
+    """The site's way to unmount the target's file system and to mount it anew, once on every client node."""
+
+    command: Words | None = Field(
+        default=None,
+        description="A line for the shell, or a list of words. It finds `IOASSAY_MOUNT_POINT`, `IOASSAY_MOUNT_SOURCE`, "
+        "`IOASSAY_MOUNT_TYPE`, `IOASSAY_MOUNT_OPTIONS` (as the kernel tells them) and `IOASSAY_TARGET` in its "
+        "environment. Default: `umount` and `mount` of the mount point, which must stand in `/etc/fstab`.",
+    )
+    time_limit: Waiting = Field(
+        default=TIME_LIMIT_NS, description="How long it may take on a node. Then it is killed, and has failed."
+    )
+
+    def plan(self) -> dict[str, Any]:
+        """As the plan has it."""
+        return {"words": local(self.command or REMOUNT), "time_limit_ns": self.time_limit}
+
+
+class Hook(Part):
+    """A command for servers, run from the first client node: for one host after the other, until one fails."""
+
+    hosts: list[HostName] = Field(
+        default=[], description="The servers. Left out: the command runs once, on the first client node itself."
+    )
+    command: Words = Field(
+        description="What is to be done there: a line for the server's shell, such as `systemctl restart nfs-server`, "
+        "or a list of words."
+    )
+    via: Words = Field(
+        default=VIA,
+        description="How it gets there: words that stand before the name of the host; `ssh` as the user who runs the "
+        "study, and without a question that nobody would answer.",
+    )
+    time_limit: Waiting = Field(
+        default=TIME_LIMIT_NS, description="How long it may take for a host. Then it is killed, and has failed."
+    )
+
+    @model_validator(mode="after")
+    def _hosts_once(self) -> Self:
+        each_once("names a host")(self.hosts)
+        return self
+
+    def plan(self) -> list[dict[str, Any]]:
+        """As the plan has it: a command for each host."""
+        if not self.hosts:
+            return [{"command": self._command(local(self.command))}]
+        # What takes a command to another host joins its words, and a shell there takes them apart again.
+        line = self.command if isinstance(self.command, str) else shlex.join(self.command)
+        via = shlex.split(self.via) if isinstance(self.via, str) else self.via
+        return [{"host": host, "command": self._command([*via, host, line])} for host in self.hosts]
+
+    def _command(self, words: list[str]) -> dict[str, Any]:
+        return {"words": words, "time_limit_ns": self.time_limit}
+
+
+class ColdCache(Part):
+    """Empties caches, then measures what each node still has in memory. A plain list stands for `methods` alone."""
+
+    hooks: list[Hook] = Field(default=[], description="Commands for servers, before anything is done on the clients.")
+    methods: list[CacheMethod] = Field(
+        default=[],
+        description="Ways to try on every client node, in this order, until next to nothing is in memory. "
+        "`drop-caches`: all caches of the node (needs root). `fadvise`: the files' pages. `remount`: unmount the file "
+        "system and mount it anew. `read-other-rank`: each rank reads what a rank of the next node wrote, or, where "
+        "there is one node, what the next rank wrote (IOR's `-C`).",
+    )
+    remount: Remount | None = Field(default=None, description="How the method `remount` does it.")
+
+    @model_validator(mode="after")
+    def _does_something(self) -> Self:
+        each_once("tries a way of emptying the caches")(self.methods)
+        if not self.methods and not self.hooks:
+            raise ValueError("is empty; give at least one")
+        if self.remount is not None and "remount" not in self.methods:
+            raise ValueError("says how to remount, but does not; add `remount` to its `methods`")
+        return self
+
+    def plan(self) -> dict[str, Any]:
+        """The step of the plan."""
+        hooks = [command for hook in self.hooks for command in hook.plan()]
+        remount = (self.remount or Remount()).plan() if "remount" in self.methods else None
+        return {
+            "step": "cold-cache",
+            **({"hooks": hooks} if hooks else {}),
+            "attempts": list(self.methods),
+            **({"remount": remount} if remount else {}),
+        }

@@ -1,0 +1,92 @@
+"""Studies with plug-ins: found by their names or paths by the real engine, and refused where they are not there."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ioassay import engine
+from ioassay.errors import UsageError
+from ioassay.results import described
+from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
+
+STUDY = """\
+name: s
+title: S
+question: Q?
+clients: [1]
+storage: {storage}
+workloads:
+  w:
+    title: W
+    layout: N-N
+    order: sequential
+    transfer: 64KiB
+    total: 1MiB
+    steps: [write]
+"""
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+
+
+def storage_of(written: str) -> dict[str, object]:
+    resolved = resolve(parse_source(STUDY.replace("{storage}", written), "my.yaml", "study"), None, [])
+    ((_, plan),) = expand(resolved, "r1", Target("directory", "/t"), "local")
+    storage: dict[str, object] = plan["storage"]
+    return storage
+
+
+@pytest.fixture
+def skeleton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The skeleton, built into a cache of the test's own."""
+    monkeypatch.setenv("IOASSAY_CACHE", str(tmp_path / "cache"))
+    command = [str(engine.find_engine()), "api", "build", "skeleton-plugin"]
+    return Path(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
+
+
+def test_the_engines_own_names_are_known_here() -> None:
+    assert set(plug_ins.listing()["own"]) == plug_ins.OWN
+
+
+def test_a_plug_in_is_found_by_its_name_and_its_options_become_texts(skeleton: Path) -> None:
+    found = storage_of("{api: skeleton-plugin, options: {most: 4k, hints: {cb_nodes: 4}}}")
+    options = {"most": "4k", "hints.cb_nodes": "4"}
+    assert found == {"api": "skeleton-plugin", "plugin": str(skeleton), "options": options}
+    assert described.storage(found) == "skeleton-plugin storage API, hints.cb_nodes 4, most 4k"
+
+
+def test_a_library_is_found_by_its_path_also_a_relative_one(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert storage_of(str(skeleton)) == {"api": "skeleton-plugin", "plugin": str(skeleton)}
+    monkeypatch.chdir(skeleton.parent)
+    assert storage_of(f"{{api: ./{skeleton.name}}}") == {"api": "skeleton-plugin", "plugin": str(skeleton)}
+
+
+def test_what_is_not_built_or_cannot_be_used_is_refused_with_a_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IOASSAY_CACHE", str(tmp_path / "cache"))
+    with pytest.raises(UsageError) as caught:
+        storage_of("null-plugin")
+    assert caught.value.remedy == "ioassay api build null-plugin"
+    (tmp_path / "bad.so").write_text("no library")
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        storage_of(str(tmp_path / "bad.so"))
+    # The engine names those that there are.
+    assert storage_of("nonsense") == {"api": "nonsense"}
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("{options: yes}", "is not a set of keys"),
+        ("{options: {hints: [1, 2]}}", "is not a single value"),
+        ("{api: not a name}", "is no storage API"),
+    ],
+)
+def test_options_that_no_plug_in_could_have_are_blamed_on_their_line(written: str, message: str) -> None:
+    with pytest.raises(SourceError, match=message) as caught:
+        storage_of(written)
+    assert "my.yaml:5" in str(caught.value)
