@@ -259,9 +259,6 @@ fn main() -> ExitCode {
 
 /// Says what went wrong.
 fn said(ended: &Ended) -> ExitCode {
-    if let Some(failure) = &ended.failure {
-        eprintln!("ioassay-engine: {}", failure.message);
-        eprintln!("  try: {}", failure.remedy);
-    }
+    ended.say();
     ExitCode::from(ended.code)
 }

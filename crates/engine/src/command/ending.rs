@@ -27,6 +27,14 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Says what went wrong.
+    pub fn say(&self) {
+        if let Some(failure) = &self.failure {
+            eprintln!("ioassay-engine: {}", failure.message);
+            eprintln!("  try: {}", failure.remedy);
+        }
+    }
+
     pub(super) fn with(code: u8, failure: Failure) -> Self {
         Self { code, failure: Some(failure) }
     }

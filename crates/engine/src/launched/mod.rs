@@ -34,7 +34,7 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use self::launcher::Said;
 use self::rank::{CaseOrder, Order, SurveyOrder, Told};
 use self::speaker::{Brief, Finish};
-use crate::command::COULD_NOT_RUN;
+use crate::command::{COULD_NOT_RUN, Ended};
 use crate::failure;
 use crate::measure::clock::Clock;
 use crate::plan::Sizes;
@@ -307,10 +307,13 @@ impl Launched {
         }
         let alone = place.post().alone.load(Ordering::SeqCst) != 0;
         self.broken = alone || supervisor.is_given_up();
-        // What is wrong the first process says, if it can be reached.
-        let code = if alone { COULD_NOT_RUN } else { 0 };
-        self.leave(code);
-        code
+        // What is wrong the first process says, if it can be reached and the launcher lets it come to that. So one on each
+        // node that is alone does as well.
+        let failure = place.failure().filter(|_| alone && self.child.seat == 0);
+        let ended = Ended { code: if alone { COULD_NOT_RUN } else { 0 }, failure };
+        ended.say();
+        self.leave(ended.code);
+        ended.code
     }
 
     /// Nothing more is to be done: tells the others and ends with them. Where MPI cannot end in order, so does this process

@@ -23,11 +23,14 @@ pub struct Mpi {
     pub shim: PathBuf,
 }
 
-/// What lets root start more processes than there are processors, over TCP also where Slurm launches Open MPI.
-const SETTINGS: [(&str, &str); 7] = [
+/// What lets root start more processes than there are processors, over TCP also where Slurm launches Open MPI. Ranks that wait
+/// in MPI yield: Open MPI believes that each host of a lab has the machine's processors, and ranks that spin there can keep a
+/// messenger from them until its node seems lost.
+const SETTINGS: [(&str, &str); 8] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
     ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+    ("OMPI_MCA_mpi_yield_when_idle", "1"),
     ("OMPI_MCA_hwloc_base_binding_policy", "none"),
     ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
     ("PRTE_MCA_hwloc_default_binding_policy", "none"),

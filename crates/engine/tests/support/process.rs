@@ -182,7 +182,8 @@ impl Ran {
 
     /// Complete, and nothing is left.
     pub fn complete(&self) {
-        assert_eq!(self.code, 0, "{}", self.said);
+        let failures: Vec<&Event> = self.events.iter().filter(|event| matches!(event, Event::Error(_))).collect();
+        assert_eq!(self.code, 0, "{failures:?}\n{}", self.said);
         assert!(self.phases().iter().all(|phase| phase.complete));
         assert_eq!(self.removed().left, vec![]);
     }
