@@ -1,6 +1,6 @@
 """The native engine from the control plane's side: where the binary is and what its command lines are.
 
-Not: starting it (`execution`), the tokens that launch it on other nodes (`launchers`), what it reports
+Not: starting it for a run (`execution`), the tokens that launch it on other nodes (`launchers`), what it reports
 (`results.events`).
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -41,6 +42,11 @@ def find_engine() -> Path:
         f"The engine `{NAME}` is missing: it is neither in {beside[0]} nor on PATH.",
         f"Install ioassay with `pip install .` (or `make build` in a checkout), or name the binary in {OVERRIDE}.",
     )
+
+
+def pass_on(*arguments: str) -> int:
+    """Has the engine do a command of its own, with our input and output. Returns its exit code; raises `CannotRun`."""
+    return subprocess.run([str(find_engine()), *arguments], check=False).returncode
 
 
 def check_arguments(events: Path, plans: Sequence[Path]) -> list[str]:

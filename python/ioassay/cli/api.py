@@ -32,9 +32,11 @@ def build(
     ] = None,
 ) -> int:
     """Compile a storage API where it is to run, and print where the library is."""
+    from ioassay import engine  # noqa: PLC0415
+
     asked = [*(["--compiler", compiler] if compiler else []), *(["--output", str(output)] if output else [])]
     more = ["--", *arguments] if arguments else []
-    return _engine("build", *asked, what, *more)
+    return engine.pass_on("api", "build", *asked, what, *more)
 
 
 @app.command(name="list")
@@ -46,12 +48,6 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List the plug-ins that there are, with their options."""
-    return _engine("list", *(["--json"] if as_json else []), *(str(path) for path in paths or []))
-
-
-def _engine(*arguments: str) -> int:
-    import subprocess  # noqa: PLC0415
-
     from ioassay import engine  # noqa: PLC0415
 
-    return subprocess.run([str(engine.find_engine()), "api", *arguments], check=False).returncode
+    return engine.pass_on("api", "list", *(["--json"] if as_json else []), *(str(path) for path in paths or []))

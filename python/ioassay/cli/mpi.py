@@ -18,9 +18,10 @@ def build(
     force: Annotated[bool, typer.Option("--force", help="Build it anew.")] = False,
 ) -> int:
     """Compile the library that joins the engine with an MPI, and print where it is. The first run does it by itself."""
+    from ioassay import engine  # noqa: PLC0415
     from ioassay.launchers.mpi import mpicc  # noqa: PLC0415
 
-    return _engine("build", "--compiler", compiler or str(mpicc()), *(["--force"] if force else []))
+    return engine.pass_on("mpi", "build", "--compiler", compiler or str(mpicc()), *(["--force"] if force else []))
 
 
 @app.command(name="list")
@@ -28,12 +29,6 @@ def list_(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False
 ) -> int:
     """List the libraries that were built, with the MPI that each of them speaks."""
-    return _engine("list", *(["--json"] if as_json else []))
-
-
-def _engine(*arguments: str) -> int:
-    import subprocess  # noqa: PLC0415
-
     from ioassay import engine  # noqa: PLC0415
 
-    return subprocess.run([str(engine.find_engine()), "mpi", *arguments], check=False).returncode
+    return engine.pass_on("mpi", "list", *(["--json"] if as_json else []))

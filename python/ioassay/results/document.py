@@ -5,8 +5,9 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -219,6 +220,24 @@ class RunDocument(_Document):
     def where(self) -> str:
         """The target as people call it."""
         return f"{self.storage} ({self.target})" if self.storage else self.target
+
+
+_Versioned = TypeVar("_Versioned", bound=BaseModel)
+
+
+def read_versioned(file: Path, kind: type[_Versioned], version: int, remedy: str) -> _Versioned:
+    """The document in `file`, which is read only if its version is `version`; `remedy` is what helps where it is not.
+
+    Raises `UsageError` for another version and for what is damaged, `OSError` for what cannot be read.
+    """
+    try:
+        content = json.loads(file.read_bytes())
+        found = content["version"]
+        if found != version:
+            raise UsageError(f"{file} has version {found}; this ioassay reads version {version}.", remedy)
+        return kind.model_validate(content)
+    except (ValueError, TypeError, KeyError) as error:
+        raise damaged(file, error) from error
 
 
 def damaged(file: Path, error: Exception) -> UsageError:

@@ -20,9 +20,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from ioassay import __version__
-from ioassay.errors import UsageError
 from ioassay.results import described
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry, damaged
+from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry, read_versioned
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry
 from ioassay.units import format_count
@@ -79,7 +78,7 @@ def document(path: Path) -> RunDocument:
 
     Raises `UsageError` when `front-end.json` is damaged or of another version.
     """
-    front_end = _read(path / NAME)
+    front_end = read_versioned(path / NAME, _FrontEnd, CONTRACT_VERSION, "Use the ioassay that the engine came with.")
     plans = {case.id: _plan(path / "logs" / case.id / "plan.json") for case in front_end.cases}
     begun = [plan for plan in plans.values() if plan is not None]
     targets = [_target(plan) for plan in begun]
@@ -113,20 +112,6 @@ def may_remain(plan_file: Path) -> list[str]:
     paths += [path for tree in place.get("trees", {}).values() for path in tree["containers"]]
     more = len(paths) - MOST_NAMED
     return paths[:MOST_NAMED] + ([f"and {more} more, which {plan_file} names"] if more > 0 else [])
-
-
-def _read(file: Path) -> _FrontEnd:
-    try:
-        content = json.loads(file.read_bytes())
-        version = content["version"]
-        if version != CONTRACT_VERSION:
-            raise UsageError(
-                f"{file} has version {version}; this ioassay reads version {CONTRACT_VERSION}.",
-                "Use the ioassay that the engine came with.",
-            )
-        return _FrontEnd.model_validate(content)
-    except (ValueError, TypeError, KeyError) as error:
-        raise damaged(file, error) from error
 
 
 def _plan(file: Path) -> Plan | None:

@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.results.atomic import write_atomically
-from ioassay.results.document import damaged
+from ioassay.results.document import read_versioned
 from ioassay.results.net_document import NET_VERSION, NetDocument
 from ioassay.results.run_directory import refuse_occupied
 
@@ -47,20 +46,11 @@ def read_net(path: Path) -> NetDocument:
     """
     file = path / DOCUMENT if path.is_dir() else path
     try:
-        content = json.loads(file.read_bytes())
-        version = content["version"]
-        if version != NET_VERSION:
-            raise UsageError(
-                f"{file} has version {version}; this ioassay reads version {NET_VERSION}.",
-                "Use the ioassay that made it, or measure again.",
-            )
-        document = NetDocument.model_validate(content)
+        document = read_versioned(file, NetDocument, NET_VERSION, "Use the ioassay that made it, or measure again.")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
             f"There is no {file}.", "Name what `ioassay net` left, for example runs/20260131-120000-net."
         ) from error
-    except (ValueError, TypeError, KeyError) as error:
-        raise damaged(file, error) from error
     if not document.measurements:
         raise UsageError(
             f"{file} has no measurement: its state is {document.state}.", "Measure again with `ioassay net`."
