@@ -22,6 +22,7 @@ from ioassay import __version__
 from ioassay.cli.api import app as api
 from ioassay.cli.clean import clean
 from ioassay.cli.doctor import doctor
+from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
@@ -31,8 +32,8 @@ from ioassay.cli.studies import studies
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, report, net, doctor, clean):
-    app.command()(command)
+for command in (run, studies, report, import_, net, doctor, clean):
+    app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)
 app.add_typer(api)

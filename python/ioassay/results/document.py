@@ -42,14 +42,20 @@ class JobEntry(_Document):
 
     name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
     operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
-    ranks: int = Field(description="How many ranks do it.")
+    ranks: int = Field(description="How many ranks do it; 0: an imported result does not tell.")
     file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
     layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
     order: str
-    files: int = Field(description="Files of the file set: its objects; 0 for trees.")
+    files: int | None = Field(
+        description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."
+    )
     transfer_bytes: int | None = Field(description="Bytes of one call; `None` where nothing is moved.")
-    file_set_bytes: int = Field(description="Size of the file set, or of the items of the tree.")
-    planned_bytes: int = Field(description="What it moves when nothing stops it early.")
+    file_set_bytes: int = Field(
+        description="Size of the file set, or of the items of the tree; 0: an imported result does not tell."
+    )
+    planned_bytes: int = Field(
+        description="What it moves when nothing stops it early; of an imported result what it moved."
+    )
     planned_operations: int
     command: str = Field(description="The equivalent command line of IOR or mdtest.")
 
@@ -66,12 +72,12 @@ class CaseEntry(_Document):
 
     id: str = Field(description="Unique in the run; names its folder under `logs/`.")
     workload: str = Field(description="Name of the workload in the study.")
-    clients: int
-    ranks_per_client: int
+    clients: int = Field(description="0: an imported result does not tell; its tables have null.")
+    ranks_per_client: int = Field(description="The most on any; 0: an imported result does not tell.")
     groups: int | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
     repetition: int = Field(description="1, 2, …")
-    file_set_bytes: int = Field(description="Size of all its files together.")
-    written_bytes: int = Field(description="What all its phases together write.")
+    file_set_bytes: int = Field(description="Size of all its files together; 0: an imported result does not tell.")
+    written_bytes: int = Field(description="What all its phases together write, as far as that is told.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
@@ -137,6 +143,43 @@ class Criterion(_Document):
     because: str
 
 
+class ImportedFile(_Document):
+    """A file that was imported."""
+
+    path: str = Field(description="As it was named.")
+    sha256: str
+    bytes: int
+
+
+class RefusedFile(_Document):
+    """A file that was not imported."""
+
+    path: str = Field(description="As it was named.")
+    line: int | None = Field(description="The line that broke, from 1, where it is one.")
+    reason: str
+
+
+class PrintedScore(_Document):
+    """A number that a benchmark printed and that follows from its phases."""
+
+    name: Literal["bandwidth", "metadata", "total"]
+    value: float
+    half_unit: float = Field(description="Half the unit of the last digit that was printed.")
+    unit: str = Field(description="As printed.")
+    file: str
+    line: int
+
+
+class ImportEntry(_Document):
+    """Where the results of another tool were read."""
+
+    tool: str = Field(description="As it is typed after `ioassay import`.")
+    versions: list[str] = Field(description="Of the tool, as far as the files tell.")
+    files: list[ImportedFile]
+    refused: list[RefusedFile]
+    printed: list[PrintedScore] = Field(default_factory=list)
+
+
 class WorkloadEntry(_Document):
     """A workload's name and title."""
 
@@ -195,6 +238,9 @@ class RunDocument(_Document):
     )
     front_end: str | None = Field(
         default=None, description="The tool whose command line it was, where a front end of the engine ran it."
+    )
+    imported: ImportEntry | None = Field(
+        default=None, description="Where results of another tool were read; `None`: ioassay measured them."
     )
     launcher: str
     hosts: list[str] = Field(

@@ -14,7 +14,7 @@ from ioassay.results.document import RunDocument
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run directory in memory: `run.json` and the five tables with the columns of `schema.py`."""
+    """A run directory in memory: `run.json` and the tables with the columns of `schema.py`."""
 
     document: RunDocument
     measurements: pl.DataFrame
@@ -22,3 +22,5 @@ class LoadedRun:
     samples: pl.DataFrame
     latencies: pl.DataFrame
     doubts: pl.DataFrame
+    sources: pl.DataFrame
+    """Of imported measurements where they were read; empty for a run of our own."""

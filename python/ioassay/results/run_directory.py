@@ -149,8 +149,7 @@ class RunDirectory:
 
     def save(self) -> None:
         """Makes `run.json` what `document` is."""
-        text = self.document.model_dump_json(indent=2) + "\n"
-        write_atomically(self.path / DOCUMENT, lambda fresh: fresh.write_text(text))
+        _write_document(self.path, self.document)
 
     def loaded(self) -> LoadedRun:
         """The run as `load` would return it."""
@@ -172,6 +171,18 @@ class RunDirectory:
     def _write_tables(self) -> None:
         for name, table in self._joined().items():
             _write_table(table_path(self.path, name), table)
+
+
+def store(path: Path, run: LoadedRun) -> None:
+    """Makes a run directory of a run that was measured elsewhere and is complete.
+
+    Raises `UsageError` when `path` exists and holds anything.
+    """
+    refuse_occupied(path)
+    path.mkdir(parents=True, exist_ok=True)
+    for name in schema.TABLES:
+        _write_table(table_path(path, name), getattr(run, name))
+    _write_document(path, run.document)
 
 
 def load(path: Path) -> LoadedRun:
@@ -277,6 +288,10 @@ def _loaded(document: RunDocument, tables: Tables) -> LoadedRun:
 
 def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
     """The tables of every case that has any, from the logs; settles `document` where nobody ended the run."""
+    if document.imported is not None:
+        raise UsageError(
+            f"{path} lacks a table, and an imported run has no logs to rebuild it from.", "Import it again."
+        )
     tables = {}
     ends = []
     for case, events in _logged(path, document):
@@ -330,6 +345,11 @@ def _take_over_started(document: RunDocument, events: list[Event]) -> None:
             document.engine_version = event["engine_version"]
             known = {node["host"] for node in document.environment}
             document.environment += [node for node in event["nodes"] if node["host"] not in known]
+
+
+def _write_document(path: Path, document: RunDocument) -> None:
+    text = document.model_dump_json(indent=2) + "\n"
+    write_atomically(path / DOCUMENT, lambda fresh: fresh.write_text(text))
 
 
 def _write_table(file: Path, table: pl.DataFrame) -> None:

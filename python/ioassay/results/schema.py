@@ -120,11 +120,25 @@ DOUBTS = pl.Schema(
     }
 )
 
+SOURCES = pl.Schema(
+    {
+        **_KEY,
+        "file": pl.String,  # of an imported measurement: as it was named
+        "line": pl.Int64,  # the line of it that tells the rate, from 1
+        "repetitions": pl.Int64,  # how many the row stands for: more than 1 where the tool printed only their mean
+        # Of those repetitions, in the unit of the rate that the tool printed; null where it is one.
+        "lowest_rate": pl.Float64,
+        "highest_rate": pl.Float64,
+        "rate_standard_deviation": pl.Float64,
+    }
+)
+
 TABLES = {
     "measurements": MEASUREMENTS,
     "ranks": RANKS,
     "samples": SAMPLES,
     "latencies": LATENCIES,
     "doubts": DOUBTS,
+    "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""

@@ -1,0 +1,135 @@
+"""`ioassay import`: results of other tools become run directories."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ioassay.errors import UsageError
+from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ioassay.results.document import RefusedFile
+    from ioassay.results.importers import Importer
+    from ioassay.results.importers.stored import Gathered
+    from ioassay.results.loaded import LoadedRun
+
+_NOT_ALL = 1
+
+
+def import_(
+    tool: Annotated[
+        str, typer.Argument(metavar="TOOL", help="Whose results they are; a wrong name lists all.", show_default=False)
+    ],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help="Files, and directories with files at any depth.", show_default=False),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The run directory to create; where there are several IO500 submissions, the directory for a run of "
+            "each.  [default: runs/TIME-TOOL-NAME]",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was imported as one JSON document on standard output.")
+    ] = False,
+) -> int:
+    """Reads what other tools have printed into run directories, which every other command takes like its own.
+
+    A file that does not fit its tool's format is refused with the line that broke; the rest is imported, and the exit
+    code is 1.
+    """
+    from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
+    from ioassay.results.importers.stored import run  # noqa: PLC0415
+    from ioassay.results.run_directory import refuse_occupied, store  # noqa: PLC0415
+
+    importer = _importer(tool, IMPORTERS.values())
+    missing = [path for path in paths if not path.exists()]
+    if missing:
+        raise UsageError(f"{missing[0]} does not exist.", "Name files or directories with results.")
+    if out is not None:
+        refuse_occupied(out)
+    imported: list[tuple[Path, LoadedRun]] = []
+    refused: list[RefusedFile] = []
+    for gathered, place in _placed(importer.gather(paths), out):
+        refused += gathered.refused
+        if gathered.cases:
+            loaded = run(gathered, sys.argv)
+            store(place, loaded)
+            imported.append((place, loaded))
+    if as_json:
+        _print_json(imported, refused)
+    else:
+        _print(imported)
+    _print_refused(refused)
+    if not imported:
+        raise UsageError(
+            f"Nothing was imported: none of {format_count(len(refused), 'file')} holds results of {importer.title}.",
+            f"{importer.title} is read of: {importer.reads}.",
+        )
+    return _NOT_ALL if refused else 0
+
+
+def _importer(tool: str, known: Iterable[Importer]) -> Importer:
+    by_name = {importer.tool: importer for importer in known}
+    if tool not in by_name:
+        raise UsageError(f'"{tool}" is no tool whose results can be imported.', f"Use one of {', '.join(by_name)}.")
+    return by_name[tool]
+
+
+def _placed(found: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathered, Path]]:
+    """Each run with its directory: the one that was named, or below it where there are several."""
+    from datetime import UTC, datetime  # noqa: PLC0415
+
+    runs = iter(found)
+    first = next(runs, None)
+    if first is None:
+        return
+    second = next(runs, None)
+    name = first.name if second is None else first.tool
+    top = out or Path("runs") / f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{name}"
+    if second is None:
+        yield first, top
+        return
+    for gathered in (first, second, *runs):
+        yield gathered, top / gathered.name
+
+
+def _print(imported: Iterable[tuple[Path, LoadedRun]]) -> None:
+    for place, loaded in imported:
+        cases, measured = format_count(len(loaded.document.cases), "case"), loaded.measurements.height
+        print(f"{place}: {cases}, {format_count(measured, 'measurement')}")
+
+
+def _print_json(imported: Iterable[tuple[Path, LoadedRun]], refused: Iterable[RefusedFile]) -> None:
+    import json  # noqa: PLC0415
+
+    runs: list[dict[str, Any]] = [
+        {
+            "run": str(place),
+            "tool": loaded.document.study.name,
+            "versions": loaded.document.imported.versions if loaded.document.imported else [],
+            "files": len(loaded.document.imported.files) if loaded.document.imported else 0,
+            "cases": len(loaded.document.cases),
+            "measurements": loaded.measurements.height,
+        }
+        for place, loaded in imported
+    ]
+    print(json.dumps({"runs": runs, "refused": [one.model_dump() for one in refused]}, indent=2))
+
+
+def _print_refused(refused: list[RefusedFile]) -> None:
+    for one in refused:
+        where = one.path if one.line is None else f"{one.path}:{one.line}"
+        print(f"ioassay: {where}: {one.reason}", file=sys.stderr)
+    if refused:
+        print(f"{format_count(len(refused), 'file')} not imported.", file=sys.stderr)

@@ -1,0 +1,46 @@
+"""Results of other tools, read into run directories.
+
+One module for each tool reads its files into `model.Case`; `source` finds and opens files, `gather` reads all that were
+named, `stored` makes runs of them. A reader knows the formats of all versions of its tool and refuses a file that fits
+none, naming the line: a column that moved must never become a number under another name.
+
+Adding a tool is one module and one line in `IMPORTERS`. Not: recomputing what a tool printed (`ioassay.analysis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from ioassay.results.importers import gather, ior
+from ioassay.results.importers.stored import Gathered
+
+
+@dataclass(frozen=True)
+class Importer:
+    """A tool whose results can be imported."""
+
+    tool: str
+    """As it is typed."""
+    title: str
+    """As it is called."""
+    reads: str
+    """Which of its forms, in words."""
+    gather: Callable[[Sequence[Path]], Iterator[Gathered]]
+    """The runs that lie in files and below directories."""
+
+
+def _one_run(tool: str, title: str, reads: str, read: gather.Reader) -> Importer:
+    """A tool whose files are cases of one run."""
+    return Importer(tool, title, reads, partial(gather.one_run, tool, title, read))
+
+
+IMPORTERS: Mapping[str, Importer] = {
+    importer.tool: importer
+    for importer in (
+        _one_run("ior", "IOR", "2.10 to 4.1: standard output, JSON, CSV by iteration and by rank", ior.read),
+    )
+}
+"""Every tool, by the name that is typed."""

@@ -1,0 +1,62 @@
+"""The doubts that an importer can raise: what a tool does not check, and its output gives away.
+
+The kinds that the engine raises too are called as there (`crates/engine/src/measure/doubts.rs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ioassay.results.importers.model import Doubt
+from ioassay.units import format_duration
+
+SHORTEST_PHASE_S = 1.0
+"""A phase that took less is dominated by its beginning and its end; the engine's limit."""
+
+
+def unsynced_write(option: str) -> Doubt:
+    """A write phase that ended without forcing its data to stable storage. `option` is the tool's that does."""
+    return Doubt(
+        kind="unsynced-write",
+        message="the data was written without fsync and may still have been in the clients' memory at the end",
+        remedy=f"measure again with {option}, which counts fsync in the time",
+    )
+
+
+def may_be_cached(why: str, option: str) -> Doubt:
+    """A read of what the same node has written before. `option` is the tool's that avoids it."""
+    return Doubt(
+        kind="may-be-cached",
+        message=f"{why}: it may have come out of the clients' memory, which the tool does not check",
+        remedy=f"measure again with {option}, with caches emptied before the read, or with twice the memory",
+    )
+
+
+def short_phase(seconds: float) -> Iterator[Doubt]:
+    """A phase that took too little time to say anything."""
+    if seconds < SHORTEST_PHASE_S:
+        yield Doubt(
+            kind="short-phase",
+            message=f"the phase took only {format_duration(round(seconds * 1e9))}",
+            remedy="move more data: a larger total or larger files",
+            evidence={"duration_ns": round(seconds * 1e9), "wanted_ns": round(SHORTEST_PHASE_S * 1e9)},
+        )
+
+
+def mean_only(repetitions: int) -> Doubt:
+    """A row that stands for several repetitions."""
+    return Doubt(
+        kind="mean-only",
+        message=f"the tool printed of {repetitions} repetitions only the mean, the least and the greatest",
+        remedy="keep the tool's verbose output, which has a line for each",
+        evidence={"repetitions": repetitions},
+    )
+
+
+def does_not_add_up(amount: str, time: str, rate: str) -> Doubt:
+    """Numbers of one line that contradict each other."""
+    return Doubt(
+        kind="does-not-add-up",
+        message=f"{amount} in {time} are not {rate}, as is printed",
+        remedy="look at the tool's own output; measure again",
+    )

@@ -1,0 +1,86 @@
+"""Reads all files that were named, and keeps going where one is refused.
+
+Not: which forms a tool has (its module), what becomes of the cases (`stored`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from ioassay.results.document import ImportedFile, RefusedFile
+from ioassay.results.importers.model import Beside, Case
+from ioassay.results.importers.source import Refused, Source, below
+from ioassay.results.importers.stored import Gathered
+
+Reader = Callable[[Source, Beside], list[Case]]
+"""Reads the cases of a file. Raises `Refused`."""
+
+
+class Files:
+    """The files of one run: what was read of each, and of those that are refused the reason. Not their text: a tree of
+    results may be larger than memory.
+    """
+
+    def __init__(self) -> None:
+        self.read: dict[Path, ImportedFile] = {}
+        self.refused: list[RefusedFile] = []
+
+    def open(self, path: Path) -> Source | None:
+        """The file's text, `None` where it is refused."""
+        try:
+            source = Source.read(path)
+        except (Refused, OSError) as error:
+            self.refuse(path, error)
+            return None
+        self.read[path] = ImportedFile(path=str(path), sha256=source.sha256, bytes=source.bytes)
+        return source
+
+    def refuse(self, path: Path, error: Refused | OSError) -> None:
+        """Keeps why a file cannot be imported, unless that is known."""
+        self.read.pop(path, None)
+        if any(known.path == str(path) for known in self.refused):
+            return
+        if isinstance(error, Refused):
+            self.refused.append(RefusedFile(path=str(path), line=error.line, reason=error.reason))
+        else:
+            self.refused.append(RefusedFile(path=str(path), line=None, reason=error.strerror or str(error)))
+
+
+def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Iterator[Gathered]:
+    """All files at and below `paths` as one run."""
+    files = Files()
+    cases: dict[Path, list[Case]] = {}
+    belong: set[Path] = set()
+    for path in below(paths):
+        source = files.open(path)
+        if source is None:
+            continue
+
+        def beside(name: str, at: Path = path) -> Source | None:
+            other = at.parent / name
+            if not other.is_file() or (found := files.open(other)) is None:
+                return None
+            belong.add(other)
+            return found
+
+        try:
+            cases[path] = read(source, beside)
+        except Refused as error:
+            files.refuse(path, error)
+    yield Gathered(
+        tool=tool,
+        title=title,
+        name=run_name(tool, paths),
+        # What belongs to another file is told there.
+        cases=[case for path, own in cases.items() if path not in belong for case in own],
+        files=list(files.read.values()),
+        refused=files.refused,
+    )
+
+
+def run_name(tool: str, paths: Sequence[Path]) -> str:
+    """What a run of results is called: the tool and what was named first."""
+    first = paths[0].resolve().name if paths else ""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{tool}-{first}").strip("-") or tool

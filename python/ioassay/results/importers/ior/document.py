@@ -1,0 +1,101 @@
+"""IOR's JSON, of 3.3 and later. Numbers have four decimals, so short times are coarse.
+
+IOR writes it piece by piece: what a verbose one prints between the pieces breaks it, and so does being killed.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ioassay.results.importers.ior.tests import ACCESSES, Access, Execution, Row, Test
+from ioassay.results.importers.ior.text import summary
+from ioassay.results.importers.numbers import Printed
+from ioassay.results.importers.source import Refused, Source
+
+_SUMMARY = {
+    "Max(MiB)": "bwMaxMIB",
+    "Min(MiB)": "bwMinMIB",
+    "Mean(MiB)": "bwMeanMIB",
+    "StdDev": "bwStdMIB",
+    "Mean(s)": "MeanTime",
+    "#Tasks": "numTasks",
+    "tPN": "tasksPerNode",
+    "reps": "repetitions",
+    "segcnt": "segmentCount",
+    "blksiz": "blockSize",
+    "xsize": "transferSize",
+    "Stonewall(s)": "StoneWallTime",
+    "Stonewall(MiB)": "StoneWallMiB",
+}
+"""The names of a summary's numbers in the table that IOR prints, and here."""
+
+
+def execution(source: Source) -> Execution:
+    """The execution that a document describes. Raises `Refused`."""
+    try:
+        content: dict[str, Any] = json.loads(source.text, parse_float=str, parse_int=str)
+    except ValueError as error:
+        raise Refused(f"is no JSON document: {error}", getattr(error, "lineno", None)) from error
+    if not isinstance(content, dict) or "tests" not in content or "Command line" not in content:
+        raise Refused("is not IOR's JSON: it has no tests, or no command line", 1)
+    try:
+        return _execution(source, content)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", 1) from error
+
+
+def _execution(source: Source, content: dict[str, Any]) -> Execution:
+    facts = {"began": "Began", "ended": "Finished", "command": "Command line", "machine": "Machine"}
+    found = Execution(
+        1,
+        content.get("Version"),
+        {name: content[key] for name, key in facts.items() if content.get(key)},
+    )
+    lines = _lines_of(source, '"access": "')
+    for test in content["tests"]:
+        found.tests.append(_test(test, lines))
+    ends = _lines_of(source, '"operation": "')
+    for sums, line in zip(content.get("summary", []), ends, strict=False):
+        exact = {name: str(sums[key]) for name, key in _SUMMARY.items() if key in sums}
+        own = next((test for test in found.tests if str(test.number) == str(sums["TestID"])), found.tests[-1])
+        own.summaries[ACCESSES[sums["operation"]]] = summary(exact, line)
+        own.tasks = int(sums["numTasks"])
+    if not any(test.rows for test in found.tests):
+        raise Refused("has no result", 1)
+    return found
+
+
+def _test(test: dict[str, Any], lines: list[int]) -> Test:
+    parameters, options = test.get("Parameters", {}), test.get("Options", {})
+    own = Test(int(test["TestID"]), 1, {key: str(value) for key, value in options.items()})
+    own.options["StartTime"] = test.get("StartTime", "")
+    own.options["FS"] = test.get("Capacity", "")
+    own.options["stonewallingTime"] = str(parameters.get("deadlineForStonewall", "0"))
+    own.block_bytes, own.transfer_bytes = int(parameters["blockSize"]), int(parameters["transferSize"])
+    seen: dict[Access, int] = {}
+    for row in _rows(test["Results"]):
+        line = lines.pop(0) if lines else 1
+        if row["access"] not in ACCESSES:
+            continue
+        access = ACCESSES[row["access"]]
+        own.rows.append(
+            Row(
+                line,
+                access,
+                seen.setdefault(access, 0),
+                Printed.of(row["bwMiB"], line, "bwMiB"),
+                Printed.of(row["totalTime"], line, "totalTime"),
+            )
+        )
+        seen[access] += 1
+    return own
+
+
+def _rows(results: list[Any]) -> list[dict[str, Any]]:
+    """The iterations: a list of them, or a list of lists where there are several repetitions."""
+    return [row for part in results for row in (part if isinstance(part, list) else [part])]
+
+
+def _lines_of(source: Source, text: str) -> list[int]:
+    return [number for number, line in enumerate(source.lines, start=1) if text in line]

@@ -1,0 +1,373 @@
+"""Imported cases as a run: workloads, numbered repetitions, `run.json` and the tables.
+
+What agrees in its settings is a workload, and what agrees in clients and ranks too, repetitions of one point. Not:
+reading files, writing the directory (`run_directory`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import polars as pl
+
+from ioassay import __version__
+from ioassay.results import schema
+from ioassay.results.document import (
+    CaseEntry,
+    FigureEntry,
+    ImportedFile,
+    ImportEntry,
+    JobEntry,
+    Operation,
+    PhaseEntry,
+    PrintedScore,
+    RefusedFile,
+    RunDocument,
+    StudyEntry,
+    SummaryRow,
+    WorkloadEntry,
+)
+from ioassay.results.importers.model import Case, Measured, Setting
+from ioassay.results.importers.numbers import NS_PER_S
+from ioassay.results.ingest import Tables
+from ioassay.results.loaded import LoadedRun
+from ioassay.units import RateUnit, format_count
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gathered:
+    """What becomes one run: cases, and the files that they came from or did not."""
+
+    tool: str
+    title: str
+    """Of the tool, as it is called."""
+    name: str
+    """Of the run."""
+    cases: Sequence[Case]
+    files: Sequence[ImportedFile]
+    refused: Sequence[RefusedFile]
+    printed: Sequence[PrintedScore] = ()
+
+
+def run(gathered: Gathered, command: Sequence[str]) -> LoadedRun:
+    """The run that the cases make. `command` is the command line that imports them."""
+    workloads = _workloads(gathered.cases)
+    entries: list[CaseEntry] = []
+    rows: dict[str, list[dict[str, object]]] = {name: [] for name in schema.TABLES}
+    frames: dict[str, list[pl.DataFrame]] = {"samples": [], "latencies": []}
+    times: Counter[tuple[str, int | None, int | None]] = Counter()
+    for case, workload in zip(gathered.cases, workloads.of_case, strict=True):
+        point = workload, case.clients, case.ranks
+        times[point] += 1
+        entry = _entry(case, workload, times[point])
+        entries.append(entry)
+        for measured in case.measured:
+            _add(rows, frames, entry, case, measured)
+    began = [case.started_unix_ns for case in gathered.cases if case.started_unix_ns is not None]
+    ended = [case.ended_unix_ns for case in gathered.cases if case.ended_unix_ns is not None]
+    document = RunDocument(
+        run=gathered.name,
+        study=_study(gathered, workloads, entries),
+        cases=entries,
+        target=", ".join(dict.fromkeys(case.target for case in gathered.cases if case.target)) or "not told",
+        target_kind="in-place",
+        imported=ImportEntry(
+            tool=gathered.tool,
+            versions=_versions(gathered.cases),
+            files=list(gathered.files),
+            refused=list(gathered.refused),
+            printed=list(gathered.printed),
+        ),
+        launcher="none",
+        command=list(command),
+        ioassay_version=__version__,
+        environment=[],
+        state="complete",
+        started=_moment(min(began)) if began else "",
+        ended=_moment(max(ended)) if ended else None,
+    )
+    return LoadedRun(document=document, **_tables(rows, frames))
+
+
+@dataclass(frozen=True)
+class _Workloads:
+    """The workloads of a run: of each case the name, and of each name the title."""
+
+    of_case: Sequence[str]
+    titles: Mapping[str, str]
+
+
+def _workloads(cases: Sequence[Case]) -> _Workloads:
+    """Names after what tells workloads apart. Amounts do so only where points of one size would be mixed."""
+    amounts: defaultdict[object, set[str]] = defaultdict(set)
+    for case in cases:
+        amounts[_settings(case), case.clients, case.ranks].add(case.amount)
+    mixed = {key[0] for key, found in amounts.items() if len(found) > 1}  # type: ignore[index]
+    keys = [(_settings(case), case.amount if _settings(case) in mixed else "") for case in cases]
+    titles: dict[tuple[tuple[Setting, ...], str], str] = {}
+    names: dict[tuple[tuple[Setting, ...], str], str] = {}
+    taken: set[str] = set()
+    same = _common([settings for settings, _ in dict.fromkeys(keys)])
+    for key in dict.fromkeys(keys):
+        settings, amount = key
+        words = [one.value for one in settings if one not in same] + ([amount] if amount else [])
+        titles[key] = ", ".join(words or [one.value for one in settings][:3]) or "All"
+        names[key] = _unique(_slug(titles[key]), taken)
+    return _Workloads([names[key] for key in keys], {names[key]: titles[key] for key in names})
+
+
+def _settings(case: Case) -> tuple[Setting, ...]:
+    return tuple(case.settings)
+
+
+def _common(every: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
+    """The settings that all workloads have: they need no saying in each title. The first two are always said."""
+    shared = frozenset.intersection(*(frozenset(settings) for settings in every)) if every else frozenset()
+    return shared if len(every) > 1 else frozenset(one for one in shared if one.name == "file system")
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "all"
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    at, found = 1, name
+    while found in taken:
+        at += 1
+        found = f"{name}-{at}"
+    taken.add(found)
+    return found
+
+
+def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
+    """The case as `run.json` has it, without its phases' jobs."""
+    ranks = "x" if case.ranks is None else str(case.ranks)
+    clients = "x" if case.clients is None else str(case.clients)
+    phases: dict[str, dict[str, list[Measured]]] = {}
+    for measured in case.measured:
+        phases.setdefault(measured.phase, {}).setdefault(_job(measured), []).append(measured)
+    sizes = [measured.file_set_bytes for measured in case.measured if measured.file_set_bytes is not None]
+    written = [measured.bytes or 0 for measured in case.measured if measured.operation in ("write", "create")]
+    return CaseEntry(
+        id=f"{workload}-c{clients}-r{ranks}-{repetition}",
+        workload=workload,
+        clients=case.clients or 0,
+        ranks_per_client=-(-case.ranks // case.clients) if case.ranks and case.clients else 0,
+        repetition=repetition,
+        file_set_bytes=max(sizes, default=0),
+        written_bytes=sum(written),
+        phases=[
+            PhaseEntry(name=phase, jobs=[_job_entry(case, name, group) for name, group in jobs.items()])
+            for phase, jobs in phases.items()
+        ],
+        state="complete",
+    )
+
+
+def _job(measured: Measured) -> str:
+    return measured.job or measured.phase
+
+
+def _job_entry(case: Case, name: str, group: Sequence[Measured]) -> JobEntry:
+    first = group[0]
+    return JobEntry(
+        name=name,
+        operations=list(dict.fromkeys(measured.operation for measured in group)),
+        ranks=(first.ranks if first.ranks is not None else case.ranks) or 0,
+        file_set="",
+        layout=first.layout,
+        order=first.order,
+        files=first.files,
+        transfer_bytes=first.transfer_bytes,
+        file_set_bytes=first.file_set_bytes or 0,
+        planned_bytes=first.bytes or 0,
+        planned_operations=first.operations or 0,
+        command=first.command or case.command,
+    )
+
+
+def _add(
+    rows: dict[str, list[dict[str, object]]],
+    frames: dict[str, list[pl.DataFrame]],
+    entry: CaseEntry,
+    case: Case,
+    measured: Measured,
+) -> None:
+    """The rows of one measurement."""
+    key = {"case": entry.id, "phase": measured.phase, "job": _job(measured), "operation": measured.operation}
+    rows["measurements"].append(key | _measurement(entry, case, measured))
+    rows["sources"].append(key | _source(measured))
+    rows["ranks"] += [key | vars(rank) for rank in measured.each]
+    rows["doubts"] += [
+        key
+        | {
+            "kind": doubt.kind,
+            "invalidates": doubt.invalidates,
+            "message": doubt.message,
+            "remedy": doubt.remedy,
+            "evidence": json.dumps(dict(doubt.evidence), sort_keys=True, separators=(",", ":")),
+        }
+        for doubt in measured.doubts
+    ]
+    if measured.samples is not None:
+        told = measured.samples
+        frames["samples"].append(
+            _frame(
+                {"rank": told.rank, "sample": told.sample, "bytes": told.bytes, "operations": told.operations},
+                key,
+                schema.SAMPLES,
+            )
+        )
+    if measured.latencies is not None:
+        bins = measured.latencies
+        frames["latencies"].append(
+            _frame(
+                {"lowest_ns": bins.lowest_ns, "highest_ns": bins.highest_ns, "count": bins.count},
+                key,
+                schema.LATENCIES,
+            )
+        )
+
+
+def _measurement(entry: CaseEntry, case: Case, measured: Measured) -> dict[str, object]:
+    first, wall = measured.first_finished, measured.stonewall
+    return {
+        "workload": entry.workload,
+        "file_set": "",
+        "layout": measured.layout,
+        "order": measured.order,
+        "clients": case.clients,
+        "ranks": measured.ranks if measured.ranks is not None else case.ranks,
+        "files": measured.files,
+        "repetition": entry.repetition,
+        "transfer_bytes": measured.transfer_bytes,
+        "file_set_bytes": measured.file_set_bytes,
+        "started_unix_ns": measured.started_unix_ns if measured.started_unix_ns is not None else case.started_unix_ns,
+        "complete": True,
+        "valid": not any(doubt.invalidates for doubt in measured.doubts),
+        "bytes": measured.bytes,
+        "operations": measured.operations,
+        "duration_ns": measured.duration_ns,
+        "rate_bytes_per_s": _rate(measured.rate_bytes_per_s, measured.bytes, measured.duration_ns),
+        "rate_operations_per_s": _rate(measured.rate_operations_per_s, measured.operations, measured.duration_ns),
+        "first_finished_ns": first and first.at_ns,
+        "first_finished_bytes": first and first.bytes,
+        "first_finished_operations": first and first.operations,
+        "first_finished_rate_bytes_per_s": first and _rate(first.rate_bytes_per_s, first.bytes, first.at_ns),
+        "first_finished_rate_operations_per_s": first
+        and _rate(first.rate_operations_per_s, first.operations, first.at_ns),
+        "stonewall_ns": wall and wall.at_ns,
+        "stonewall_bytes": wall and wall.bytes,
+        "stonewall_operations": wall and wall.operations,
+        "stonewall_least_operations": wall and wall.least_operations,
+        "stonewall_most_operations": wall and wall.most_operations,
+        "stonewall_rate_bytes_per_s": wall and _rate(wall.rate_bytes_per_s, wall.bytes, wall.at_ns),
+        "stonewall_rate_operations_per_s": wall and _rate(wall.rate_operations_per_s, wall.operations, wall.at_ns),
+        "matched": measured.matched,
+        "start_spread_ns": measured.start_spread_ns,
+        "finish_spread_ns": measured.finish_spread_ns,
+        "sample_interval_ns": measured.samples and measured.samples.interval_ns,
+        "resident_bytes_before": None,
+        "short_transfers": None,
+    }
+
+
+def _source(measured: Measured) -> dict[str, object]:
+    sums = measured.summarised
+    return {
+        "file": str(measured.file),
+        "line": measured.line,
+        "repetitions": 1 if sums is None else sums.repetitions,
+        "lowest_rate": sums and sums.lowest,
+        "highest_rate": sums and sums.highest,
+        "rate_standard_deviation": sums and sums.standard_deviation,
+    }
+
+
+def _rate(printed: float | None, amount: int | None, duration_ns: int | None) -> float | None:
+    """As printed; where it was not, what follows from the amount and the time."""
+    if printed is not None or amount is None or not duration_ns:
+        return printed
+    return amount * NS_PER_S / duration_ns
+
+
+def _frame(columns: Mapping[str, Sequence[int]], key: Mapping[str, str], table: pl.Schema) -> pl.DataFrame:
+    own = {name: kind for name, kind in table.items() if name not in schema.KEY}
+    frame = pl.DataFrame(dict(columns), schema=own)
+    return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)
+
+
+def _tables(rows: Mapping[str, list[dict[str, object]]], frames: Mapping[str, list[pl.DataFrame]]) -> Tables:
+    tables = {}
+    for name, columns in schema.TABLES.items():
+        own = pl.DataFrame({column: [row.get(column) for row in rows[name]] for column in columns}, schema=columns)
+        tables[name] = pl.concat([own, *frames.get(name, [])])
+    return tables
+
+
+def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntry]) -> StudyEntry:
+    figures, summary = _asked(workloads, entries)
+    return StudyEntry(
+        name=gathered.tool,
+        title=f"{gathered.title}: {gathered.name}",
+        question=f"What {gathered.title} printed, as it was found in {format_count(len(gathered.files), 'file')}.",
+        source=None,
+        scale=None,
+        settings={},
+        text="",
+        method=_method(gathered),
+        workloads=[WorkloadEntry(name=name, title=title) for name, title in workloads.titles.items()],
+        figures=figures,
+        summary=summary,
+        acceptance=[],
+        scores="io500" if gathered.tool == "io500" else None,
+    )
+
+
+def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:
+    """Figures and peaks of what was measured with several counts of clients or ranks."""
+    points: defaultdict[str, set[tuple[int, int]]] = defaultdict(set)
+    moves: dict[str, bool] = {}
+    operations: defaultdict[str, dict[Operation, None]] = defaultdict(dict)
+    for entry in entries:
+        jobs = [job for phase in entry.phases for job in phase.jobs]
+        points[entry.workload].add((entry.clients, entry.ranks_per_client))
+        moves[entry.workload] = any(job.files or job.layout in ("N-N", "N-1") for job in jobs)
+        operations[entry.workload] |= dict.fromkeys(operation for job in jobs for operation in job.operations)
+    swept = [name for name in workloads.titles if len(points[name]) > 1]
+    figures, summary = [], []
+    for name in swept:
+        unit: RateUnit = "GB/s" if moves[name] else "kops/s"
+        summary.append(SummaryRow(label=workloads.titles[name], workload=name, unit=unit))
+        figures += [
+            FigureEntry(
+                title=f"{workloads.titles[name]}: {operation}", workloads=[name], operation=operation, unit=unit
+            )
+            for operation in operations[name]
+        ]
+    return figures, summary
+
+
+def _method(gathered: Gathered) -> list[str]:
+    """How the numbers came about, as far as an importer can tell."""
+    versions = _versions(gathered.cases)
+    by = f"{gathered.title} {', '.join(versions)}" if versions else f"{gathered.title} of a version that is not told"
+    return [
+        f"The numbers were measured by {by}; ioassay read them from its output and measured nothing.",
+        "Rates are as printed; what was not printed follows from amounts and times, or is left open.",
+        "Moments are those of the files, which do not tell their time zone.",
+    ]
+
+
+def _moment(unix_ns: int) -> str:
+    return datetime.fromtimestamp(unix_ns // NS_PER_S, UTC).isoformat()
+
+
+def _versions(cases: Iterable[Case]) -> list[str]:
+    """The versions that cases name, ascending."""
+    return sorted({case.tool_version for case in cases if case.tool_version})
