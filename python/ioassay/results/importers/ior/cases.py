@@ -30,15 +30,13 @@ def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
     """A case for each iteration of each test."""
     command = execution.options.get("command", "")
     by_rank = _by_rank(command, beside)
+    version = [Setting(name="version", value=f"IOR {execution.version}")] if execution.version else []
     for test in execution.tests:
         told = _Told(test, execution.options | test.options, Options(command, _VALUED))
         for measured in _iterations(source, test, told, by_rank if len(execution.tests) == 1 else {}):
             yield Case(
                 tool_version=execution.version,
-                settings=[
-                    *told.settings,
-                    *([Setting(name="version", value=f"IOR {execution.version}")] if execution.version else []),
-                ],
+                settings=[*told.settings, *version],
                 amount=told.amount,
                 clients=told.nodes,
                 ranks=told.tasks,
@@ -170,6 +168,15 @@ class _Told:
         return next((summary.exact for summary in self.test.summaries.values()), {})
 
 
+@dataclass(frozen=True)
+class _Line:
+    """What a line of a file is about."""
+
+    source: Source
+    line: int
+    access: Access
+
+
 def _whole(text: str | None) -> int | None:
     return int(text) if text and text.isdigit() else None
 
@@ -211,7 +218,7 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
         moved = round(rate.value * MIB * total.value)
     ends = [one.with_open_ns for one in each]
     return replace(
-        _measured(source, row.line, row.access, told, rate, total, moved),
+        _measured(_Line(source, row.line, row.access), told, rate, total, moved),
         doubts=[*found, *_doubts(row.access, total, told)],
         stonewall=_stonewall(row, summary, told),
         finish_spread_ns=max(ends) - min(ends) if ends else None,
@@ -227,7 +234,7 @@ def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) ->
     if moved is not None and not several and not adds_up(moved, summary.mean, summary.seconds):
         moved = None  # it ended early, and IOR did not say how much it had moved
     return replace(
-        _measured(source, summary.line, access, told, summary.mean, summary.seconds, moved),
+        _measured(_Line(source, summary.line, access), told, summary.mean, summary.seconds, moved),
         doubts=[*found, *_doubts(access, summary.seconds, told)],
         summarised=Summarised(
             repetitions=told.repetitions,
@@ -240,26 +247,18 @@ def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) ->
     )
 
 
-def _measured(
-    source: Source,
-    line: int,
-    access: Access,
-    told: _Told,
-    rate: Printed,
-    total: Printed,
-    moved: int | None,
-) -> Measured:
+def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int | None) -> Measured:
     transfer = told.transfer_bytes
     return Measured(
-        file=source.path,
-        line=line,
-        phase=access,
-        operation=access,
+        file=at.source.path,
+        line=at.line,
+        phase=at.access,
+        operation=at.access,
         layout=told.layout,
         order=told.order,
         files=told.files,
         transfer_bytes=transfer,
-        file_set_bytes=moved if access == "write" else told.total_bytes,
+        file_set_bytes=moved if at.access == "write" else told.total_bytes,
         command=" ".join(told.command.words),
         bytes=moved,
         operations=moved // transfer if moved is not None and transfer else None,
