@@ -36,17 +36,20 @@ _FACTS = {
 }
 
 _OPTIONS = frozenset(
-    ["api", "test filename", "access", "type", "pattern", "segments", "ordering in a file", "ordering inter
-     file", "nodes", "tasks", "clients", "clients per node", "repetitions", "xfersize", "blocksize", "aggregate
-     filesize", "stonewallingTime", "stoneWallingWearOut", "Using stonewalling", "FS", "Path", "StartTime"]
-)  # fmt: skip
+    [
+        *("api", "test filename", "access", "type", "pattern", "segments", "ordering in a file", "ordering inter file"),
+        *("nodes", "tasks", "clients", "clients per node", "repetitions", "xfersize", "blocksize"),
+        *("aggregate filesize", "stonewallingTime", "stoneWallingWearOut", "Using stonewalling"),
+        *("FS", "Path", "StartTime"),
+    ]
+)
 """The lines before the results that are kept. A name that IOR gives to anything else, too, is not among them."""
 
 _OLD_SUMMARY = [
-    "Operation", "Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev", "Max(OPs)", "Min(OPs)", "Mean(OPs)", "StdDev",
-    "Mean(s)", "#Tasks", "tPN", "reps", "fPP", "reord", "reordoff", "reordrand", "seed", "segcnt", "blksiz",
-    "xsize", "aggsize", "Test#", "API"
-]  # fmt: skip
+    *("Operation", "Max(MiB)", "Min(MiB)", "Mean(MiB)", "StdDev", "Max(OPs)", "Min(OPs)", "Mean(OPs)", "StdDev"),
+    *("Mean(s)", "#Tasks", "tPN", "reps", "fPP", "reord", "reordoff", "reordrand", "seed", "segcnt", "blksiz"),
+    *("xsize", "aggsize", "Test#", "API"),
+]
 """The columns of 2.10: the header that it prints has spaces in some names, and more names than columns."""
 
 
