@@ -162,6 +162,7 @@ class RefusedFile(_Document):
 class PrintedScore(_Document):
     """A number that a benchmark printed and that follows from its phases."""
 
+    list: Literal["standard", "extended"] = Field(description="The list of phases that it is of.")
     name: Literal["bandwidth", "metadata", "total"]
     value: float
     half_unit: float = Field(description="Half the unit of the last digit that was printed.")

@@ -126,10 +126,10 @@ SOURCES = pl.Schema(
         "file": pl.String,  # of an imported measurement: as it was named
         "line": pl.Int64,  # the line of it that tells the rate, from 1
         "repetitions": pl.Int64,  # how many the row stands for: more than 1 where the tool printed only their mean
-        # Of those repetitions, in the unit of the rate that the tool printed; null where it is one.
+        # Beside a mean, in the unit of its rate: of those repetitions, of ranks, or of both; null where not printed.
         "lowest_rate": pl.Float64,
         "highest_rate": pl.Float64,
-        "rate_standard_deviation": pl.Float64,
+        "rate_standard_deviation": pl.Float64,  # of repetitions alone
     }
 )
 

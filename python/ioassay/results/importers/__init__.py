@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ioassay.results.importers import gather, ior
+from ioassay.results.importers import gather, io500, ior, mdtest
 from ioassay.results.importers.stored import Gathered
 
 
@@ -41,6 +41,8 @@ IMPORTERS: Mapping[str, Importer] = {
     importer.tool: importer
     for importer in (
         _one_run("ior", "IOR", "2.10 to 4.1: standard output, JSON, CSV by iteration and by rank", ior.read),
+        _one_run("mdtest", "mdtest", "1.9 to 4.1: standard output, CSV by rank", mdtest.read),
+        Importer("io500", "IO500", "2017 to 2026: result_summary.txt, result.txt, files of the phases", io500.gather),
     )
 }
 """Every tool, by the name that is typed."""

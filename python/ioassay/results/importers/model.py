@@ -6,9 +6,12 @@ The words and units are those of the tables (`schema`). Not: reading a file, mak
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+import polars as pl
+
+from ioassay.results import schema
 from ioassay.results.document import Operation
 from ioassay.results.importers.source import Source
 
@@ -30,6 +33,13 @@ class Rank:
     operations: int | None = None
     stonewall_bytes: int | None = None
     stonewall_operations: int | None = None
+
+
+def ranks(each: Sequence[Rank]) -> pl.DataFrame | None:
+    """What each rank did as `Measured` has it."""
+    names = [entry.name for entry in fields(Rank)]
+    columns = {name: [getattr(rank, name) for rank in each] for name in names}
+    return pl.DataFrame(columns, schema={name: schema.RANKS[name] for name in names}) if each else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,12 +68,16 @@ class FirstFinished:
 
 @dataclass(frozen=True, kw_only=True)
 class Summarised:
-    """Of several repetitions the tool printed only this; the rate is their mean."""
+    """What the tool printed beside a mean, in the unit of the rate: of repetitions of which it printed nothing else, or
+    of ranks, or of both.
+    """
 
     repetitions: int
+    """How many the mean stands for."""
     lowest: float
     highest: float
     standard_deviation: float | None
+    """Of repetitions alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +144,8 @@ class Measured:
     stonewall: Stonewall | None = None
     first_finished: FirstFinished | None = None
     summarised: Summarised | None = None
-    each: Sequence[Rank] = ()
+    each: pl.DataFrame | None = None
+    """What each rank did: any of the columns of `schema.RANKS`, but those of its key."""
     samples: Samples | None = None
     latencies: Latencies | None = None
     doubts: Sequence[Doubt] = ()

@@ -59,7 +59,7 @@ def run(gathered: Gathered, command: Sequence[str]) -> LoadedRun:
     workloads = _workloads(gathered.cases)
     entries: list[CaseEntry] = []
     rows: dict[str, list[dict[str, object]]] = {name: [] for name in schema.TABLES}
-    frames: dict[str, list[pl.DataFrame]] = {"samples": [], "latencies": []}
+    frames: dict[str, list[pl.DataFrame]] = {"samples": [], "latencies": [], "ranks": []}
     times: Counter[tuple[str, int | None, int | None]] = Counter()
     for case, workload in zip(gathered.cases, workloads.of_case, strict=True):
         point = workload, case.clients, case.ranks
@@ -202,7 +202,8 @@ def _add(
     key = {"case": entry.id, "phase": measured.phase, "job": _job(measured), "operation": measured.operation}
     rows["measurements"].append(key | _measurement(entry, case, measured))
     rows["sources"].append(key | _source(measured))
-    rows["ranks"] += [key | vars(rank) for rank in measured.each]
+    if measured.each is not None:
+        frames["ranks"].append(_ranks(measured.each, key))
     rows["doubts"] += [
         key
         | {
@@ -300,6 +301,12 @@ def _frame(columns: Mapping[str, Sequence[int]], key: Mapping[str, str], table: 
     own = {name: kind for name, kind in table.items() if name not in schema.KEY}
     frame = pl.DataFrame(dict(columns), schema=own)
     return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)
+
+
+def _ranks(each: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
+    """The rows with all columns of the table."""
+    values = {name: pl.col(name) for name in each.columns} | {name: pl.lit(value) for name, value in key.items()}
+    return each.select(values.get(name, pl.lit(None)).cast(kind).alias(name) for name, kind in schema.RANKS.items())
 
 
 def _tables(rows: Mapping[str, list[dict[str, object]]], frames: Mapping[str, list[pl.DataFrame]]) -> Tables:

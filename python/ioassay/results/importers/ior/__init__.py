@@ -13,14 +13,13 @@ from ioassay.results.importers.source import Refused, Source
 
 def read(source: Source, beside: Beside) -> list[Case]:
     """The cases of a file, one for each iteration. Raises `Refused`."""
-    start = source.text.lstrip()
-    if start.startswith(("{", "[")):
-        return list(cases.of(source, document.execution(source), beside))
-    if table.is_by_rank(start):
+    if table.is_by_rank(source.text):
         return list(table.only_ranks(source))
     if table.is_iterations(source.text):
         return list(cases.of(source, table.execution(source), beside))
     executions = list(text.executions(source))
+    if not executions and source.text.lstrip().startswith(("{", "[")):
+        executions = [document.execution(source)]
     if not executions:
         raise Refused("is not of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
     return [case for execution in executions for case in cases.of(source, execution, beside)]

@@ -7,20 +7,21 @@ closing too, as the bandwidth does.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from ioassay.results.importers import doubts
+import polars as pl
+
+from ioassay.results.importers import doubts, ranks_csv
 from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.ior import table
-from ioassay.results.importers.ior.tests import Access, Execution, RankRow, Row, Summary, Test
+from ioassay.results.importers.ior.tests import VALUED, Access, Execution, Row, Summary, Test
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
 from ioassay.results.importers.numbers import MIB, Printed, adds_up, moment_ns, size_bytes
 from ioassay.results.importers.source import Source
 from ioassay.units import format_bytes
 
-_VALUED = frozenset("aAbdDfGiIjJlLMNoOQstTUX")
-"""IOR's short options that take a value."""
+_BEYOND_COUNTING = 2**63
 
 _OLD_CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
 _BY_RANK = re.compile(r"saveRankPerformanceDetailsCSV=(\S+)")
@@ -32,7 +33,7 @@ def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
     by_rank = _by_rank(command, beside)
     version = [Setting(name="version", value=f"IOR {execution.version}")] if execution.version else []
     for test in execution.tests:
-        told = _Told(test, execution.options | test.options, Options(command, _VALUED))
+        told = _Told(test, execution.options | test.options, Options(command, VALUED))
         for measured in _iterations(source, test, told, by_rank if len(execution.tests) == 1 else {}):
             yield Case(
                 tool_version=execution.version,
@@ -49,7 +50,7 @@ def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
             )
 
 
-def _by_rank(command: str, beside: Beside) -> Mapping[tuple[Access, int], Sequence[RankRow]]:
+def _by_rank(command: str, beside: Beside) -> Mapping[tuple[Access, int], pl.DataFrame]:
     """What each rank did, where the command line names a file for it and that lies beside this one."""
     match = _BY_RANK.search(command)
     found = beside(match[1].rsplit("/", 1)[-1]) if match else None
@@ -99,8 +100,11 @@ class _Told:
 
     @property
     def total_bytes(self) -> int | None:
-        """What all ranks move if nothing stops them."""
-        return self.tasks * self.block_bytes * self.segments if self.tasks and self.block_bytes else None
+        """What all ranks move if nothing stops them; blocks that a stonewall is to cut may be beyond counting."""
+        if not self.tasks or not self.block_bytes:
+            return None
+        total = self.tasks * self.block_bytes * self.segments
+        return total if total < _BEYOND_COUNTING else None
 
     @property
     def amount(self) -> str:
@@ -182,7 +186,7 @@ def _whole(text: str | None) -> int | None:
 
 
 def _iterations(
-    source: Source, test: Test, told: _Told, by_rank: Mapping[tuple[Access, int], Sequence[RankRow]]
+    source: Source, test: Test, told: _Told, by_rank: Mapping[tuple[Access, int], pl.DataFrame]
 ) -> Iterator[list[Measured]]:
     """The measurements of each iteration, or of all together where only their summary was printed."""
     if not test.rows:
@@ -196,14 +200,14 @@ def _iterations(
                 row,
                 test.summaries.get(row.access) if len(iterations) == 1 else None,
                 told,
-                by_rank.get((row.access, iteration), ()),
+                by_rank.get((row.access, iteration)),
             )
             for row in test.rows
             if row.iteration == iteration
         ]
 
 
-def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each: Sequence[RankRow]) -> Measured:
+def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each: pl.DataFrame | None) -> Measured:
     # Of a single iteration the summary has the same numbers, with more digits.
     rate = row.rate.finer(summary.highest if summary else None)
     total = row.total.finer(summary.seconds if summary else None)
@@ -216,13 +220,12 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
             found.append(doubts.does_not_add_up(format_bytes(moved), f"{total.text} s", f"{rate.text} MiB/s"))
     if moved is None:
         moved = round(rate.value * MIB * total.value)
-    ends = [one.with_open_ns for one in each]
     return replace(
         _measured(_Line(source, row.line, row.access), told, rate, total, moved),
         doubts=[*found, *_doubts(row.access, total, told)],
         stonewall=_stonewall(row, summary, told),
-        finish_spread_ns=max(ends) - min(ends) if ends else None,
-        each=table.ranks(each),
+        finish_spread_ns=ranks_csv.spread_ns(each),
+        each=None if each is None else each.drop(ranks_csv.LINE),
     )
 
 
@@ -258,7 +261,7 @@ def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int 
         order=told.order,
         files=told.files,
         transfer_bytes=transfer,
-        file_set_bytes=moved if at.access == "write" else told.total_bytes,
+        file_set_bytes=moved if told.stonewall_s or at.access == "write" else told.total_bytes,
         command=" ".join(told.command.words),
         bytes=moved,
         operations=moved // transfer if moved is not None and transfer else None,

@@ -6,22 +6,33 @@ command line names it.
 
 from __future__ import annotations
 
-import csv
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
-from ioassay.results.importers.ior.tests import ACCESSES, Access, Execution, RankRow, Row, Test
-from ioassay.results.importers.model import Case, Measured, Rank, Setting
+import polars as pl
+
+from ioassay.results.importers import ranks_csv
+from ioassay.results.importers.ior.tests import ACCESSES, Access, Execution, Row, Test
+from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.importers.numbers import NS_PER_S, Printed
 from ioassay.results.importers.source import Refused, Source
 
-_BY_RANK = "access,rank,runtime-with-openclose,runtime,throughput-withopenclose,throughput"
+_RANK_COLUMNS: Mapping[str, type[pl.DataType]] = MappingProxyType(
+    {
+        "access": pl.String,
+        "rank": pl.Int64,
+        "runtime-with-openclose": pl.Float64,
+        "runtime": pl.Float64,
+        "throughput-withopenclose": pl.Float64,
+        "throughput": pl.Float64,
+    }
+)
 _ITERATIONS = "access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),numTasks,iter"
 
 
 def is_by_rank(text: str) -> bool:
     """True for the CSV with a row for each rank."""
-    return text.startswith(_BY_RANK)
+    return text.startswith(",".join(_RANK_COLUMNS))
 
 
 def is_iterations(text: str) -> bool:
@@ -61,61 +72,56 @@ def _row(values: Mapping[str, str], is_whole: bool, line: int, test: Test) -> Ro
     )
 
 
-def by_rank(source: Source) -> dict[tuple[Access, int], list[RankRow]]:
+def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
     """What each rank did, by access and iteration: a rank's second row of an access is its second iteration.
 
     Raises `Refused`.
     """
-    found: dict[tuple[Access, int], list[RankRow]] = {}
-    times: Counter[tuple[str, str]] = Counter()
-    for number, row in enumerate(csv.reader(source.lines), start=1):
-        if not row or row[0] == "access":
-            continue
-        if len(row) != len(_BY_RANK.split(",")) or row[0] not in ACCESSES or not row[1].isdigit():
-            raise Refused("has a row that does not fit its header", number)
-        with_open, transfer, rate, _ = (Printed.of(text, number) for text in row[2:])
-        access = ACCESSES[row[0]]
-        found.setdefault((access, times[row[0], row[1]]), []).append(
-            RankRow(
-                number, int(row[1]), with_open.nanoseconds, transfer.nanoseconds, round(rate.value * with_open.value)
-            )
-        )
-        times[row[0], row[1]] += 1
-    if not found:
+    rows = ranks_csv.read(source, _RANK_COLUMNS)
+    bad = rows.filter(~pl.col("access").is_in(list(ACCESSES)) | pl.any_horizontal(pl.all().is_null()))
+    if bad.height:
+        raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
+    if rows.is_empty():
         raise Refused("has a header and no result", 1)
-    return found
-
-
-def ranks(rows: Sequence[RankRow]) -> list[Rank]:
-    """The rows as the tables have them."""
-    return [Rank(rank=row.rank, end_ns=row.with_open_ns, transfer_ns=row.transfer_ns, bytes=row.bytes) for row in rows]
+    own = rows.select(
+        "access",
+        (pl.col("rank").cum_count().over("access", "rank") - 1).alias("iteration"),
+        pl.col(ranks_csv.LINE),
+        pl.col("rank"),
+        (pl.col("runtime-with-openclose") * NS_PER_S).round().cast(pl.Int64).alias("end_ns"),
+        (pl.col("runtime") * NS_PER_S).round().cast(pl.Int64).alias("transfer_ns"),
+        (pl.col("throughput-withopenclose") * pl.col("runtime-with-openclose")).round().cast(pl.Int64).alias("bytes"),
+    )
+    return {
+        (ACCESSES[str(access)], int(str(iteration))): part.drop("access", "iteration")
+        for (access, iteration), part in own.group_by("access", "iteration", maintain_order=True)
+    }
 
 
 def only_ranks(source: Source) -> Iterator[Case]:
     """Cases of a CSV by rank whose text is not there: all that they moved over the time of the slowest."""
     found = by_rank(source)
     for iteration in sorted({number for _, number in found}):
+        own = {access: rows for (access, number), rows in found.items() if number == iteration}
         yield Case(
             tool_version=None,
             settings=[Setting(name="file", value=source.path.stem)],
             amount="",
             clients=None,
-            ranks=max(len(rows) for (_, number), rows in found.items() if number == iteration),
-            measured=[_sum(source, access, rows) for (access, number), rows in found.items() if number == iteration],
+            ranks=max(rows.height for rows in own.values()),
+            measured=[_sum(source, access, rows) for access, rows in own.items()],
         )
 
 
-def _sum(source: Source, access: Access, rows: Sequence[RankRow]) -> Measured:
-    slowest = max(row.with_open_ns for row in rows)
-    moved = sum(row.bytes for row in rows)
+def _sum(source: Source, access: Access, rows: pl.DataFrame) -> Measured:
+    each = rows.drop(ranks_csv.LINE)
     return Measured(
         file=source.path,
-        line=rows[0].line,
+        line=int(rows[ranks_csv.LINE][0]),
         phase=access,
         operation=access,
-        bytes=moved,
-        duration_ns=slowest,
-        rate_bytes_per_s=moved * NS_PER_S / slowest if slowest else None,
-        finish_spread_ns=slowest - min(row.with_open_ns for row in rows),
-        each=ranks(rows),
+        bytes=int(each["bytes"].sum()),
+        duration_ns=int(str(each["end_ns"].max())),
+        finish_spread_ns=ranks_csv.spread_ns(each),
+        each=each,
     )

@@ -5,9 +5,9 @@ Not: reading a form, what a number means for a case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from ioassay.results.importers.numbers import Printed
 
@@ -17,14 +17,8 @@ ACCESSES: Mapping[str, Access] = {"write": "write", "read": "read"}
 """What IOR calls them. It prints `remove` among them, which moves nothing."""
 
 
-class RankRow(NamedTuple):
-    """A row of the CSV by rank. The rate that it prints makes an amount of its time."""
-
-    line: int
-    rank: int
-    with_open_ns: int
-    transfer_ns: int
-    bytes: int
+VALUED = frozenset("aAbdDfGiIjJlLMNoOQstTUX")
+"""IOR's short options that take a value."""
 
 
 @dataclass(frozen=True)
@@ -87,5 +81,3 @@ class Execution:
     options: dict[str, str] = field(default_factory=dict)
     """Of all tests, and `began`, `ended`, `command`, `machine`."""
     tests: list[Test] = field(default_factory=list)
-    by_rank: Mapping[tuple[Access, int], Sequence[RankRow]] = field(default_factory=dict)
-    """What each rank did, by access and iteration."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from ioassay.results.importers.ior.tests import ACCESSES, Access, AtStonewall, Execution, Row, Summary, Test
+from ioassay.results.importers.command_line import Options
+from ioassay.results.importers.ior.tests import ACCESSES, VALUED, Access, AtStonewall, Execution, Row, Summary, Test
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 
@@ -130,12 +131,20 @@ class _Reading:
         measured = [test for test in execution.tests if test.rows or test.summaries]
         if not measured:
             raise Refused("has no result: IOR ended, or its output was cut off, before the first", execution.line)
-        # Of a script IOR sums up all tests together at its end; 2.10 sums up each.
-        if "ended" not in execution.options and not all(test.summaries for test in measured):
+        # Of a script IOR sums up all tests together at its end; 2.10 sums up each; inside of the IO500 nothing does.
+        if "ended" not in execution.options and not all(test.summaries or self._is_whole(test) for test in measured):
             last = max((row.line for test in measured for row in test.rows), default=execution.line)
             raise Refused("ends before IOR's summary: it was cut off, or IOR did not end", last)
         execution.tests = measured
         return execution
+
+    def _is_whole(self, test: Test) -> bool:
+        """True if there is a row for each iteration of what the command line asks for."""
+        options = Options(self._execution.options.get("command", ""), VALUED)
+        asked = [access for access in ACCESSES.values() if options.has(access[0])]
+        repetitions = test.options.get("repetitions", "")
+        wanted = {(access, at) for access in asked for at in range(int(repetitions) if repetitions.isdigit() else 0)}
+        return bool(wanted) and sorted(wanted) == sorted((row.access, row.iteration) for row in test.rows)
 
     @property
     def _is_old(self) -> bool:

@@ -1,0 +1,313 @@
+"""A submission as one case: every phase by its official name, with what IOR and mdtest printed in it.
+
+The rate of a phase is what the IO500 printed, as that is what made the score; where the phase's own file says something
+else, that is a doubt. Bandwidths are GiB/s, also where they are labelled GB/s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from ioassay.results.document import Operation, PrintedScore
+from ioassay.results.importers import ior, mdtest
+from ioassay.results.importers.gather import Files
+from ioassay.results.importers.io500.result_ini import Sections, Value
+from ioassay.results.importers.io500.summary import Phase, Quantity, Summary
+from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
+from ioassay.results.importers.numbers import NS_PER_S, Printed, moment_ns
+from ioassay.results.importers.source import Refused, Source
+
+_GIB = 1 << 30
+
+_OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {"write": "write", "read": "read", "create": "create", "bench": "create", "stat": "stat", "delete": "remove"}
+)
+"""By the last word of a phase; mdtest's write is a create."""
+
+_FILES: Mapping[str, str] = MappingProxyType({"ior-rnd4K-easy-read": "ior-rnd4K-read"})
+"""Phases whose text is called otherwise, in some versions."""
+
+_LAYOUTS = MappingProxyType({"mdtest-easy": "unique", "mdtest-hard": "shared", "ior-hard": "N-1"})
+"""What the rules fix, for submissions without the files of their phases."""
+
+_LONGER = 1.05
+"""How much longer than the whole phase its tool may say that it worked: the clocks of nodes differ a little."""
+
+
+@dataclass
+class Told:
+    """What the files of a submission tell."""
+
+    summary: Summary | None = None
+    summary_in: Path = field(default_factory=Path)
+    sections: Sections | None = None
+    sections_in: Path = field(default_factory=Path)
+    phases: dict[str, tuple[Case, Measured]] = field(default_factory=dict)
+    """What the file of a phase tells of it, by the phase."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if neither of the files with all phases could be read."""
+        return self.summary is None and self.sections is None
+
+    @property
+    def names(self) -> list[str]:
+        """The phases in the order in which they ran."""
+        told = self.summary.phases if self.summary is not None else self.sections or {}
+        return [
+            name for name in told if name == "find" or name.startswith(("ior-", "mdtest-", "find-", "mdworkbench-"))
+        ]
+
+    def section(self, phase: str) -> Mapping[str, Value]:
+        """What `result.txt` says of a phase."""
+        return (self.sections or {}).get(phase, {})
+
+
+def read_phases(directory: Path, files: Files, told: Told) -> None:
+    """Reads the files of the phases that lie in `directory`."""
+
+    def beside(name: str) -> Source | None:
+        return files.open(directory / name) if (directory / name).is_file() else None
+
+    for phase in told.names:
+        for name in dict.fromkeys((phase, _FILES.get(phase, phase), phase.replace("-", "_"))):
+            path = directory / f"{name}.txt"
+            if not path.is_file() or phase.startswith("find") or (source := files.open(path)) is None:
+                continue
+            try:
+                if (found := _of_phase(phase, source, beside)) is not None:
+                    told.phases[phase] = found
+            except Refused as error:
+                files.refuse(path, error)
+            break
+
+
+def _of_phase(phase: str, source: Source, beside: Beside) -> tuple[Case, Measured] | None:
+    """The measurement of a phase in what its tool printed: the one with its operation, of the last execution."""
+    read = ior.read if phase.startswith("ior-") else mdtest.read if phase.startswith("mdtest-") else None
+    if read is None:
+        return None
+    wanted = _operation(phase)
+    own = [
+        (case, measured)
+        for case in read(source, beside)
+        for measured in case.measured
+        if measured.operation == wanted and not measured.phase.startswith("tree")
+    ]
+    if not own:
+        raise Refused(f"has no result of {wanted}")
+    return own[-1]
+
+
+def _operation(phase: str) -> Operation:
+    if phase.startswith("find"):
+        return "find"
+    last = phase.rpartition("-")[2]
+    return "create" if phase.startswith("mdtest-") and last == "write" else _OPERATIONS[last]
+
+
+def case(told: Told) -> Case:
+    """The case. Its nodes and ranks are those that most phases had."""
+    own = [case for case, _ in told.phases.values()]
+    ranks = {case.ranks for case in own if case.ranks} | set(_procs(told))
+    nodes = {case.clients for case in own if case.clients}
+    sections = told.sections or {}
+    begins = [moment for section in sections.values() if (moment := _moment(section, "t_start")) is not None]
+    ends = [moment for section in sections.values() if (moment := _moment(section, "t_end")) is not None]
+    began = [case.started_unix_ns for case in own if case.started_unix_ns is not None]
+    ended = [case.ended_unix_ns for case in own if case.ended_unix_ns is not None]
+    return Case(
+        tool_version=_version(told),
+        settings=[Setting(name="benchmark", value="IO500")],
+        amount="",
+        clients=max(nodes, default=None),
+        ranks=max(ranks, default=None),
+        measured=[_measured(told, phase) for phase in told.names],
+        target=next((case.target for case in own if case.target), None),
+        started_unix_ns=min(begins or began, default=None),
+        ended_unix_ns=max(ends or ended, default=None),
+    )
+
+
+def _version(told: Told) -> str | None:
+    said = told.section("run").get("version")
+    return said.text if said is not None else told.summary.version if told.summary is not None else None
+
+
+def _procs(told: Told) -> Iterator[int]:
+    for section, key in (("run", "procs"), ("find", "nproc")):
+        value = told.section(section).get(key)
+        if value is not None and value.text.isdigit():
+            yield int(value.text)
+
+
+def _moment(section: Mapping[str, Value], key: str) -> int | None:
+    return moment_ns(section[key].text) if key in section else None
+
+
+@dataclass(frozen=True)
+class _Line:
+    """The line that tells a phase's rate."""
+
+    file: Path
+    line: int
+    value: Printed
+    seconds: Printed | None
+    is_invalid: bool = False
+
+
+def _line(told: Told, phase: str) -> _Line:
+    section = told.section(phase)
+    if told.summary is not None:
+        one: Phase = told.summary.phases[phase]
+        return _Line(told.summary_in, one.line, one.value, one.seconds, one.is_invalid)
+    score, time = section.get("score"), section.get("t_delta")
+    if score is None:
+        raise Refused(f"has no score of {phase}")
+    return _Line(told.sections_in, score.line, score.number, time.number if time else None)
+
+
+def _measured(told: Told, phase: str) -> Measured:
+    line, section = _line(told, phase), told.section(phase)
+    is_bandwidth = phase.startswith("ior-")
+    rate = line.value.value * (_GIB if is_bandwidth else 1000)
+    base = _base(told, phase, line)
+    size = base.transfer_bytes or 0
+    found = [*base.doubts, *_doubts(told, phase, line, base)]
+    operations = base.operations
+    if phase.startswith("find") and "total-files" in section:
+        operations = round(section["total-files"].number.value)
+    seconds = base.duration_ns / NS_PER_S if base.duration_ns else line.seconds.value if line.seconds else None
+    return replace(
+        base,
+        file=line.file,
+        line=line.line,
+        phase=phase,
+        operation=_operation(phase),
+        started_unix_ns=_moment(section, "t_start") or base.started_unix_ns,
+        operations=operations,
+        duration_ns=None if seconds is None else round(seconds * NS_PER_S),
+        rate_bytes_per_s=rate if is_bandwidth else rate * size if size and base.operation != "stat" else None,
+        rate_operations_per_s=rate / size if is_bandwidth and size else None if is_bandwidth else rate,
+        matched=round(section["found"].number.value) if "found" in section else None,
+        stonewall=_stonewall(section, base.stonewall),
+        doubts=found,
+    )
+
+
+def _base(told: Told, phase: str, line: _Line) -> Measured:
+    """What the phase's own file tells, or what the rules fix."""
+    if phase in told.phases:
+        own_case, own = told.phases[phase]
+        # The command lines are of IO500's making; doubts about caches are answered by its rules.
+        kept = [doubt for doubt in own.doubts if doubt.kind in ("does-not-add-up", "short-phase")]
+        return replace(own, doubts=kept, ranks=own_case.ranks, started_unix_ns=own_case.started_unix_ns)
+    command = told.section(phase).get("exe")
+    return Measured(
+        file=line.file,
+        line=line.line,
+        phase=phase,
+        operation=_operation(phase),
+        layout=next((layout for name, layout in _LAYOUTS.items() if phase.startswith(name)), ""),
+        files=None if phase.startswith("ior-") else 0,
+        transfer_bytes=47_008 if phase.startswith("ior-hard") else None,
+        command=command.text if command else "",
+    )
+
+
+def _stonewall(section: Mapping[str, Value], own: Stonewall | None) -> Stonewall | None:
+    """The rate that `result.txt` has is that of the official program; the rest stands in the phase's file."""
+    bandwidth, rate = section.get("throughput-stonewall"), section.get("rate-stonewall")
+    if bandwidth is None and rate is None:
+        return own
+    return replace(
+        own or Stonewall(),
+        rate_bytes_per_s=bandwidth.number.value * _GIB if bandwidth and bandwidth.number.value else None,
+        rate_operations_per_s=rate.number.value * 1000 if rate and rate.number.value else None,
+    )
+
+
+def _doubts(told: Told, phase: str, line: _Line, base: Measured) -> Iterator[Doubt]:
+    if line.is_invalid:
+        yield Doubt(
+            kind="declared-invalid",
+            message="the IO500 itself marked the phase as invalid",
+            remedy="see the reason in result.txt; measure again",
+            invalidates=True,
+        )
+    score = told.section(phase).get("score")
+    if told.summary is not None and score is not None and not score.number.agrees(line.value):
+        yield _contradiction(f"result_summary.txt has {line.value.text}, and result.txt {score.text}")
+    own = _own_rate(phase, base)
+    if phase in told.phases and own is not None and not _fits(own, base.summarised, line.value):
+        unit = "GiB/s" if phase.startswith("ior-") else "kIOPS"
+        tool = "IOR" if phase.startswith("ior-") else "mdtest"
+        yield _contradiction(
+            f"the IO500 printed {line.value.text} {unit}, and {tool} in the phase's file {own:.6g} {unit}"
+        )
+    took = line.seconds.value if line.seconds else 0.0
+    if base.duration_ns is not None and took > 0 and base.duration_ns / NS_PER_S > took * _LONGER + 1:
+        yield _contradiction(
+            f"the tool worked for {base.duration_ns / NS_PER_S:.4g} s by its own count, and the whole phase took "
+            f"{took:.4g} s, as happens where the clocks of nodes differ"
+        )
+
+
+def _own_rate(phase: str, base: Measured) -> float | None:
+    """What the phase's own file has, in the unit of the score."""
+    if phase.startswith("ior-"):
+        return None if base.rate_bytes_per_s is None else base.rate_bytes_per_s / _GIB
+    return None if base.rate_operations_per_s is None else base.rate_operations_per_s / 1000
+
+
+def _fits(own: float, sums: Summarised | None, printed: Printed) -> bool:
+    """True if the file's rate can be the one that was printed. IOR may have rounded it to whole MiB/s, and old versions
+    of mdtest have one for each rank, of which scripts took the greatest.
+    """
+    allowed = printed.half_unit + max(own * 0.001, 0.0006)
+    lowest, highest = (sums.lowest / 1000, sums.highest / 1000) if sums is not None else (own, own)
+    return lowest - allowed <= printed.value <= highest + allowed
+
+
+def _contradiction(message: str) -> Doubt:
+    return Doubt(
+        kind="does-not-add-up",
+        message=message,
+        remedy="look at the tool's own output; measure again",
+    )
+
+
+_UNITS: Mapping[Quantity, str] = MappingProxyType({"bandwidth": "GiB/s", "metadata": "kIOPS", "total": ""})
+
+_KEYS: Mapping[str, Quantity] = MappingProxyType({"BW": "bandwidth", "MD": "metadata", "SCORE": "total"})
+"""What `result.txt` calls the scores."""
+
+
+def printed(told: Told) -> list[PrintedScore]:
+    """The scores that were printed: those of the summary, else those of `result.txt`."""
+    if told.summary is not None:
+        return [
+            _score(told.summary_in, line.line, name, value, is_extended=line.is_extended)
+            for line in told.summary.scores
+            for name, value in line.values.items()
+        ]
+    return [
+        _score(told.sections_in, value.line, _KEYS[key], value.number)
+        for key, value in told.section("SCORE").items()
+        if key in _KEYS
+    ]
+
+
+def _score(file: Path, line: int, name: Quantity, value: Printed, *, is_extended: bool = False) -> PrintedScore:
+    return PrintedScore(
+        list="extended" if is_extended else "standard",
+        name=name,
+        value=value.value,
+        half_unit=value.half_unit,
+        unit=_UNITS[name],
+        file=str(file),
+        line=line,
+    )

@@ -1,0 +1,48 @@
+"""`result.txt`: a section for each phase, with what the summary leaves out: how it was called, its rate at the
+stonewall, what a find found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ioassay.results.importers.numbers import Printed
+from ioassay.results.importers.source import Refused, Source
+
+_SECTION = re.compile(r"\[([\w-]+)\]\s*")
+_VALUE = re.compile(r"([\w-]+)\s*=\s*(.*?)\s*")
+
+
+@dataclass(frozen=True)
+class Value:
+    """What stands after a `=`, and where."""
+
+    line: int
+    text: str
+
+    @property
+    def number(self) -> Printed:
+        """It as a number. Raises `Refused`."""
+        return Printed.of(self.text, self.line)
+
+
+Sections = Mapping[str, Mapping[str, Value]]
+"""By section and key. What stands before the first section is in `run`, where newer versions have it."""
+
+
+def read(source: Source) -> Sections:
+    """Reads the file. Raises `Refused` where it does not have the sections of the IO500, or no score."""
+    found: dict[str, dict[str, Value]] = {"run": {}}
+    section = found["run"]
+    for number, line in enumerate(source.lines, start=1):
+        if match := _SECTION.fullmatch(line.strip()):
+            section = found.setdefault(match[1], {})
+        elif match := _VALUE.fullmatch(line.strip()):
+            section[match[1]] = Value(number, match[2])
+    if "ior-easy-write" not in found:
+        raise Refused("has no section [ior-easy-write]: it is no result of the IO500")
+    if "SCORE" not in found.get("SCORE", {}):
+        raise Refused("ends before the score: the run was cut off", len(source.lines))
+    return found

@@ -1,0 +1,21 @@
+"""mdtest 1.9 to 4.1: what it prints, and the CSV with a row for each rank.
+
+Formats: MDTEST-LANL/mdtest at 1.9.4 (`old/mdtest.c`), hpc/ior at 3.2.1 to 4.0.0 (`src/mdtest.c`), each built and run.
+Not: IOR.
+"""
+
+from __future__ import annotations
+
+from ioassay.results.importers.mdtest import cases, table, text
+from ioassay.results.importers.model import Beside, Case
+from ioassay.results.importers.source import Refused, Source
+
+
+def read(source: Source, beside: Beside) -> list[Case]:
+    """The cases of a file, one for each execution. Raises `Refused`."""
+    if table.is_by_rank(source.text):
+        return [table.only_ranks(source)]
+    executions = list(text.executions(source))
+    if not executions:
+        raise Refused("is not of mdtest: no line says `mdtest-… was launched with … total task(s)`")
+    return [cases.of(source, execution, beside) for execution in executions]

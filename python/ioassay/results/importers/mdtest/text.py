@@ -1,0 +1,144 @@
+"""What mdtest prints on its standard output.
+
+Of all iterations it prints together the greatest, the least and the mean. Until 3.2 (which calls itself 1.9) the first
+two are over iterations and ranks, later over iterations; the colon after an operation went with 3.4, and a section with
+times came with 3.0. The lines of `-v` are of rank 0 alone, so nothing is taken from them. Since 4.1 times are headed
+`ms/op` and are still seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ioassay.results.document import Operation
+from ioassay.results.importers.numbers import Printed
+from ioassay.results.importers.source import Refused, Source
+
+_LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(?s?\)? on (\d+) node")
+_STARTED = re.compile(r"-- started at (.+?) --")
+_FINISHED = re.compile(r"-- finished at (.+?) --")
+_COMMAND = re.compile(r"Command line used: (.*)")
+_FILE_SYSTEM = re.compile(r"FS\s*: ([\d.]+ \w+)")
+_ITEMS = re.compile(r"\d+ tasks, (\d+) (files|directories|files/directories)\s*$")
+_STONEWALL = re.compile(r"Continue stonewall hit min: (\d+) max: (\d+) avg: ([\d.]+)")
+_SUMMARY = re.compile(r"SUMMARY(?: (rate|time))?(?: \([^)]*\))?: \(of (\d+) iterations\)")
+_LINE = re.compile(
+    r"\s*(Directory|File|Tree) (creation|stat|read|rename|removal|create \(stonewall\))\s*:?((?:\s+\S+)+)\s*$"
+)
+
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {
+        "Directory creation": "create",
+        "Directory stat": "stat",
+        "Directory rename": "rename",
+        "Directory removal": "remove",
+        "File creation": "create",
+        "File stat": "stat",
+        "File read": "read",
+        "File removal": "remove",
+        "Tree creation": "create-tree",
+        "Tree removal": "remove-tree",
+    }
+)
+"""What mdtest calls them, in the order in which it prints them."""
+
+STONEWALL = "File create (stonewall)"
+"""The line that tells where file creation stood when its stonewall came."""
+
+_COLUMNS = 4
+"""Max, Min, Mean, Std Dev. With statistics by rank, their own columns stand before these."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a summary: rates in operations per second, or times in seconds. `None` where `NA` is printed."""
+
+    line: int
+    highest: Printed | None
+    lowest: Printed | None
+    mean: Printed
+    deviation: Printed | None
+
+
+@dataclass
+class Execution:
+    """One execution of the program."""
+
+    line: int
+    version: str
+    tasks: int
+    nodes: int
+    started: str | None = None
+    finished: str | None = None
+    command: str = ""
+    file_system: str | None = None
+    items: int | None = None
+    """Of all ranks together, as it says before it begins; wrong for trees of directories."""
+    stonewall: tuple[int, int, float] | None = None
+    """Items of the slowest rank, of the fastest, and the mean, when it came."""
+    iterations: int = 1
+    rates: dict[str, Line] = field(default_factory=dict)
+    times: dict[str, Line] = field(default_factory=dict)
+
+
+def executions(source: Source) -> Iterator[Execution]:
+    """The executions in a file. Raises `Refused` for one that has no result, or was cut off."""
+    current: Execution | None = None
+    started: str | None = None
+    section: dict[str, Line] | None = None
+    for number, line in enumerate(source.lines, start=1):
+        if match := _STARTED.search(line):
+            started = match[1]
+        elif match := _LAUNCHED.search(line):
+            if current is not None:
+                yield _finished(current)
+            current = Execution(number, match[1], int(match[2]), int(match[3]), started)
+            section, started = None, None
+        elif current is None:
+            continue
+        elif match := _SUMMARY.search(line):
+            current.iterations = int(match[2])
+            section = current.times if match[1] == "time" else current.rates
+        elif section is not None and (match := _LINE.match(line)):
+            section[f"{match[1]} {match[2]}"] = _line(match[3].split(), number)
+        elif match := _FINISHED.search(line):
+            current.finished = match[1]
+        else:
+            _note(current, line)
+    if current is not None:
+        yield _finished(current)
+
+
+def _note(execution: Execution, line: str) -> None:
+    """Keeps what a line tells of the execution."""
+    if match := _COMMAND.search(line):
+        execution.command = match[1]
+    elif match := _FILE_SYSTEM.match(line):
+        execution.file_system = match[1]
+    elif match := _ITEMS.match(line):
+        execution.items = int(match[1])
+    elif match := _STONEWALL.search(line):
+        execution.stonewall = int(match[1]), int(match[2]), float(match[3])
+
+
+def _line(words: list[str], line: int) -> Line:
+    if len(words) not in (_COLUMNS, _COLUMNS + 3):
+        raise Refused(f"has a summary of {len(words)} numbers, not of {_COLUMNS}", line)
+    highest, lowest, mean, deviation = (
+        None if word in ("NA", "nan", "-nan") else Printed.of(word, line) for word in words[-_COLUMNS:]
+    )
+    if mean is None:
+        raise Refused("has a summary without a mean", line)
+    return Line(line, highest, lowest, mean, deviation)
+
+
+def _finished(execution: Execution) -> Execution:
+    if not execution.rates:
+        raise Refused("has no summary: mdtest ended, or its output was cut off, before it", execution.line)
+    if execution.finished is None:
+        last = max(line.line for line in execution.rates.values())
+        raise Refused("ends before mdtest says that it has finished: it was cut off", last)
+    return execution
