@@ -124,12 +124,12 @@ class Interval(NamedTuple):
 class Amount:
     """A printed number with its unit."""
 
-    printed: str
-    """The whole, as printed: `140K`."""
+    text: str
+    """The whole as printed, followed by what was said of its unit elsewhere: `140K IOPS`."""
     number: Fraction
     """140 of `140K`."""
     unit: str
-    """Its unit as printed, followed by what was said of it elsewhere: `K IOPS`."""
+    """Its unit, likewise: `K IOPS`."""
     factor: Fraction
     """How much of the base unit that is."""
     dimension: Dimension
@@ -169,14 +169,16 @@ def parse_amount(printed: str, unit: str | None = None) -> Amount:
 
 
 def _amount(printed: str, whole: str, decimals: str, suffix: str, unit: str | None) -> Amount:
-    own = _unit(printed, suffix)
+    own, text = _unit(printed, suffix), printed
     if unit is not None:
         other = _unit(printed, unit)
-        multiplied = own.dimension == NUMBER and suffix not in ("x", "%")
-        own = Unit(own.factor * other.factor, other.dimension) if multiplied else other
-        suffix = f"{suffix} {unit}".strip() if multiplied else unit
+        if own.dimension == NUMBER and suffix not in ("x", "%"):
+            own, suffix = Unit(own.factor * other.factor, other.dimension), f"{suffix} {unit}".strip()
+            text = f"{printed}{'' if unit in ('x', '%') else ' '}{unit}"
+        else:
+            own, suffix = other, unit
     number, half = Fraction(f"{whole}.{decimals or 0}"), Fraction(1, 2 * 10 ** len(decimals))
-    return Amount(printed, number, suffix, own.factor, own.dimension, half)
+    return Amount(text, number, suffix, own.factor, own.dimension, half)
 
 
 def _unit(printed: str, suffix: str) -> Unit:

@@ -124,7 +124,7 @@ def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
 def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
     """Percentages of are often called percentages better."""
     if how == "percent-better" and said.rounded.meets(_ratio(values).interval):
-        return f"it is {said.printed} of the other, not {said.printed} better"
+        return f"it is {said.text} of the other, not {said.text} better"
     return ""
 
 

@@ -31,7 +31,7 @@ def _pattern() -> re.Pattern[str]:
     longest_first = sorted({*UNITS, *_OTHER_UNITS} - {""}, key=len, reverse=True)
     spaced = [re.sub(r"^([KkM万])(?=IO|io|op|files)", r"\1 ?", re.escape(unit)) for unit in longest_first]
     apart = [text for unit, text in zip(longest_first, spaced, strict=True) if len(unit) > 1]
-    number = r"(?<![A-Za-z0-9_.])(?<![A-Za-z]-)[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)*"
+    number = r"(?<![A-Za-z0-9_])(?<![0-9]\.)(?<![A-Za-z]-)[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)*"
     unit = rf"(?:(?:{'|'.join(spaced)})| (?:{'|'.join(apart)}))(?![A-Za-z0-9])"
     words = "|".join(sorted(_SAID, key=len, reverse=True))
     return re.compile(rf"{number}(?:{unit})?|(?i:\b(?:{words})\b)")

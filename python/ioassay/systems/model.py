@@ -88,7 +88,7 @@ class Stated:
     at: Place | None
 
     def __str__(self) -> str:
-        return self.amount.printed
+        return self.amount.text
 
 
 Operand = Reference | Stated
