@@ -152,7 +152,7 @@ def _claims(system: System, checked: Sequence[Checked]) -> Table:
     table.add_column(justify="right", style="dim", overflow="fold")
     for one in checked:
         table.add_row(
-            Text(one.verdict, style=_STYLES[one.verdict]), Text(_says(one.claim)), _why(one), str(one.claim.at)
+            Text(one.verdict, style=_STYLES[one.verdict]), Text(says(one.claim)), _why(one), str(one.claim.at)
         )
     return table
 
@@ -161,19 +161,20 @@ def _why(checked: Checked) -> Text:
     """The claim's name and what it was recomputed as; of one that does not follow also from what, and what to know."""
     text = Text(checked.claim.id)
     if checked.verdict == "follows":
-        return text.append(f": {_recomputed(checked)}", style="dim")
+        return text.append(f": {recomputed(checked)}", style="dim")
     figures = ", ".join(name for name, amount in checked.operands if name != amount.text)
-    told = (_recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
+    told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
     return text.append("".join(f"\n{line}" for line in told if line), style="dim")
 
 
-def _says(claim: Claim) -> str:
+def says(claim: Claim) -> str:
+    """What is claimed, with its qualifier: `up to 400%`."""
     return _QUALIFIED[claim.qualifier] + (claim.said.text if claim.said else claim.says).removeprefix(
         _QUALIFIED[claim.qualifier]
     )
 
 
-def _recomputed(checked: Checked) -> str:
+def recomputed(checked: Checked) -> str:
     """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
     if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
         return ""
@@ -181,10 +182,13 @@ def _recomputed(checked: Checked) -> str:
     text = _digits(checked.recomputed, said) + _unit(said)
     if checked.low != checked.high:
         text += f" ({_digits(checked.low, said)} to {_digits(checked.high, said)})"
-    before, between, after = _FORMULAS[checked.claim.how]
-    formula = f"{before}{between.join(amount.text for _, amount in checked.operands)}{after}"
     others = len(checked.claim.of) - 1
-    return f"{formula} = {text}" + (f", and {format_count(others, 'point')} more" if others else "")
+    more = f", and {format_count(others, 'point')} more" if others else ""
+    amounts = [amount for _, amount in checked.operands]
+    if checked.claim.how == "same" and said and amounts[0].factor == said.factor:
+        return text + more
+    before, between, after = _FORMULAS[checked.claim.how]
+    return f"{before}{between.join(amount.text for amount in amounts)}{after} = {text}{more}"
 
 
 def _digits(value: float, said: Amount | None) -> str:

@@ -103,7 +103,7 @@ class Interval(NamedTuple):
     def over(self, other: Interval) -> Interval:
         """The quotient. Raises `ZeroDivisionError` where `other` reaches down to 0."""
         if other.low == 0:
-            raise ZeroDivisionError("it divides by a number that may have been rounded down to 0")
+            raise ZeroDivisionError("It divides by a number that may have been rounded down to 0.")
         return Interval(self.low / other.high, self.nominal / other.nominal, self.high / other.low)
 
     def plus(self, other: Interval) -> Interval:

@@ -96,7 +96,7 @@ def _point(
         return Checked(system.name, claim, "cannot be recomputed", given, why=str(error))
     wanted = said.dimension if said else NUMBER
     if dimension != wanted:
-        why = f"what it rests on gives {dimension.unit}, and it says {wanted.unit}"
+        why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
         return Checked(system.name, claim, "cannot be recomputed", given, why=why)
     if said is None:
         follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
@@ -124,7 +124,7 @@ def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
 def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
     """Percentages of are often called percentages better."""
     if how == "percent-better" and said.rounded.meets(_ratio(values).interval):
-        return f"it is {said.text} of the other, not {said.text} better"
+        return f"It is {said.text} of the other, not {said.text} better."
     return ""
 
 
@@ -162,7 +162,7 @@ def _product(values: list[_Value]) -> _Value:
 
 def _sum(values: list[_Value]) -> _Value:
     if len({value.dimension for value in values}) > 1:
-        raise ValueError("what it rests on has different units")
+        raise ValueError("What it rests on has different units.")
     return reduce(lambda one, other: _Value(one[0].plus(other[0]), one[1]), values)
 
 

@@ -23,7 +23,7 @@ TESTDATA = Path(__file__).with_name("testdata")
 _OTHER_UNITS = ("GHz", "MHz", "Mhz", "G", "GbE", "Gpbs", "Kb", "W", "C", "T", "U", "GT/秒", "GT/s", "HDDs")
 """Units that are printed of hardware, and not computed with."""
 
-_SAID = (*WORDS, "almost double", "similar", "better")
+_SAID = (*WORDS, "almost double", "similar", "better", "outperformed", "superior")
 """Words that figures and claims rest on in place of numbers."""
 
 

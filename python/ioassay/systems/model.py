@@ -13,10 +13,9 @@ from ioassay.systems.amounts import Amount, parse_amount
 from ioassay.written.source import quoted
 from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, parsed
 
-FigureOperation = (
-    Operation
-    | Literal["write-and-read", "to-servers", "to-clients", "stated-bandwidth", "score", "capacity", "usable", "price"]
-)
+FigureOperation = Literal[
+    Operation, "write-and-read", "to-servers", "to-clients", "stated-bandwidth", "score", "capacity", "usable", "price"
+]
 
 Qualifier = Literal["exact", "about", "almost", "up-to", "at-least"]
 
@@ -46,6 +45,9 @@ OPERANDS: dict[Rule, int | None] = {
     "similar": 2,
 }
 """How many operands each rule takes; `None`: two or more."""
+
+_IN_WORDS: tuple[Rule, ...] = ("greater", "similar")
+"""The rules for claims that say no number."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ class Figure(Part):
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:
-        self.amount  # noqa: B018  raises what is wrong
+        parse_amount(self.value, self.unit)
         return self
 
 
@@ -188,13 +190,13 @@ class Claim(Part):
         description="What from: `FIGURE`, `SYSTEM/FIGURE`, or a count with its place, `60 @ paper:7`. With several "
         "points `up-to` is about the largest of them, and everything else about each.",
     )
-    cannot: Prose | None = Field(default=None, description="In place of `how` and `of`: why it cannot be recomputed.")
+    cannot: Prose | None = Field(default=None, description="In place of `how` and `of`: why not, as a sentence.")
     note: Prose | None = Field(default=None, description="What else a reader must know.")
 
     @property
     def said(self) -> Amount | None:
         """The claimed amount; `None` for claims in words, `greater` and `similar`."""
-        return None if self.how in (None, "greater", "similar") else parse_amount(self.says, self.unit)
+        return None if self.how in (None, *_IN_WORDS) else parse_amount(self.says, self.unit)
 
     @model_validator(mode="after")
     def _can_be_recomputed_or_says_why_not(self) -> Self:
@@ -202,7 +204,8 @@ class Claim(Part):
             raise ValueError("is to be recomputed or not; give `how` and `of`, or `cannot`")
         if self.how is None:
             return self
-        self.said  # noqa: B018  raises what is wrong
+        if self.how not in _IN_WORDS:
+            parse_amount(self.says, self.unit)
         wanted = OPERANDS[self.how]
         for point in self.of:
             if len(point) != wanted if wanted else len(point) < 2:
