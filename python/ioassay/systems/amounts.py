@@ -32,8 +32,9 @@ class Dimension(NamedTuple):
     @property
     def unit(self) -> str:
         """The base unit: `bytes/s`, `operations/s`, `bytes`, `1`."""
-        above = "·".join(name for name, power in zip(self._fields[:2], self, strict=False) if power > 0) or "1"
-        return above + ("/s" if self.seconds < 0 else "")
+        names = dict(zip(("bytes", "operations", "s"), self, strict=True))
+        above = "·".join(name for name, power in names.items() if power > 0) or "1"
+        return "/".join([above, *(name for name, power in names.items() if power < 0)])
 
 
 NUMBER, BYTES = Dimension(), Dimension(bytes=1)
