@@ -25,8 +25,7 @@ def systems(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """List published storage systems, show all that is known of one, or check what was claimed of them."""
-    from ioassay.systems import document  # noqa: PLC0415
-    from ioassay.systems.claims import check as checked  # noqa: PLC0415
+    from ioassay.systems import claims, document  # noqa: PLC0415
     from ioassay.systems.library import LIBRARY, builtin_systems, find_system  # noqa: PLC0415
 
     known = builtin_systems()
@@ -36,7 +35,7 @@ def systems(
             raise UsageError("--yaml prints one system and nothing else.", "Write `ioassay systems NAME --yaml`.")
         typer.echo(LIBRARY.find(name).text.rstrip("\n"))
         return 0
-    found = [(system, checked(system, known)) for system in chosen]
+    found = [(system, claims.check(system, known)) for system in chosen]
     if as_json:
         if check:
             printed = document.verification(found)
@@ -50,7 +49,7 @@ def systems(
             _print(shown.verification(found))
         else:
             _print(shown.overview(found) if name is None else shown.details(*found[0]))
-    wrong = any(one.verdict == "does not follow" for _, claims in found for one in claims)
+    wrong = any(one.verdict == "does not follow" for _, checked in found for one in checked)
     return 1 if check and wrong else 0
 
 

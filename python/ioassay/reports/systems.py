@@ -9,10 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ioassay.systems.amounts import Amount
+from ioassay.reports import format
+from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Amount
 from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.document import verdicts
-from ioassay.systems.model import Claim, Figure, Qualifier, Rule, System
+from ioassay.systems.model import Claim, Figure, Qualifier, Reference, Rule, System
 from ioassay.units import format_bytes, format_count
 
 _STYLES: dict[Verdict, str] = {"follows": "green", "does not follow": "bold red", "cannot be recomputed": "yellow"}
@@ -138,10 +139,17 @@ def _what(figure: Figure) -> str:
         format_count(figure.clients, "client") if figure.clients else None,
         format_count(figure.threads, "thread") if figure.threads else None,
     )
-    operation = " ".join(filter(None, (figure.level, figure.operation.replace("-", " "))))
+    operation = " ".join(filter(None, (figure.level, figure.operation.replace("-", " "), _in_latin(figure.amount))))
     transfer = format_bytes(figure.transfer) if figure.transfer else None
     told = (figure.test, figure.tool, transfer, figure.configuration, figure.note)
     return f"{', '.join(filter(None, (operation, *counts)))}: {', '.join(filter(None, told))}"
+
+
+def _in_latin(amount: Amount) -> str:
+    """A rate again where its unit is printed in another script: `of 11000 kIOPS`."""
+    if amount.unit.isascii() or amount.dimension not in (BYTES_PER_S, OPERATIONS_PER_S):
+        return ""
+    return f"of {format.rate(amount.base) if amount.dimension == BYTES_PER_S else format.operations_rate(amount.base)}"
 
 
 def _claims(system: System, checked: Sequence[Checked]) -> Table:
@@ -162,7 +170,7 @@ def _why(checked: Checked) -> Text:
     text = Text(checked.claim.id)
     if checked.verdict == "follows":
         return text.append(f": {recomputed(checked)}", style="dim")
-    figures = ", ".join(name for name, amount in checked.operands if name != amount.text)
+    figures = ", ".join(str(operand) for operand, _ in checked.operands if isinstance(operand, Reference))
     told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
     return text.append("".join(f"\n{line}" for line in told if line), style="dim")
 

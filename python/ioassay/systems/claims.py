@@ -45,8 +45,8 @@ class Checked:
     system: str
     claim: Claim
     verdict: Verdict
-    operands: tuple[tuple[str, Amount], ...] = ()
-    """What it was recomputed from, as the claim calls it: of the point that decided."""
+    operands: tuple[tuple[Operand, Amount], ...] = ()
+    """What it was recomputed from: of the point that decided."""
     recomputed: float | None = None
     """In the unit that the claim is made in; a ratio for `greater` and `similar`."""
     low: float | None = None
@@ -81,13 +81,13 @@ def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked
 def _point(
     claim: Claim, how: Rule, operands: Iterable[Operand], system: System, known: Mapping[str, System]
 ) -> Checked:
-    named = [(str(operand), *_resolve(operand, system, known)) for operand in operands]
-    given = tuple((name, amount) for name, amount, _ in named)
+    resolved = [(operand, *_resolve(operand, system, known)) for operand in operands]
+    given = tuple((operand, amount) for operand, amount, _ in resolved)
     values = [
         _Value(interval.scaled(1 / amount.factor), NUMBER)
         if how == "geometric-mean"  # of the printed numbers, whatever their units: https://io500.org/rules
         else _Value(interval, amount.dimension)
-        for _, amount, interval in named
+        for _, amount, interval in resolved
     ]
     said = claim.said
     try:

@@ -104,6 +104,7 @@ def _claim(system: System, checked: Checked) -> dict[str, Any]:
         "recomputed": checked.recomputed,
         "recomputed_low": checked.low,
         "recomputed_high": checked.high,
+        "recomputed_unit": said.unit if said else "x",
         "why": checked.why,
         "note": claim.note,
     }

@@ -58,16 +58,32 @@ class Place:
     lines: tuple[int, ...]
 
     def __str__(self) -> str:
-        return self.source + (":" if self.lines else "") + ",".join(map(str, self.lines))
+        """`paper:12, 40-42`."""
+        runs: list[tuple[int, int]] = []
+        for line in self.lines:
+            if runs and line == runs[-1][1] + 1:
+                runs[-1] = (runs[-1][0], line)
+            else:
+                runs.append((line, line))
+        shown = [str(first) if first == last else f"{first}-{last}" for first, last in runs]
+        return self.source + (":" if shown else "") + ", ".join(shown)
+
+
+_LINES = r"[0-9]{1,6}(?:-[0-9]{1,6})?"
 
 
 def _place(text: str) -> Place:
-    match = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::([0-9]{1,6}(?:,[0-9]{1,6})*))?", text)
+    match = re.fullmatch(rf"([A-Za-z0-9_.-]+)(?::({_LINES}(?:, ?{_LINES})*))?", text)
     if match is None:
         raise ValueError(
-            f"{quoted(text)} is no place; write the source and, if it has them, lines: paper:12 or paper:12,40"
+            f"{quoted(text)} is no place; write the source and, if it has them, lines: paper:12 or paper:12,40-42"
         )
-    return Place(match[1], tuple(map(int, match[2].split(","))) if match[2] else ())
+    lines: list[int] = []
+    for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", match[2] or ""):
+        if int(last or first) < int(first):
+            raise ValueError(f"{quoted(text)} goes backwards; write {last}-{first}")
+        lines += range(int(first), int(last or first) + 1)
+    return Place(match[1], tuple(lines))
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,10 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
         ),
         (HEAD + FIGURE.replace("paper", "papr:3"), 'mine.yaml:5: figures[0].at: the source "papr" is unknown; did you'),
         (HEAD + FIGURE.replace("paper", "p. 3"), 'mine.yaml:5: figures[0].at: "p. 3" is no place; write the source'),
+        (
+            HEAD + FIGURE.replace("paper", "paper:9-7"),
+            'mine.yaml:5: figures[0].at: "paper:9-7" goes backwards; write 7-9',
+        ),
         (HEAD + FIGURE + FIGURE.splitlines()[1], 'mine.yaml:6: figures[1].id: "a" is given twice; call one of them'),
         (HEAD + "test_bed: isilon\n", 'mine.yaml:4: test_bed: the system "isilon" is unknown; did you mean'),
     ],
@@ -86,6 +90,25 @@ def test_what_is_written_wrongly_is_refused_with_its_line(text: str, message: st
 def test_a_claim_that_cannot_be_meant_is_refused_with_its_line(claim: str, message: str) -> None:
     text = f"{HEAD}{FIGURE}claims:\n  - {{id: it, at: paper, {claim}}}\n"
     assert refusal(text).startswith(f"mine.yaml:7: {message}")
+
+
+@pytest.mark.parametrize(
+    ("at", "lines", "text"),
+    [
+        ("paper", (), "paper"),
+        ("paper:12", (12,), "paper:12"),
+        ("paper:12,40-42", (12, 40, 41, 42), "paper:12, 40-42"),
+        ("paper:12, 13,  14", None, ""),
+        ("paper:12, 13", (12, 13), "paper:12-13"),
+    ],
+)
+def test_a_place_is_a_source_and_lines(at: str, lines: tuple[int, ...] | None, text: str) -> None:
+    written = HEAD + FIGURE.replace("at: paper", f'at: "{at}"')
+    if lines is None:
+        assert "is no place" in refusal(written)
+        return
+    place = read(parse_source(written, "mine.yaml", "system"), KNOWN).figures[0].at
+    assert (place.lines, str(place)) == (lines, text)
 
 
 def test_an_unknown_name_suggests_a_near_one() -> None:
