@@ -116,7 +116,7 @@ def _settings(system: System, group: str) -> Table:
     table.add_column(ratio=7, overflow="fold")
     table.add_column(ratio=2, overflow="fold", justify="right", style="dim")
     for setting in system.settings[group]:
-        table.add_row(Text(setting.what), Text(setting.value), str(setting.at))
+        table.add_row(Text(setting.what), Text(setting.value), Text(str(setting.at)))
     table.expand = True
     return table
 
@@ -129,7 +129,7 @@ def _figures(system: System) -> Table:
     table.add_column(justify="right", style="dim", overflow="fold")
     for figure in system.figures:
         printed = _QUALIFIED[figure.qualifier] + figure.amount.text
-        table.add_row(Text(figure.id), Text(printed), Text(_what(figure)), str(figure.at))
+        table.add_row(Text(figure.id), Text(printed), Text(_what(figure)), Text(str(figure.at)))
     return table
 
 
@@ -160,7 +160,7 @@ def _claims(system: System, checked: Sequence[Checked]) -> Table:
     table.add_column(justify="right", style="dim", overflow="fold")
     for one in checked:
         table.add_row(
-            Text(one.verdict, style=_STYLES[one.verdict]), Text(says(one.claim)), _why(one), str(one.claim.at)
+            Text(one.verdict, style=_STYLES[one.verdict]), Text(says(one.claim)), _why(one), Text(str(one.claim.at))
         )
     return table
 

@@ -92,19 +92,20 @@ def _point(
     said = claim.said
     try:
         found, dimension = _RULES[how](values)
+        low, nominal, high = map(float, found.scaled(1 / said.factor) if said else found)
+    except OverflowError:
+        return Checked(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
     except (ValueError, ZeroDivisionError) as error:
         return Checked(system.name, claim, "cannot be recomputed", given, why=str(error))
     wanted = said.dimension if said else NUMBER
     if dimension != wanted:
         why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
         return Checked(system.name, claim, "cannot be recomputed", given, why=why)
-    if said is None:
-        follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
-        shown = found
+    if said is not None:
+        follows = _agrees(claim, said, found)
     else:
-        follows, shown = _agrees(claim, said, found), found.scaled(1 / said.factor)
+        follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
     why = _borne_out(how, values, said) if said and not follows else ""
-    low, nominal, high = map(float, (shown.low, shown.nominal, shown.high))
     return Checked(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
 
 

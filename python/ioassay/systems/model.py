@@ -69,11 +69,11 @@ class Place:
         return self.source + (":" if shown else "") + ", ".join(shown)
 
 
-_LINES = r"[0-9]{1,6}(?:-[0-9]{1,6})?"
+_LINES = r"[0-9]{1,5}(?:-[0-9]{1,5})?"
 
 
 def _place(text: str) -> Place:
-    match = re.fullmatch(rf"([A-Za-z0-9_.-]+)(?::({_LINES}(?:, ?{_LINES})*))?", text)
+    match = re.fullmatch(rf"([A-Za-z0-9_.-]+)(?::({_LINES}(?:, ?{_LINES}){{0,50}}))?", text)
     if match is None:
         raise ValueError(
             f"{quoted(text)} is no place; write the source and, if it has them, lines: paper:12 or paper:12,40-42"
@@ -104,9 +104,6 @@ class Stated:
 
     amount: Amount
     at: Place | None
-
-    def __str__(self) -> str:
-        return self.amount.text
 
 
 Operand = Reference | Stated

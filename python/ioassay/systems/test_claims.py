@@ -97,6 +97,7 @@ def test_up_to_is_about_the_largest_point_and_all_else_about_each() -> None:
         ("says: 3 GB/s, how: ratio, of: [a, b]", "What it rests on gives 1, and it says bytes/s."),
         ("says: 3 GB/s, how: sum, of: [a, c]", "What it rests on has different units."),
         ("says: 3x, how: ratio, of: [a, zero]", "It divides by a number that may have been rounded down to 0."),
+        (f"says: 1x, how: product, of: [{', '.join(['999999999999999PB'] * 12)}]", "It gives too large a number."),
         ("says: better, how: greater, of: [a, c]", "What it rests on gives bytes/operations, and it says 1."),
     ],
 )
