@@ -1,0 +1,192 @@
+"""What was claimed of systems, recomputed from the figures that were printed.
+
+A claim **follows** where the number that it says and the number that its figures give can be the same once both were
+rounded as printed; it **does not follow** where they cannot; it **cannot be recomputed** where what it rests on is not
+printed. "Does not follow" is about the printed numbers: figures that are only drawn may say otherwise.
+
+The rule of rounding. A printed number stands for all that rounds to it (`amounts`), and these intervals are what is
+computed with. Counts and nominal sizes that a claim names by itself (60 drives of 4TB) are exact; figures are not. What
+words add:
+
+    exact       the claim's own rounding, no more
+    about       `ABOUT` of it more, on both sides
+    almost      from `ALMOST` below up to it, and not beyond
+    up-to       the largest of the points is the number claimed
+    at-least    no less than the number claimed
+    greater     the first printed number is the greater one
+    similar     the printed numbers differ by no more than `SIMILAR`
+
+Not: which claims there are (`builtin`), showing them (`reports.systems`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import Literal, NamedTuple
+
+from ioassay.systems.amounts import NUMBER, Amount, Dimension, Interval
+from ioassay.systems.model import Claim, Operand, Reference, Rule, System
+
+ABOUT = Fraction(5, 100)
+ALMOST = Fraction(10, 100)
+SIMILAR = Fraction(10, 100)
+
+Verdict = Literal["follows", "does not follow", "cannot be recomputed"]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim, and whether it follows."""
+
+    system: str
+    claim: Claim
+    verdict: Verdict
+    operands: tuple[tuple[Operand, Amount], ...] = ()
+    """What it was recomputed from: of the point that decided."""
+    recomputed: float | None = None
+    """In the unit that the claim is made in; a ratio for `greater` and `similar`."""
+    low: float | None = None
+    """The least and the largest that the printed digits allow."""
+    high: float | None = None
+    why: str = ""
+    """Why it cannot be recomputed, or what the numbers would bear out."""
+
+
+class _Value(NamedTuple):
+    interval: Interval
+    dimension: Dimension
+
+
+def check(system: System, known: Mapping[str, System]) -> list[Checked]:
+    """The claims made of `system` in their order; `known` are the systems whose figures they may rest on.
+
+    Raises `KeyError` for a figure that neither has; `library.read` has refused those.
+    """
+    return [_check(claim, system, known) for claim in system.claims]
+
+
+def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked:
+    if claim.how is None:
+        return Checked(system.name, claim, "cannot be recomputed", why=claim.cannot or "")
+    points = [_point(claim, claim.how, operands, system, known) for operands in claim.of]
+    if claim.qualifier == "up-to":
+        return max(points, key=lambda point: -math.inf if point.recomputed is None else point.recomputed)
+    return next((point for point in points if point.verdict != "follows"), points[0])
+
+
+def _point(
+    claim: Claim, how: Rule, operands: Iterable[Operand], system: System, known: Mapping[str, System]
+) -> Checked:
+    resolved = [(operand, *_resolve(operand, system, known)) for operand in operands]
+    given = tuple((operand, amount) for operand, amount, _ in resolved)
+    values = [
+        _Value(interval.scaled(1 / amount.factor), NUMBER)
+        if how == "geometric-mean"  # of the printed numbers, whatever their units: https://io500.org/rules
+        else _Value(interval, amount.dimension)
+        for _, amount, interval in resolved
+    ]
+    said = claim.said
+    try:
+        found, dimension = _RULES[how](values)
+        low, nominal, high = map(float, found.scaled(1 / said.factor) if said else found)
+    except OverflowError:
+        return Checked(system.name, claim, "cannot be recomputed", given, why="It gives too large a number.")
+    except (ValueError, ZeroDivisionError) as error:
+        return Checked(system.name, claim, "cannot be recomputed", given, why=str(error))
+    wanted = said.dimension if said else NUMBER
+    if dimension != wanted:
+        why = f"What it rests on gives {dimension.unit}, and it says {wanted.unit}."
+        return Checked(system.name, claim, "cannot be recomputed", given, why=why)
+    if said is not None:
+        follows = _agrees(claim, said, found)
+    else:
+        follows = found.nominal > 1 if how == "greater" else abs(found.nominal - 1) <= SIMILAR
+    why = _borne_out(how, values, said) if said and not follows else ""
+    return Checked(system.name, claim, "follows" if follows else "does not follow", given, nominal, low, high, why)
+
+
+def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
+    match claim.qualifier:
+        case "exact" | "up-to":
+            return said.rounded.meets(found)
+        case "about":
+            return said.rounded.widened(ABOUT).meets(found)
+        case "almost":
+            most = said.exact.nominal
+            return Interval(most * (1 - ALMOST), most, most).meets(found)
+        case "at-least":
+            return found.high >= said.rounded.low
+
+
+def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
+    """Percentages of are often called percentages better."""
+    if how == "percent-better" and said.rounded.meets(_ratio(values).interval):
+        return f"It is {said.text} of the other, not {said.text} better."
+    return ""
+
+
+def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> tuple[Amount, Interval]:
+    if not isinstance(operand, Reference):
+        return operand.amount, operand.amount.exact
+    figure = (known[operand.system] if operand.system else system).figure(operand.figure)
+    if figure is None:
+        raise KeyError(str(operand))
+    return figure.amount, figure.amount.rounded
+
+
+def _same(values: list[_Value]) -> _Value:
+    return values[0]
+
+
+def _ratio(values: list[_Value]) -> _Value:
+    above, below = values
+    return _Value(above.interval.over(below.interval), above.dimension.times(below.dimension, -1))
+
+
+def _percent_better(values: list[_Value]) -> _Value:
+    (low, nominal, high), dimension = _ratio(values)
+    return _Value(Interval(low - 1, nominal - 1, high - 1), dimension)
+
+
+def _percent_less(values: list[_Value]) -> _Value:
+    (low, nominal, high), dimension = _ratio(values)
+    return _Value(Interval(1 - high, 1 - nominal, 1 - low), dimension)
+
+
+def _product(values: list[_Value]) -> _Value:
+    return reduce(lambda one, other: _Value(one[0].times(other[0]), one[1].times(other[1])), values)
+
+
+def _sum(values: list[_Value]) -> _Value:
+    if len({value.dimension for value in values}) > 1:
+        raise ValueError("What it rests on has different units.")
+    return reduce(lambda one, other: _Value(one[0].plus(other[0]), one[1]), values)
+
+
+def _mean(values: list[_Value]) -> _Value:
+    total, dimension = _sum(values)
+    return _Value(total.scaled(Fraction(1, len(values))), dimension)
+
+
+def _geometric_mean(values: list[_Value]) -> _Value:
+    columns = zip(*(value.interval for value in values), strict=True)
+    root = [Fraction(math.prod(map(float, column)) ** (1 / len(values))) for column in columns]
+    return _Value(Interval(*root), NUMBER)
+
+
+_RULES: dict[Rule, Callable[[list[_Value]], _Value]] = {
+    "same": _same,
+    "ratio": _ratio,
+    "percent-better": _percent_better,
+    "percent-less": _percent_less,
+    "product": _product,
+    "sum": _sum,
+    "mean": _mean,
+    "geometric-mean": _geometric_mean,
+    "greater": _ratio,
+    "similar": _ratio,
+}

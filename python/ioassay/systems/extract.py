@@ -1,0 +1,92 @@
+"""Which numbers a text prints in which line, and with which units: facts to hold the built-in systems to.
+
+    python -m ioassay.systems.extract DIR            writes `testdata` from the texts in DIR
+    python -m ioassay.systems.extract DIR --check    fails where `testdata` is not what these texts print
+
+The texts themselves are not part of ioassay. For the checkout only. Not: what a number means (`builtin`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ioassay.systems.amounts import UNITS, WORDS
+
+TESTDATA = Path(__file__).with_name("testdata")
+
+_OTHER_UNITS = ("GHz", "MHz", "Mhz", "G", "GbE", "Gpbs", "Kb", "W", "C", "T", "U", "GT/秒", "GT/s", "HDDs")
+"""Units that are printed of hardware, and not computed with."""
+
+_SAID = (*WORDS, "almost double", "similar", "better", "outperformed", "superior")
+"""Words that figures and claims rest on in place of numbers."""
+
+
+def _pattern() -> re.Pattern[str]:
+    longest_first = sorted({*UNITS, *_OTHER_UNITS} - {""}, key=len, reverse=True)
+    spaced = [re.sub(r"^([KkM万])(?=IO|io|op|files)", r"\1 ?", re.escape(unit)) for unit in longest_first]
+    apart = [text for unit, text in zip(longest_first, spaced, strict=True) if len(unit) > 1]
+    number = r"(?<![A-Za-z0-9_])(?<![0-9]\.)(?<![A-Za-z]-)[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)*"
+    unit = rf"(?:(?:{'|'.join(spaced)})| (?:{'|'.join(apart)}))(?![A-Za-z0-9])"
+    words = "|".join(sorted(_SAID, key=len, reverse=True))
+    return re.compile(rf"{number}(?:{unit})?|(?i:\b(?:{words})\b)")
+
+
+_TOKEN = _pattern()
+
+
+@dataclass(frozen=True)
+class Printed:
+    """What a text prints."""
+
+    sha256: str
+    """Of the text."""
+    lines: dict[str, list[str]]
+    """By the number of a line, from 1: its numbers with their units, and the words of `_SAID`, as they stand there."""
+
+
+def tokens(line: str) -> list[str]:
+    """The numbers of a line with their units, as they stand there: `9.9 Gbits/sec`, `140K`, `7x`, `64`."""
+    return _TOKEN.findall(line)
+
+
+def extract(text: bytes) -> Printed:
+    """What a text in UTF-8 prints."""
+    lines = text.decode().split("\n")
+    found = {str(number): tokens(line) for number, line in enumerate(lines, start=1)}
+    return Printed(hashlib.sha256(text).hexdigest(), {number: here for number, here in found.items() if here})
+
+
+def read_printed() -> dict[str, Printed]:
+    """What was extracted, by the name of the text."""
+    files = sorted(TESTDATA.glob("*.json"))
+    return {f"{file.stem}.txt": Printed(**json.loads(file.read_text())) for file in files}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Writes or checks; returns the exit code."""
+    directory, *options = arguments or [""]
+    texts = {file.name: extract(file.read_bytes()) for file in sorted(Path(directory).glob("*.txt"))}
+    if not texts or options not in ([], ["--check"]):
+        print("give the directory of the texts, and --check or nothing", file=sys.stderr)
+        return 2
+    if options:
+        stored = read_printed()
+        wrong = sorted(name for name in {*texts, *stored} if texts.get(name) != stored.get(name))
+        print(*(f"{name}: is not as in {TESTDATA}" for name in wrong), sep="\n", file=sys.stderr)
+        return 1 if wrong else 0
+    for name, printed in texts.items():
+        content = json.dumps(asdict(printed), ensure_ascii=False, indent=1)
+        # A line of a text is a line here.
+        content = re.sub(r"\[\s+([^]]*?)\s+\]", lambda found: "[" + re.sub(r"\s*\n\s*", " ", found[1]) + "]", content)
+        (TESTDATA / name).with_suffix(".json").write_text(content + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

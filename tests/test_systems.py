@@ -1,0 +1,82 @@
+"""`ioassay systems`: what it prints, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from .support import ioassay
+
+OWN = """\
+name: mine
+title: Twice the F800
+sources: {lab: {title: Our notebook}}
+figures:
+  - {id: reading, test: sequential N-N, operation: read, value: 24.0 GB/s, at: "lab:7"}
+claims:
+  - {id: times-f800, says: SAYS, at: "lab:9", how: ratio, of: [reading, isilon-f800/sequential-read-n-n]}
+"""
+
+
+def own(directory: Path, says: str) -> Path:
+    file = directory / "mine.yaml"
+    file.write_text(OWN.replace("SAYS", says))
+    return file
+
+
+def test_all_systems_are_listed_as_a_table_and_as_one_document(tmp_path: Path) -> None:
+    code, out, err = ioassay("systems", directory=tmp_path)
+    assert (code, err) == (0, "")
+    assert "isilon-f800" in out
+    code, printed, err = ioassay("systems", "--json", directory=tmp_path)
+    assert (code, err) == (0, "")
+    assert all(system["name"] in out for system in json.loads(printed)["systems"])
+
+
+def test_one_system_is_shown_with_hardware_figures_and_claims(tmp_path: Path) -> None:
+    code, out, _ = ioassay("systems", "isilon-f800", directory=tmp_path)
+    assert code == 0
+    for said in ("PowerEdge C6320", "~12GB/sec", "paper:198", "does not follow", "7x"):
+        assert said in out
+
+
+def test_the_yaml_of_a_system_is_a_system_of_ones_own(tmp_path: Path) -> None:
+    code, out, _ = ioassay("systems", "astra", "--yaml", directory=tmp_path)
+    assert code == 0
+    (tmp_path / "copy.yaml").write_text(out)
+    documents = [
+        json.loads(ioassay("systems", name, "--json", directory=tmp_path)[1]) for name in ("astra", "./copy.yaml")
+    ]
+    assert documents[0] == documents[1]
+
+
+@pytest.mark.parametrize(("says", "code", "verdict"), [("2x", 0, "follows"), ("3x", 1, "does not follow")])
+def test_a_check_exits_with_1_where_a_claim_does_not_follow(says: str, code: int, verdict: str, tmp_path: Path) -> None:
+    file = own(tmp_path, says)
+    exited, out, err = ioassay("systems", file, "--check", directory=tmp_path)
+    assert (exited, err) == (code, "")
+    assert verdict in out
+    exited, out, err = ioassay("systems", file, "--check", "--json", directory=tmp_path)
+    assert (exited, err) == (code, "")
+    assert [claim["verdict"] for claim in json.loads(out)["claims"]] == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["isilon-f80"], "did you mean `isilon-f800`?"),
+        (["./absent.yaml"], "absent.yaml: cannot be read: No such file"),
+        (["./"], "Is a directory"),
+        (["mine.yaml"], 'mine.yaml:7: claims[0]: "fast" is not a number with a unit'),
+        (["empty.yaml"], "empty.yaml:1: there is nothing in it"),
+        (["--yaml"], "Write `ioassay systems NAME --yaml`."),
+    ],
+)
+def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
+    own(tmp_path, "fast")
+    (tmp_path / "empty.yaml").touch()
+    code, out, err = ioassay("systems", *arguments, directory=tmp_path)
+    assert (code, out) == (2, "")
+    assert said in err
