@@ -125,6 +125,8 @@ SOURCES = pl.Schema(
         **_KEY,
         "file": pl.String,  # of an imported measurement: as it was named
         "line": pl.Int64,  # the line of it that tells the rate, from 1
+        # Half the unit of the last digit of the rate that was printed, bytes or operations; null: it was not printed.
+        "half_unit_per_s": pl.Float64,
         "repetitions": pl.Int64,  # how many the row stands for: more than 1 where the tool printed only their mean
         # Beside a mean, in the unit of its rate: of those repetitions, of ranks, or of both; null where not printed.
         "lowest_rate": pl.Float64,

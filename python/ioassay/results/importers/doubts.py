@@ -53,6 +53,15 @@ def mean_only(repetitions: int) -> Doubt:
     )
 
 
+def ranks_missing(there: int, ranks: int) -> Doubt:
+    """A table by rank that lacks some: it is not taken."""
+    return Doubt(
+        kind="ranks-missing",
+        message=f"the table of ranks that lies beside the output has {there} of {ranks}: it is not taken",
+        remedy="import the whole table",
+    )
+
+
 def does_not_add_up(amount: str, time: str, rate: str) -> Doubt:
     """Numbers of one line that contradict each other."""
     return Doubt(

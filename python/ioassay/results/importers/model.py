@@ -138,6 +138,8 @@ class Measured:
     duration_ns: int | None = None
     rate_bytes_per_s: float | None = None
     rate_operations_per_s: float | None = None
+    half_unit_per_s: float | None = None
+    """Half the unit of the last digit of the rate that was printed, bytes or operations."""
     matched: int | None = None
     start_spread_ns: int | None = None
     finish_spread_ns: int | None = None

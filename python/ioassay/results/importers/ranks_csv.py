@@ -21,6 +21,8 @@ def read(source: Source, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFra
     """The rows under the header of the first line, which must begin with `columns`; a row may leave out cells at its
     end. Raises `Refused` for a row that has more, or a number that is none, is infinite or negative.
     """
+    if not source.text.endswith("\n"):
+        raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
     try:
         rows = pl.read_csv(io.StringIO(source.text), schema=dict(columns), row_index_name=LINE, row_index_offset=2)
     except pl.exceptions.PolarsError as error:

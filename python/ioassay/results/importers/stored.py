@@ -283,6 +283,7 @@ def _source(measured: Measured) -> dict[str, object]:
     return {
         "file": str(measured.file),
         "line": measured.line,
+        "half_unit_per_s": measured.half_unit_per_s,
         "repetitions": 1 if sums is None else sums.repetitions,
         "lowest_rate": sums and sums.lowest,
         "highest_rate": sums and sums.highest,

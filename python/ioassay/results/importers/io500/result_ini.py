@@ -34,6 +34,8 @@ Sections = Mapping[str, Mapping[str, Value]]
 
 def read(source: Source) -> Sections:
     """Reads the file. Raises `Refused` where it does not have the sections of the IO500, or no score."""
+    if not source.text.endswith("\n"):
+        raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
     found: dict[str, dict[str, Value]] = {"run": {}}
     section = found["run"]
     for number, line in enumerate(source.lines, start=1):

@@ -71,6 +71,8 @@ class Summary:
 
 def read(source: Source) -> Summary:
     """Reads the file. Raises `Refused` for a line in brackets that fits neither form, and where there is no score."""
+    if not source.text.endswith("\n"):
+        raise Refused("ends in the middle of a line: it was cut off", len(source.lines))
     found = Summary()
     for number, line in enumerate(source.lines, start=1):
         text = line.strip()

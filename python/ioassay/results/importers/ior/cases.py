@@ -212,6 +212,9 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
     rate = row.rate.finer(summary.highest if summary else None)
     total = row.total.finer(summary.seconds if summary else None)
     found: list[Doubt] = []
+    if each is not None and each.height != told.tasks:
+        found.append(doubts.ranks_missing(each.height, told.tasks or 0))
+        each = None
     moved = row.moved_bytes or told.total_bytes
     if moved is not None and not adds_up(moved, rate, total):
         if told.stonewall_s and row.moved_bytes is None:
@@ -267,6 +270,7 @@ def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int 
         operations=moved // transfer if moved is not None and transfer else None,
         duration_ns=total.nanoseconds,
         rate_bytes_per_s=rate.value * MIB,
+        half_unit_per_s=rate.half_unit * MIB,
         rate_operations_per_s=rate.value * MIB / transfer if transfer else None,
     )
 

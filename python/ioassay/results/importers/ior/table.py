@@ -83,6 +83,9 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
     if rows.is_empty():
         raise Refused("has a header and no result", 1)
+    counts = rows.group_by("access", "rank").len()["len"].unique()
+    if len(counts) > rows["access"].n_unique() or sorted(rows["rank"].unique()) != list(range(rows["rank"].n_unique())):
+        raise Refused("has not every rank as often as the others: it was cut off", int(rows[ranks_csv.LINE][-1]))
     own = rows.select(
         "access",
         (pl.col("rank").cum_count().over("access", "rank") - 1).alias("iteration"),

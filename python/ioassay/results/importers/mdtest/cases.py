@@ -114,6 +114,9 @@ def measured(source: Source, execution: Execution, told: Told, name: str, by_ran
     whole = by_rank.whole.get(name) if by_rank is not None and execution.iterations == 1 else None
     each = by_rank.ranks.get(name) if by_rank is not None and whole is not None else None
     operations = _operations(execution, told, name, rate, time.mean if time else None)
+    incomplete = each is not None and not name.startswith("Tree") and each.height != execution.tasks
+    found = [doubts.ranks_missing(each.height, execution.tasks)] if each is not None and incomplete else []
+    each = None if incomplete else each
     seconds = time.mean.value if time is not None else None
     if whole is not None:
         operations, seconds = whole.operations, whole.seconds
@@ -138,11 +141,12 @@ def measured(source: Source, execution: Execution, told: Told, name: str, by_ran
         duration_ns=None if seconds is None else round(seconds * 1e9),
         rate_bytes_per_s=rate.value * size if size else None,
         rate_operations_per_s=rate.value,
+        half_unit_per_s=rate.half_unit,
         stonewall=_stonewall(execution, name),
         finish_spread_ns=ranks_csv.spread_ns(each),
         each=each,
         summarised=_summarised(execution, line),
-        doubts=[*([doubts.mean_only(execution.iterations)] if several else []), *_doubts(told, name, seconds)],
+        doubts=[*found, *([doubts.mean_only(execution.iterations)] if several else []), *_doubts(told, name, seconds)],
     )
 
 
@@ -178,15 +182,14 @@ def _stonewall(execution: Execution, name: str) -> Stonewall | None:
 
 
 def _summarised(execution: Execution, line: Line) -> Summarised | None:
-    """The greatest and the least. Until 3.2 they are of single ranks, in all iterations."""
+    """The greatest and the least, of iterations or of ranks in all iterations."""
     if line.lowest is None or line.highest is None or line.lowest.value == line.highest.value:
         return None
-    by_iteration = not execution.version.startswith(("1.", "3.0", "3.1", "3.2", "3.3a"))
     return Summarised(
         repetitions=execution.iterations,
         lowest=line.lowest.value,
         highest=line.highest.value,
-        standard_deviation=line.deviation.value if line.deviation and by_iteration else None,
+        standard_deviation=line.deviation.value if line.deviation and not line.by_rank else None,
     )
 
 

@@ -1,8 +1,8 @@
 """What mdtest prints on its standard output.
 
-Of all iterations it prints together the greatest, the least and the mean. Until 3.2 (which calls itself 1.9) the first
-two are over iterations and ranks, later over iterations; the colon after an operation went with 3.4, and a section with
-times came with 3.0. The lines of `-v` are of rank 0 alone, so nothing is taken from them. Since 4.1 times are headed
+Of all iterations it prints together the greatest, the least and the mean. Until 3.3 the first two are over iterations
+and ranks, later over iterations: with that the colon after an operation went. A section with times came with 3.0 (which
+calls itself 1.9). The lines of `-v` are of rank 0 alone, so nothing is taken from them. Since 4.1 times are headed
 `ms/op` and are still seconds.
 """
 
@@ -26,7 +26,7 @@ _ITEMS = re.compile(r"\d+ tasks, (\d+) (files|directories|files/directories)\s*$
 _STONEWALL = re.compile(r"Continue stonewall hit min: (\d+) max: (\d+) avg: ([\d.]+)")
 _SUMMARY = re.compile(r"SUMMARY(?: (rate|time))?(?: \([^)]*\))?: \(of (\d+) iterations\)")
 _LINE = re.compile(
-    r"\s*(Directory|File|Tree) (creation|stat|read|rename|removal|create \(stonewall\))\s*:?((?:\s+\S+)+)\s*$"
+    r"\s*(Directory|File|Tree) (creation|stat|read|rename|removal|create \(stonewall\))\s*(:?)((?:\s+\S+)+)\s*$"
 )
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -61,6 +61,8 @@ class Line:
     lowest: Printed | None
     mean: Printed
     deviation: Printed | None
+    by_rank: bool
+    """All but the mean are of single ranks, not of iterations."""
 
 
 @dataclass
@@ -103,7 +105,7 @@ def executions(source: Source) -> Iterator[Execution]:
             current.iterations = int(match[2])
             section = current.times if match[1] == "time" else current.rates
         elif section is not None and (match := _LINE.match(line)):
-            section[f"{match[1]} {match[2]}"] = _line(match[3].split(), number)
+            section[f"{match[1]} {match[2]}"] = _line(match[4].split(), number, by_rank=bool(match[3]))
         elif match := _FINISHED.search(line):
             current.finished = match[1]
         else:
@@ -124,7 +126,7 @@ def _note(execution: Execution, line: str) -> None:
         execution.stonewall = int(match[1]), int(match[2]), float(match[3])
 
 
-def _line(words: list[str], line: int) -> Line:
+def _line(words: list[str], line: int, *, by_rank: bool) -> Line:
     if len(words) not in (_COLUMNS, _COLUMNS + 3):
         raise Refused(f"has a summary of {len(words)} numbers, not of {_COLUMNS}", line)
     highest, lowest, mean, deviation = (
@@ -132,7 +134,7 @@ def _line(words: list[str], line: int) -> Line:
     )
     if mean is None:
         raise Refused("has a summary without a mean", line)
-    return Line(line, highest, lowest, mean, deviation)
+    return Line(line, highest, lowest, mean, deviation, by_rank)
 
 
 def _finished(execution: Execution) -> Execution:

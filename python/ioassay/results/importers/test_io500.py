@@ -1,0 +1,164 @@
+"""IO500 submissions of the script and of the program, whole and damaged."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ioassay.analysis.printed_scores import recomputed
+from ioassay.results.importers import io500
+from ioassay.results.importers.conftest import FILES
+from ioassay.results.importers.model import Measured
+from ioassay.results.importers.stored import Gathered, run
+
+GIB = 1 << 30
+
+
+def _one(*paths: Path) -> Gathered:
+    (found,) = io500.gather(paths)
+    return found
+
+
+def _phase(gathered: Gathered, name: str) -> Measured:
+    return next(measured for measured in gathered.cases[0].measured if measured.phase == name)
+
+
+def _doubts(measured: Measured) -> set[str]:
+    return {doubt.kind for doubt in measured.doubts}
+
+
+def _copy(name: str, to: Path) -> Path:
+    return Path(shutil.copytree(FILES / "io500" / name, to / name))
+
+
+def test_a_submission_of_the_script_has_its_phases_in_gib(tmp_path: Path) -> None:
+    found = _one(FILES / "io500" / "script-2019")
+    write = _phase(found, "ior-easy-write")
+    assert len(found.cases[0].measured) == 12
+    assert write.rate_bytes_per_s == 60.081 * GIB  # labelled GB/s
+    assert write.bytes == 19_200_000 << 20  # of IOR's own output
+    assert (found.cases[0].clients, found.cases[0].ranks) == (10, 160)
+    assert not found.refused
+
+
+def test_a_submission_of_the_program_has_rates_at_the_stonewall_ranks_and_finds(tmp_path: Path) -> None:
+    found = _one(FILES / "io500" / "program-2025")
+    write, find = _phase(found, "ior-easy-write"), _phase(found, "find")
+    assert write.stonewall is not None
+    assert write.stonewall.rate_bytes_per_s == pytest.approx(41.77 * GIB)
+    assert write.each is not None
+    assert write.each.height == 410
+    assert (find.operations, find.matched) == (39_744_991, 508_526)
+    assert _phase(found, "mdtest-easy-write").operations == pytest.approx(64_912 * 410, rel=1e-6)
+
+
+def test_a_tool_that_counts_longer_than_its_phase_took_is_doubted() -> None:
+    write = _phase(_one(FILES / "io500" / "program-2025"), "ior-easy-write")
+    assert [doubt.message for doubt in write.doubts] == [
+        "the tool worked for 758.4 s by its own count, and the whole phase took 413.2 s, as happens where the clocks "
+        "of nodes differ"
+    ]
+
+
+def test_a_table_that_lacks_ranks_is_not_taken_and_said(tmp_path: Path) -> None:
+    place = _copy("program-2025", tmp_path)
+    table = place / "ior-easy-write.csv"
+    table.write_text("".join(table.read_text().splitlines(keepends=True)[:12]))
+    write = _phase(_one(place), "ior-easy-write")
+    assert write.each is None
+    assert "ranks-missing" in _doubts(write)
+
+
+def test_a_rate_that_is_not_that_of_the_phase_is_doubted(tmp_path: Path) -> None:
+    place = _copy("script-2019", tmp_path)
+    summary = place / "result_summary.txt"
+    summary.write_text(summary.read_text().replace("60.081 GB/s", "80.081 GB/s"))
+    assert "does-not-add-up" in _doubts(_phase(_one(place), "ior-easy-write"))
+
+
+def test_a_summary_alone_is_enough(tmp_path: Path) -> None:
+    found = _one(FILES / "io500" / "product-2017" / "result_summary.txt")
+    assert (found.cases[0].clients, found.cases[0].ranks) == (None, None)
+    assert len(found.files) == 1
+
+
+def test_printed_scores_that_follow_are_told_from_one_that_lacks_its_root() -> None:
+    for name in ("script-2019", "program-2025"):
+        scores = recomputed(run(_one(FILES / "io500" / name), ["ioassay"]))
+        assert [score.follows for score in scores] == [True, True, True], name
+    scores = recomputed(run(_one(FILES / "io500" / "product-2017"), ["ioassay"]))
+    assert [(score.printed.name, score.follows) for score in scores] == [
+        ("bandwidth", True),
+        ("metadata", True),
+        ("total", False),
+    ]
+    assert scores[2].printed.value == pytest.approx(scores[2].value ** 2, rel=1e-3)  # the script rounded its means
+
+
+def test_a_phase_that_failed_is_left_out_of_the_printed_mean_and_said(tmp_path: Path) -> None:
+    place = _copy("script-2019", tmp_path)
+    summary = place / "result_summary.txt"
+    text = summary.read_text().replace("4.584 GB/s", "0.000 GB/s")
+    summary.write_text(text.replace("Bandwidth 19.6533", f"Bandwidth {(60.081 * 74.139 * 7.307) ** (1 / 3):.4f}"))
+    bandwidth = recomputed(run(_one(place), ["ioassay"]))[0]
+    assert bandwidth.follows
+    assert bandwidth.left_out == ("ior-hard-write",)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("GB/s : time 312.08", "GB/h : time 312.08", 1),
+        ("mdtest_easy_write", "mdtest_easy_wrote", 2),
+        ("60.081", "60,081", 1),
+        ("[SCORE] Bandwidth 19.6533 GB/s", "[SCORE] 19.6533 GB/s", 13),
+        ("mdtest_easy_stat             2765.040 kiops", "mdtest_easy_stat             2765.040 GB/s", 7),
+        ("ior_hard_read", "ior_easy_read", 8),
+    ],
+)
+def test_a_summary_that_does_not_fit_is_refused_with_its_line(tmp_path: Path, old: str, new: str, line: int) -> None:
+    place = _copy("script-2019", tmp_path)
+    summary = place / "result_summary.txt"
+    text = summary.read_text()
+    assert old in text
+    summary.write_text(text.replace(old, new))
+    found = _one(place)
+    assert [(Path(one.path).name, one.line) for one in found.refused] == [("result_summary.txt", line)]
+    assert not found.cases
+
+
+def test_a_summary_cut_off_anywhere_is_refused(tmp_path: Path) -> None:
+    place = _copy("script-2019", tmp_path)
+    summary = place / "result_summary.txt"
+    text = summary.read_text()
+    for length in range(0, len(text), 7):
+        summary.write_text(text[:length])
+        found = _one(place)
+        assert not found.cases, length
+        assert found.refused, length
+
+
+def test_what_is_damaged_does_not_keep_the_rest_out(tmp_path: Path) -> None:
+    good, bad = _copy("script-2019", tmp_path), _copy("program-2025", tmp_path)
+    (bad / "ior-easy-write.txt").write_text("<html>not found</html>")
+    (bad / "._result_summary.txt").write_bytes(b"\x00\x05\x16\x07" + bytes(100))
+    (bad / "job.sh").write_text("#!/bin/sh\n")
+    found = list(io500.gather([tmp_path]))
+    assert {one.name: len(one.cases) for one in found} == {"program-2025": 1, "script-2019": 1, "": 0}
+    refused = sorted(Path(one.path).name for gathered in found for one in gathered.refused)
+    assert refused == ["._result_summary.txt", "ior-easy-write.txt"]
+    assert good.exists()
+
+
+def test_a_directory_without_any_submission_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("hello")
+    found = _one(tmp_path)
+    assert [one.reason for one in found.refused] == ["has neither result_summary.txt nor result.txt"]
+
+
+def test_submissions_are_named_after_the_directory_that_tells_them_apart(tmp_path: Path) -> None:
+    for name in ("site-a", "site-b"):
+        _copy("script-2019", tmp_path / name).rename(tmp_path / name / "results")
+    assert [one.name for one in io500.gather([tmp_path])] == ["site-a", "site-b"]
