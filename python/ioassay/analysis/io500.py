@@ -8,8 +8,10 @@ geometric mean of its group's phases, and the total that of both groups.
 In one thing this is stricter. The official means leave out phases whose score is 0, so that one that failed can raise
 them. Here a phase that failed, that is missing or whose number is invalid counts as 0, and the total is 0 with it.
 
-What is looked at beyond that is what tables can tell: sizes, layouts, stonewalls, whether reads read everything. Not:
-whether a submission would be accepted; that only the IO500's committee decides.
+What is looked at beyond that is what tables can tell: sizes, layouts, stonewalls, whether reads read everything. What
+an imported submission does not tell breaks no rule, nor do amounts that follow from rounded numbers; when its
+stonewalls came is only known roughly, so its phases are judged by how long they took. Not: whether a submission would
+be accepted; that only the IO500's committee decides. Whether scores that were printed follow (`printed_scores`).
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ from ioassay.units import PER_SECOND, RateUnit, format_bytes
 
 STONEWALL_NS = 300 * 10**9
 """When the stonewall of a write phase comes, and how long the phase takes at least."""
+
+_ROUNDED = 0.01
+"""The share by which amounts of an imported submission may be off: they follow from a rate and a rounded time."""
 
 Group = Literal["bandwidth", "metadata"]
 
@@ -153,11 +158,12 @@ def scores(run: LoadedRun) -> list[Score]:
 
 def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
     measured, doubts = run.measurements.filter(case=case), run.doubts.filter(case=case)
-    rows = {rule.phase: row for rule in RULES if (row := _row(measured, rule)) is not None}
+    rows = {rule.phase: row for rule in RULES if (row := _row(measured, rule, run.document)) is not None}
+    slack = 0.0 if run.document.imported is None else _ROUNDED
     lists: tuple[List, ...] = ("standard", "extended")
     for name in lists if any(rule.lists == _EXTENDED and rule.phase in rows for rule in RULES) else lists[:1]:
         phases = tuple(
-            _phase(rule, rows, doubts.filter(phase=rule.phase))
+            _phase(rule, rows, doubts.filter(phase=rule.phase), slack)
             for rule in RULES
             if name in rule.lists or rule.phase in rows
         )
@@ -172,28 +178,29 @@ def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
         )
 
 
-def _row(measured: pl.DataFrame, rule: Rule) -> dict[str, Any] | None:
-    """The measurement of a phase; of several operations what they are together."""
+def _row(measured: pl.DataFrame, rule: Rule, document: RunDocument) -> dict[str, Any] | None:
+    """The measurement of a phase; of several operations what they are together, as what was imported has them."""
     own = measured.filter(pl.col("operation").is_in([rule.operation, *rule.besides]), phase=rule.phase, job=rule.phase)
     if own.is_empty():
         return None
     row = own.sort(pl.col("operation") != rule.operation).row(0, named=True)
-    if rule.besides:
+    if rule.besides and document.imported is None:
         row["operations"] = own["operations"].sum()
         row["rate_operations_per_s"] = own["rate_operations_per_s"].sum()
         row["valid"] = bool(own["valid"].all()) and own.height == 1 + len(rule.besides)
     return row
 
 
-def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame) -> PhaseScore:
+def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame, slack: float) -> PhaseScore:
+    """The score of a phase. `slack` is the share by which amounts may be off; 0 in a run of our own."""
     row = rows.get(rule.phase)
     if row is None:
         return PhaseScore(rule, 0.0, None, ("it was not measured",), None)
     rate = row["rate_bytes_per_s"] if rule.group == "bandwidth" else row["rate_operations_per_s"]
     score = (rate or 0.0) / PER_SECOND[UNITS[rule.group]] if row["valid"] else 0.0
-    if rule.operation == "find" and score:
-        score *= min(row["operations"], _files(rows, rule.phase)) / row["operations"]
-    reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts) if score else ()))
+    if rule.operation == "find" and score and (files := _files(rows, rule.phase)) is not None and row["operations"]:
+        score *= min(row["operations"], files) / row["operations"]
+    reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts, slack) if score else ()))
     return PhaseScore(rule, score, row["duration_ns"], reasons, tuple(row[name] for name in KEY))
 
 
@@ -208,53 +215,63 @@ def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> It
 
 
 def _breaks(
-    rule: Rule, row: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame
+    rule: Rule, row: Mapping[str, Any], rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame, slack: float
 ) -> Iterator[str]:
     """Which rules it breaks."""
     if rule.walled:
-        yield from _about_stonewall(row)
-    if rule.layout is not None and row["layout"] != rule.layout:
+        yield from _about_stonewall(row, slack)
+    if rule.layout is not None and row["layout"] != rule.layout and (row["layout"] or not slack):
         yield f"the layout is {row['layout']}, and the rules want {rule.layout}"
-    if rule.moves is not None and row["transfer_bytes"] != rule.moves:
+    if rule.moves is not None and row["transfer_bytes"] not in (rule.moves, *([None] if slack else [])):
         moved = "nothing" if row["transfer_bytes"] is None else format_bytes(row["transfer_bytes"])
         yield f"an operation moves {moved}, and the rules want {format_bytes(rule.moves)}"
     if rule.group == "bandwidth" and not doubts.filter(kind="unsynced-write").is_empty():
         yield "its files were not forced to stable storage, which the rules count in its time"
     made = rows.get(rule.all_of or "")
     times = 1 + len(rule.besides)
-    if made is not None and row[rule.amount()] != made[rule.amount()] * times:
+    if made is not None and _differs(row[rule.amount()], made[rule.amount()], times, slack):
         done, there = _amount(rule, row[rule.amount()] // times), _amount(rule, made[rule.amount()])
         yield f"it did {done} of what {rule.all_of} had made, {there}"
-    if rule.operation == "find" and row["operations"] < (files := _files(rows, rule.phase)):
-        yield f"it visited {row['operations']} entries, and there were {files} files"
-    if rule.operation == "find" and not row["matched"]:
+    visited, files = row["operations"], _files(rows, rule.phase) if rule.operation == "find" else None
+    if visited is not None and files is not None and visited < files * (1 - slack):
+        yield f"it visited {visited} entries, and there were {files} files"
+    if rule.operation == "find" and row["matched"] == 0:
         yield "it found nothing"
 
 
-def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int:
+def _differs(done: int | None, made: int | None, times: int, slack: float) -> bool:
+    """True if it did something else than was made; `slack` is the share by which amounts may be off."""
+    return done is not None and made is not None and abs(done - made * times) > made * times * slack
+
+
+def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int | None:
     """How many files there are where a phase walks, which visits directories too but counts no more than these."""
     below = {"find-easy": (_EASY,), "find-hard": (_HARD,)}
     made = dict.fromkeys((_EASY, _HARD, _SETS), "operations") | dict.fromkeys(
         ("ior-easy-write", "ior-hard-write"), "files"
     )
-    return sum(rows[phase][made[phase]] for phase in below.get(walk, (*made,)) if phase in rows)
+    there = [rows[phase][made[phase]] for phase in below.get(walk, (*made,)) if phase in rows]
+    return None if None in there else sum(there)
 
 
-def _about_stonewall(row: Mapping[str, Any]) -> Iterator[str]:
+def _about_stonewall(row: Mapping[str, Any], slack: float) -> Iterator[str]:
     wall_ns, duration_ns = row["stonewall_ns"], row["duration_ns"]
-    if wall_ns is not None and wall_ns < STONEWALL_NS:
+    if wall_ns is not None and wall_ns < STONEWALL_NS and not slack:
         yield f"its stonewall came at {_time(wall_ns)}, and the rules want {_time(STONEWALL_NS)}"
-    elif duration_ns < STONEWALL_NS:
-        more = ", because there was no more to do" if wall_ns is None else ""
+    elif duration_ns is not None and duration_ns < STONEWALL_NS:
+        more = ", because there was no more to do" if wall_ns is None and not slack else ""
         yield f"it took {_time(duration_ns)}{more}, and the rules want at least {_time(STONEWALL_NS)}"
-    if wall_ns is not None and row["operations"] < row["ranks"] * row["stonewall_most_operations"]:
+    if None in (wall_ns, row["operations"], row["ranks"], row["stonewall_most_operations"]):
+        return
+    if row["operations"] < row["ranks"] * row["stonewall_most_operations"] * (1 - slack):
         yield "after the stonewall not every rank did as much as the fastest had done (wear-out)"
 
 
 def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     if document.front_end is not None and document.study.scale is not None:
         yield f"its amounts were divided, scale {document.study.scale}"
-    began = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
+    told = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
+    began = [moment for moment in told if moment is not None]
     if began != sorted(began):
         yield "its phases did not run in the order of the rules"
 

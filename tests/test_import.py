@@ -1,0 +1,77 @@
+"""`ioassay import` end to end: real result files become runs that `ioassay report` takes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ioassay.results.importers.conftest import FILES
+from ioassay.results.run_directory import load
+from tests.support import ioassay
+
+
+def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(FILES / "ior", results)
+    code, _, stderr = ioassay("import", "ior", results, "--out", tmp_path / "run")
+    assert code == 1  # for the CSV without separators
+    assert "3.2.1.csv:2: is the CSV of IOR 3.2.1" in stderr
+    run = load(tmp_path / "run")
+    assert run.document.imported is not None
+    assert len(run.document.imported.files) == 10
+    assert run.sources.height == run.measurements.height
+    # What each rank did was taken over with the output that names the table, and is not told twice.
+    assert not run.sources["file"].str.ends_with("4.0.0-ranks.csv").any()
+    for form in ("html", "md", "csv", "json"):
+        code, _, stderr = ioassay("report", tmp_path / "run", "--format", form, "-o", tmp_path / f"report.{form}")
+        assert code == 0, stderr
+    text = (tmp_path / "report.md").read_text()
+    assert "ioassay read them from its output and measured nothing" in text
+
+
+@pytest.mark.parametrize("name", ["script-2019", "program-2025", "product-2017"])
+def test_an_io500_submission_becomes_a_run_with_its_score(tmp_path: Path, name: str) -> None:
+    code, stdout, stderr = ioassay("import", "io500", FILES / "io500" / name, "--out", tmp_path / "run", "--json")
+    assert code == 0, stderr
+    (told,) = json.loads(stdout)["runs"]
+    assert told["measurements"] in (12, 13)
+    code, report, stderr = ioassay("report", tmp_path / "run", "--format", "md")
+    assert code == 0, stderr
+    assert "IO500 score" in report
+
+
+def test_several_submissions_become_a_run_each_below_the_directory(tmp_path: Path) -> None:
+    code, _, stderr = ioassay("import", "io500", FILES / "io500", "--out", tmp_path / "runs")
+    assert code == 0, stderr
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        "product-2017",
+        "program-2025",
+        "script-2019",
+    ]
+
+
+def test_nothing_to_import_is_bad_input_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "page.txt").write_text("<html></html>")
+    code, _, stderr = ioassay("import", "mdtest", tmp_path / "page.txt", "--out", tmp_path / "run")
+    assert code == 2
+    assert "is a web page or XML" in stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_tool_that_is_not_known_is_told_those_that_are(tmp_path: Path) -> None:
+    code, _, stderr = ioassay("import", "bonnie", tmp_path)
+    assert code == 2
+    assert "ior, mdtest, io500" in stderr
+
+
+def test_a_path_that_is_not_there_and_a_place_that_is_taken_are_said_first(tmp_path: Path) -> None:
+    _, _, stderr = ioassay("import", "ior", tmp_path / "nowhere")
+    assert "does not exist" in stderr
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").write_text("mine")
+    code, _, stderr = ioassay("import", "ior", FILES / "ior", "--out", tmp_path / "taken")
+    assert code == 2
+    assert "is not empty" in stderr
