@@ -156,6 +156,12 @@ class RunDirectory:
         """The run as `load` would return it."""
         return _loaded(self.document, self._joined())
 
+    @property
+    def measurements(self) -> pl.DataFrame:
+        """The measurements that are stored so far."""
+        empty = pl.DataFrame(schema=schema.MEASUREMENTS)
+        return pl.concat([empty, *(tables["measurements"] for tables in self._tables.values())])
+
     def close(self) -> None:
         """Lets others use the run."""
         self.lock.release()
@@ -317,7 +323,7 @@ def _settled(document: RunDocument) -> RunState:
     states = {case.state for case in document.cases}
     if document.front_end is not None and document.ended is None:
         return "interrupted"  # a front end lists its cases as they begin, so nobody knows how many were to come
-    if states <= {"complete"}:
+    if states <= {"complete", "not needed"}:
         return "complete"
     # Only a front end says that it has ended; a study's control plane was killed, whatever its cases met.
     return "failed" if document.ended is not None and "failed" in states else "interrupted"
