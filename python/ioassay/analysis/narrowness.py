@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import polars as pl
-from scipy.special import stdtrit
 
 from ioassay.analysis.series import Series
 from ioassay.results.document import CaseEntry, RunDocument, StopRule, SweepPoint
@@ -58,6 +57,8 @@ def half_width(rates: Sequence[float]) -> float:
     """
     if len(rates) < 2:
         return math.inf
+    from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few studies have a stop rule)
+
     quantile = float(stdtrit(len(rates) - 1, (1 + CONFIDENCE) / 2))
     return quantile * statistics.stdev(rates) / math.sqrt(len(rates))
 

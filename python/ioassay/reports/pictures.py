@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from ioassay.analysis import latency, series
 from ioassay.analysis import rates as analysis
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import Axis
 from ioassay.analysis.timeline import MOST_LINES, timeline
@@ -75,7 +74,7 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
 
 def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
     """Time lines of every measured phase, per workload: a figure per operation and repetition."""
-    frames = _by_phase(run)
+    ranks = run.ranks.partition_by(*KEY, as_dict=True)
     pictures: dict[str, list[Picture]] = {}
     for at, part in enumerate(content.workloads, start=1):
         own = run.measurements.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
@@ -86,7 +85,11 @@ def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
                 "repetition", maintain_order=True
             )
             for picture in _timeline_pictures(
-                content, _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}"), rows, frames
+                content,
+                _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}"),
+                rows,
+                run.samples,
+                ranks,
             )
         ]
     return pictures
@@ -179,22 +182,6 @@ def _levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
     return " ".join(sentences)
 
 
-_Frames = dict[Place, tuple[pl.DataFrame, pl.DataFrame]]
-
-
-def _by_phase(run: LoadedRun) -> _Frames:
-    """Samples and ranks of every phase. One pass over the tables: `samples` may have millions of rows."""
-    ranks = run.ranks.partition_by(*KEY, as_dict=True)
-    samples = run.samples.partition_by(*KEY, as_dict=True)
-    return {
-        (str(case), str(phase), str(job), str(operation)): (
-            samples.get((case, phase, job, operation), run.samples.clear()),
-            rows,
-        )
-        for (case, phase, job, operation), rows in ranks.items()
-    }
-
-
 @dataclass(frozen=True)
 class _Phase:
     """A phase of a workload: whose, which, and the beginning of its figures' ids."""
@@ -204,13 +191,21 @@ class _Phase:
     prefix: str
 
 
-def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, frames: _Frames) -> list[Picture]:
+def _timeline_pictures(
+    content: Content,
+    phase: _Phase,
+    rows: pl.DataFrame,
+    samples: pl.LazyFrame,
+    ranks: Mapping[tuple[object, ...], pl.DataFrame],
+) -> list[Picture]:
+    """The figures of the measurements `rows`; `samples` are those of the run, `ranks` those of each measurement."""
     lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
         place = (row["case"], row["phase"], row["job"], row["operation"])
-        found = frames.get(place)
-        line = found and timeline(*found, row["sample_interval_ns"], row["duration_ns"])
-        if line:
+        if place not in ranks:
+            continue
+        own = samples.filter(**dict(zip(KEY, place, strict=True)))
+        if line := timeline(own, ranks[place], row["sample_interval_ns"], row["duration_ns"]):
             mark = "" if row["valid"] else " (invalid)"
             limit = content.limits.get(place)
             ceiling = limit.ceiling.rate_bytes_per_s if limit and line.counts == "bytes" else None
