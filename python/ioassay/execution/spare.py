@@ -25,12 +25,15 @@ def spare(run: RunDirectory, points: Collection[SweepPoint] | None = None) -> li
 
 def _spare(run: RunDirectory, points: Collection[SweepPoint] | None) -> Iterator[str]:
     document = run.document
+    if not document.stops_early:
+        return
+    measurements = run.measurements
     for point, cases in by_point(document.cases).items():
         rule = document.study.until(point.workload)
         pending = [case for case in cases if case.state == "pending"]
         if rule is None or not pending or (points is not None and point not in points):
             continue
-        found = widths(cases, run.measurements)
+        found = widths(cases, measurements)
         if not is_narrow(rule, found):
             continue
         widest = max(found, key=lambda width: width.share)
