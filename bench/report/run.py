@@ -27,6 +27,7 @@ from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import DOCUMENT, table_path
 from ioassay.testing.measured import measured
+from ioassay.testing.stored import store
 
 STUDY = """\
 name: large
@@ -81,14 +82,6 @@ def build(text: str) -> LoadedRun:
         ranks=run.ranks.with_columns((pl.col("end_ns") * ends).cast(pl.Int64)),
         latencies=run.latencies.select(*schema.KEY).join(histogram, how="cross"),
     )
-
-
-def store(run: LoadedRun, path: Path) -> None:
-    """Writes the run directory; `run.json` last, so that half a directory is built anew."""
-    path.mkdir(parents=True, exist_ok=True)
-    for name in schema.TABLES:
-        getattr(run, name).lazy().collect().write_parquet(table_path(path, name))
-    (path / DOCUMENT).write_text(run.document.model_dump_json())
 
 
 def report(path: Path, form: str) -> tuple[float, float, float, float]:
