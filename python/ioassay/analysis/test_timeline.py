@@ -17,7 +17,7 @@ def _timeline(per_rank: list[list[int]], ends_ns: list[int]) -> Timeline:
         for at, moved in enumerate(samples)
     ]
     ranks = pl.DataFrame({"rank": range(len(ends_ns)), "end_ns": ends_ns})
-    line = timeline(pl.DataFrame(rows), ranks, INTERVAL_NS, max(ends_ns))
+    line = timeline(pl.LazyFrame(rows), ranks, INTERVAL_NS, max(ends_ns))
     assert line is not None
     return line
 
@@ -61,7 +61,7 @@ def test_a_long_phase_is_drawn_in_steps_of_several_samples() -> None:
 
 
 def test_a_phase_without_samples_has_no_time_line() -> None:
-    empty = pl.DataFrame(schema={"rank": pl.Int64, "sample": pl.Int64, "bytes": pl.Int64})
+    empty = pl.LazyFrame(schema=dict.fromkeys(("rank", "sample", "bytes", "operations"), pl.Int64))
     assert timeline(empty, pl.DataFrame({"rank": [0], "end_ns": [10]}), INTERVAL_NS, 10) is None
 
 

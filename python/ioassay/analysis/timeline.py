@@ -42,17 +42,25 @@ class Timeline:
     counts: Counts = "bytes"
 
 
-def timeline(samples: pl.DataFrame, ranks: pl.DataFrame, sample_interval_ns: int, duration_ns: int) -> Timeline | None:
+def timeline(samples: pl.LazyFrame, ranks: pl.DataFrame, sample_interval_ns: int, duration_ns: int) -> Timeline | None:
     """The time line of one phase from its rows of `samples` and `ranks`. `None` where it has none.
 
-    It is of bytes, or of operations where the phase moves no byte.
+    It is of bytes, or of operations where the phase moves no byte. The samples may be millions: they are joined to
+    steps as they are read, and never all in memory.
     """
-    if samples.is_empty() or ranks.is_empty() or duration_ns <= 0:
+    if ranks.is_empty() or duration_ns <= 0:
         return None
-    counts: Counts = "bytes" if samples["bytes"].sum() else "operations"
     per_step = max(1, math.ceil(duration_ns / sample_interval_ns / MOST_STEPS))
     step_ns = per_step * sample_interval_ns
-    steps = samples.select("rank", (pl.col("sample") // per_step).alias("step"), pl.col(counts).alias("amount"))
+    joined = (
+        samples.group_by("rank", (pl.col("sample") // per_step).alias("step"))
+        .agg(pl.col("bytes", "operations").sum())
+        .collect(engine="streaming")
+    )
+    if joined.is_empty():
+        return None
+    counts: Counts = "bytes" if joined["bytes"].sum() else "operations"
+    steps = joined.select("rank", "step", pl.col(counts).alias("amount"))
 
     whole = pl.DataFrame({"rank": [0], "end_ns": [duration_ns]}, schema={"rank": pl.Int64, "end_ns": pl.Int64})
     total = _rates(steps.with_columns(pl.lit(0, pl.Int64).alias("rank")), whole, step_ns)

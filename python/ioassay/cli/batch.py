@@ -34,10 +34,10 @@ def submit_and_follow(path: Path) -> LoadedRun | None:
     with Interruption() as interruption:
         for state, reason in batch.follow(job, lambda: interruption.first is None):
             document = read_document(path)
-            done = sum(case.state == "complete" for case in document.cases)
+            done = sum(case.is_settled for case in document.cases)
             because = f" ({reason})" if reason else ""
             of = format_count(len(document.cases), "case")
-            _say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} complete")
+            _say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} done")
     if interruption.first is not None:
         _say(f"Job {job.id} goes on. Look at it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
         return None

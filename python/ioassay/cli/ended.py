@@ -69,9 +69,11 @@ def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
     if document.state == "complete":
         return
     done = sum(case.state == "complete" for case in document.cases)
+    spared = sum(case.state == "not needed" for case in document.cases)
+    not_needed = f", {spared} not needed" if spared else ""
     what = "was interrupted" if document.state == "interrupted" else "failed"
     print(
-        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete, "
+        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}, "
         "and what was measured is kept.\n"
         f"Do the rest with: ioassay run --resume {path}",
         file=sys.stderr,

@@ -14,10 +14,11 @@ from ioassay.units import format_count
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ioassay.results.document import RefusedFile
+    from ioassay.results.document import RefusedFile, RunDocument
     from ioassay.results.importers import Importer
     from ioassay.results.importers.stored import Gathered
-    from ioassay.results.loaded import LoadedRun
+
+    _Imported = tuple[Path, RunDocument, int]
 
 _NOT_ALL = 1
 
@@ -58,14 +59,14 @@ def import_(
         raise UsageError(f"{missing[0]} does not exist.", "Name files or directories with results.")
     if out is not None:
         refuse_occupied(out)
-    imported: list[tuple[Path, LoadedRun]] = []
+    imported: list[_Imported] = []
     refused: list[RefusedFile] = []
     for gathered, place in _placed(importer.gather(paths), out):
         refused += gathered.refused
         if gathered.cases:
-            loaded = run(gathered, sys.argv)
-            store(place, loaded)
-            imported.append((place, loaded))
+            document, tables = run(gathered, sys.argv)
+            store(place, document, tables)
+            imported.append((place, document, tables["measurements"].height))
     if as_json:
         _print_json(imported, refused)
     else:
@@ -104,25 +105,24 @@ def _placed(found: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathe
         yield gathered, top / gathered.name
 
 
-def _print(imported: Iterable[tuple[Path, LoadedRun]]) -> None:
-    for place, loaded in imported:
-        cases, measured = format_count(len(loaded.document.cases), "case"), loaded.measurements.height
-        print(f"{place}: {cases}, {format_count(measured, 'measurement')}")
+def _print(imported: Iterable[_Imported]) -> None:
+    for place, document, measured in imported:
+        print(f"{place}: {format_count(len(document.cases), 'case')}, {format_count(measured, 'measurement')}")
 
 
-def _print_json(imported: Iterable[tuple[Path, LoadedRun]], refused: Iterable[RefusedFile]) -> None:
+def _print_json(imported: Iterable[_Imported], refused: Iterable[RefusedFile]) -> None:
     import json  # noqa: PLC0415
 
     runs: list[dict[str, Any]] = [
         {
             "run": str(place),
-            "tool": loaded.document.study.name,
-            "versions": loaded.document.imported.versions if loaded.document.imported else [],
-            "files": len(loaded.document.imported.files) if loaded.document.imported else 0,
-            "cases": len(loaded.document.cases),
-            "measurements": loaded.measurements.height,
+            "tool": document.study.name,
+            "versions": document.imported.versions if document.imported else [],
+            "files": len(document.imported.files) if document.imported else 0,
+            "cases": len(document.cases),
+            "measurements": measured,
         }
-        for place, loaded in imported
+        for place, document, measured in imported
     ]
     print(json.dumps({"runs": runs, "refused": [one.model_dump() for one in refused]}, indent=2))
 

@@ -46,13 +46,13 @@ class Lines:
         self._console = console
         self._need = need
         self._ended = 0
-        self._count = 0
+        self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
 
     def run_begins(self, document: RunDocument) -> None:
         """Says what runs where."""
-        self._count = sum(len(case.measured) for case in document.cases)
+        self._document = document
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._units = _units(document)
         self._names = Names(document)
@@ -70,11 +70,12 @@ class Lines:
         """A line for a phase that is complete; `case_ends` speaks of others."""
         if event["event"] != "phase" or not event["complete"]:
             return
+        assert self._document is not None
         assert self._names is not None
         self._ended += 1
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
-            f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
+            f"[{self._ended}/{_count(self._document)}] {_where(self._names, case)} {_label(event)}: "
             f"{_rate(event, _unit_of(case, event, self._units[case.workload]))}, {_amount(case, event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
@@ -200,11 +201,12 @@ class LiveView:
 
     def _overall(self) -> RenderableType:
         assert self._document is not None
-        count = sum(len(case.measured) for case in self._document.cases)
+        count = _count(self._document)
         times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
         left = self._remaining.seconds(*self._left())
         if left is not None and self._ended < count:
-            times += f", about {_clock(left)} left"
+            spares = any(self._document.study.until(case.workload) for case in self._left()[0])
+            times += f", {'at most ' if spares else ''}about {_clock(left)} left"
         row = Table.grid(padding=(0, 2), expand=False)
         bar = ProgressBar(
             total=max(1, count), completed=self._ended + (self._share() or 0), width=max(10, self._console.width - 54)
@@ -222,7 +224,7 @@ class LiveView:
     def _left(self) -> tuple[list[CaseEntry], list[tuple[CaseEntry, PhaseEntry, float]]]:
         """The cases that have not begun, and every phase that has not ended with the share of it that is left."""
         assert self._document is not None
-        pending = [case for case in self._document.cases if case.state != "complete" and case is not self._case]
+        pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
         phases = [(case, phase, 1.0) for case in pending for phase in case.phases]
         if self._case:
             running = self._progress["name"] if self._progress else None
@@ -254,7 +256,8 @@ class LiveView:
     def _table(self) -> RenderableType:
         """Rates by workload and phase against the points of the sweep, the median where a case was repeated."""
         assert self._document is not None
-        rows = list(self._rates)
+        workloads = self._document.workloads
+        rows = sorted(self._rates, key=lambda row: workloads.index(row[0]))  # randomised cases come in any order
         places = sorted({_place(case) for case in self._document.cases})
         label = max([len(workload) for workload, _ in rows] + [len("clients")])
         # Of a sweep wider than the terminal, the part up to the latest case is shown.
@@ -362,7 +365,13 @@ def _amount(case: CaseEntry, event: Event) -> str:
 
 def _headline(document: RunDocument) -> str:
     scale = f" ({document.study.scale})" if document.study.scale else ""
-    return f"{document.study.name}{scale} on {document.where}: {format_count(len(document.cases), 'case')}"
+    at_most = "at most " if document.stops_early else ""
+    return f"{document.study.name}{scale} on {document.where}: {at_most}{format_count(len(document.cases), 'case')}"
+
+
+def _count(document: RunDocument) -> int:
+    """Measurements of all cases that are needed, as far as that is known now."""
+    return sum(len(case.measured) for case in document.cases)
 
 
 def _need(need: Need) -> str:
@@ -374,9 +383,10 @@ def _need(need: Need) -> str:
     )
     if need.walled:
         return f"Writes up to {format_about_bytes(need.written_bytes)} before its stonewalls come; {where} {free}."
+    in_all = "at most " if need.stops_early else ""
     return (
-        f"Writes {format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} at once; "
-        f"{where} {free}."
+        f"Writes {in_all}{format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} "
+        f"at once; {where} {free}."
     )
 
 

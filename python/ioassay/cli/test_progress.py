@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -18,8 +19,10 @@ from ioassay.results.document import (
     Operation,
     PhaseEntry,
     RunDocument,
+    StopRule,
     StudyEntry,
     SummaryRow,
+    WorkloadEntry,
 )
 from ioassay.results.events import Event
 
@@ -66,7 +69,7 @@ def _document(cases: list[CaseEntry]) -> RunDocument:
         settings={},
         text="",
         method=[],
-        workloads=[],
+        workloads=[WorkloadEntry(name=name, title=name) for name in ("sequential", "random")],
         figures=[],
         summary=[SummaryRow(label="", workload="random", unit="kIOPS")],
         acceptance=[],
@@ -131,6 +134,29 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
         "SIGINT: stopping.",
         "random-64 interrupted: stopped by SIGINT; run again.",
     ]
+
+
+def test_with_a_stop_rule_what_is_to_come_is_the_most_that_can_come() -> None:
+    cases = [_case(), _case("random", 64), _case("random", 65)]
+    document = _document(cases)
+    document.study.workloads[1].until = StopRule(share=0.05, at_least=3, at_most=10)
+    stream = io.StringIO()
+    need = replace(NEED, stops_early=True)
+    view = LiveView(Console(file=stream, width=100, height=24, force_terminal=True, color_system=None), need)
+    view.run_begins(document)
+    assert "on /mnt/scratch: at most 3 cases" in stream.getvalue()
+    assert "Writes at most 8.00 GiB" in stream.getvalue()
+    view.case_begins(cases[0])
+    view.event(cases[0], _phase("write", 2))
+    assert "1 of 6 measured" in stream.getvalue()
+    assert "at most about " in stream.getvalue()
+    for case in cases[1:]:
+        case.state = "not needed"
+    stream.truncate(0)
+    view.event(cases[0], _phase("read", 2))
+    assert "2 of 2 measured" in stream.getvalue()
+    assert "at most" not in stream.getvalue()
+    view.run_ends(document)
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

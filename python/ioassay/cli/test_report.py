@@ -6,17 +6,13 @@ import pytest
 
 from ioassay.cli.report import report
 from ioassay.errors import CannotRun, UsageError
-from ioassay.results import run_directory, schema
+from ioassay.results import run_directory
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
 
 
 def _stored(path: Path) -> Path:
-    run = RunBuilder().workload("w").clients(1, 2).build()
-    path.mkdir()
-    (path / run_directory.DOCUMENT).write_text(run.document.model_dump_json())
-    for name in schema.TABLES:
-        getattr(run, name).write_parquet(path / f"{name}.parquet")
-    return path
+    return store(RunBuilder().workload("w").clients(1, 2).build(), path)
 
 
 def test_html_goes_beside_the_run_and_is_the_same_every_time(tmp_path: Path) -> None:

@@ -48,9 +48,10 @@ class Job:
 
 def script(run: RunDocument, path: Path) -> str:
     """The script that does `run`, whose directory is `path`."""
-    cases = [case for case in run.cases if case.state != "complete"]
+    cases = [case for case in run.cases if not case.is_settled]
     nodes = max(case.clients for case in cases)
     ranks = max(case.ranks_per_client for case in cases)
+    left = ("at most " if run.stops_early else "") + format_count(len(cases), "case")
     settings = [
         f"--job-name=ioassay-{run.study.name}",
         f"--nodes={nodes}",
@@ -64,7 +65,7 @@ def script(run: RunDocument, path: Path) -> str:
     return "\n".join(
         [
             "#!/bin/bash",
-            f"# {run.study.title}: what is left of {format_count(len(cases), 'case')}. Submitted again it goes on.",
+            f"# {run.study.title}: what is left of {left}. Submitted again it goes on.",
             *(f"#SBATCH {setting}" for setting in settings),
             "",
             "# In the place of the shell, so that the warning before the time limit reaches it.",

@@ -34,10 +34,12 @@ class Need:
     """Its type, for example `lustre`."""
     walled: bool = False
     """A stonewall may end a phase before all that is written."""
+    stops_early: bool = False
+    """A stop rule may spare cases, so that less is written."""
 
 
-def check(plans: Mapping[str, dict[str, Any]], start: Start) -> Need:
-    """Checks every plan on one node.
+def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: bool) -> Need:
+    """Checks every plan on one node. `stops_early`: stop rules may spare some of them.
 
     Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
     """
@@ -67,10 +69,10 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start) -> Need:
             f"The engine could not check the plans (exit status {done.returncode}).",
             done.stderr.decode(errors="replace").strip() or f"Start it by hand: {command[0]} --version",
         )
-    return _need(checked, walled=any(map(is_walled, plans.values())))
+    return _need(checked, walled=any(map(is_walled, plans.values())), stops_early=stops_early)
 
 
-def _need(checked: list[Event], *, walled: bool) -> Need:
+def _need(checked: list[Event], *, walled: bool, stops_early: bool) -> Need:
     mount = checked[0]["node"]["mount"]
     return Need(
         written_bytes=sum(event["written_bytes"] for event in checked),
@@ -79,4 +81,5 @@ def _need(checked: list[Event], *, walled: bool) -> Need:
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
         walled=walled,
+        stops_early=stops_early,
     )

@@ -16,17 +16,19 @@ from ioassay.execution.clean import clean
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
+from ioassay.execution.spare import spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
-from ioassay.results.document import CaseEntry, RunState
+from ioassay.results.document import CaseEntry, RunState, SweepPoint
 from ioassay.results.events import EventTail
 from ioassay.results.outcome import outcome
 from ioassay.results.run_directory import RunDirectory, now
 
 
 def execute(run: RunDirectory, watcher: Watcher) -> None:
-    """Runs every case that is not complete. How it ended stands in `run.document`, whatever happened.
+    """Runs every case that is neither complete nor spared by a stop rule.
 
+    How it ended stands in `run.document`, whatever happened.
     Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
     plane itself cannot go on, for example because the disk of the run directory is full.
     """
@@ -65,17 +67,24 @@ def _is_clean(run: RunDirectory, interruption: Interruption, watcher: Watcher) -
 
 
 def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
-    if all(case.state == "complete" for case in cases):
+    if all(case.is_settled for case in cases):
         return "complete"
     return "interrupted" if interruption.first else "failed"
 
 
 def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> None:
+    _spare(run, None, watcher)  # a control plane that was killed may not have come to it
     for case in run.document.cases:
-        if case.state == "complete":
+        if case.is_settled:
             continue
         if interruption.first or not _run_case(run, case, start, interruption, watcher):
             return
+        _spare(run, [case.point], watcher)
+
+
+def _spare(run: RunDirectory, points: Sequence[SweepPoint] | None, watcher: Watcher) -> None:
+    for why in spare(run, points):
+        watcher.notice(why)
 
 
 def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher) -> bool:

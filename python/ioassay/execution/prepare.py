@@ -118,4 +118,4 @@ def _prepare(request: Request, place: Place) -> Prepared:
             plan.setdefault("time_limit_ns", request.time_limit_ns)
     # The nodes of a job are not there yet; this one stands in for them.
     start = Start.here(document) if request.launcher == BATCH else Start.of(document)
-    return Prepared(path, document, plans, check(plans, start))
+    return Prepared(path, document, plans, check(plans, start, stops_early=document.stops_early))

@@ -108,15 +108,15 @@ def _time(panel: Panel, *, labels: bool) -> alt.X:
     return alt.X(
         "time_s:Q",
         title="Time (s)" if labels else None,
-        scale=alt.Scale(domain=[0, panel.timeline.duration_s], nice=False),
-        axis=alt.Axis(tickCount=3, grid=False, labels=labels, labelFlush=False),
+        scale={"domain": [0, panel.timeline.duration_s], "nice": False},
+        axis={"tickCount": 3, "grid": False, "labels": labels, "labelFlush": False},
     )
 
 
 def _rate(column: str, title: str | None, highest: float) -> alt.Y:
     """The axis is said in full for every panel: panels of a grid share a scale only where they are told to."""
-    scale = alt.Scale(domain=[0, HEADROOM * highest], nice=True)
-    return alt.Y(f"{column}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=3))
+    scale = {"domain": [0, HEADROOM * highest], "nice": True}
+    return alt.Y(f"{column}:Q", title=title, scale=scale, axis={"tickCount": 3})
 
 
 def _lines(ranks: pl.DataFrame, unit: Unit) -> pl.DataFrame:

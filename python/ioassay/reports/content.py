@@ -12,11 +12,23 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import acceptance, ceilings, doubts, io500, latency, peak_sustained, phase_times, rates, series
+from ioassay.analysis import (
+    acceptance,
+    ceilings,
+    doubts,
+    io500,
+    latency,
+    narrowness,
+    peak_sustained,
+    phase_times,
+    rates,
+    series,
+)
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.io500 import Score
+from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format, medians, nodes, surveys
 from ioassay.reports import io500 as score_tables
@@ -121,6 +133,8 @@ class Content:
     limits: Mapping[Place, Limit]
     workloads: list[WorkloadPart]
     missing: list[Place]
+    wide: list[WidePoint]
+    """Points that their stop rule gave up."""
     nodes: list[NodeGroup]
     names: Names
 
@@ -153,6 +167,7 @@ def assemble(run: LoadedRun) -> Content:
         limits=limits,
         workloads=_workloads(run, found, limits, names),
         missing=_missing(run),
+        wide=narrowness.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
         names=names,
     )
@@ -196,7 +211,7 @@ def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], nam
     )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
     parts = []
-    for name in dict.fromkeys(case.workload for case in run.document.cases):
+    for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
         parts.append(
             WorkloadPart(
@@ -204,7 +219,10 @@ def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], nam
                 title=names.workload(name),
                 measurements=[_measurement(row, found, names) for row in own.iter_rows(named=True)],
                 latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
-                cases=[case for case in run.document.cases if case.workload == name],
+                cases=sorted(
+                    (case for case in run.document.cases if case.workload == name),
+                    key=lambda case: (case.repetition, order[case.id]),
+                ),
                 columns=_columns(name, own, names, ceiling=bool(limits)),
             )
         )

@@ -35,6 +35,7 @@ def page(run: LoadedRun) -> str:
             results=wording.results(content),
             state=wording.state(content),
             missing=wording.missing(content),
+            wide=wording.wide(content),
             trust=wording.trust(content),
             score_note=NOTE,
             ceilings=_ceilings(run.document),

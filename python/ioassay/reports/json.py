@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
+from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports.content import Content, assemble, measurements
@@ -18,7 +20,7 @@ REPORT_VERSION = 2
 
 
 def document(run: LoadedRun) -> str:
-    """`version`, `run` (run.json), `peak_sustained`, `surveys`, `io500`, `acceptance`, `measurements`, `doubts`."""
+    """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`."""
     content = assemble(run)
     whole = {
         "version": REPORT_VERSION,
@@ -27,10 +29,25 @@ def document(run: LoadedRun) -> str:
         "surveys": [_survey(survey) for survey in content.surveys],
         "io500": [_score(score) for score in content.scores],
         "acceptance": _acceptance(content),
+        "still_wide": [_wide(point) for point in content.wide],
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _wide(wide: WidePoint) -> dict[str, Any]:
+    return wide.point._asdict() | {
+        "until": wide.rule.model_dump(mode="json"),
+        "series": [
+            one.series._asdict()
+            | {
+                "repetitions": one.repetitions,
+                "half_width_share": one.share if math.isfinite(one.share) else None,
+            }
+            for one in wide.wide
+        ],
+    }
 
 
 def _row(row: Row) -> dict[str, Any]:

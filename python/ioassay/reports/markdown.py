@@ -67,6 +67,8 @@ def _key_results(content: Content) -> list[str]:
     lines = ["## Key results", ""]
     results = [f"- {sentence}" for sentence in wording.results(content)]
     lines += [*results, *([""] if results else []), wording.trust(content), ""]
+    if wide := wording.wide(content):
+        lines += [wide[0], "", *(f"- {point}" for point in wide[1:]), ""]
     rows = [[line.label, *map(_cell, line.cells)] for line in content.summary]
     medians = [
         [

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
 
 from ioassay.analysis import latency, series
 from ioassay.analysis import rates as analysis
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import Axis
 from ioassay.analysis.timeline import MOST_LINES, timeline
+from ioassay.analysis.typical import typical
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render
 from ioassay.figures import survey as survey_figure
@@ -26,6 +26,9 @@ from ioassay.results.schema import KEY
 
 MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""
+
+MOST_TIMELINES = 120
+"""A run that measured more shows one repetition of each point over time: each takes 30 KB of the page."""
 
 THIN_SPACE = "\u2009"
 
@@ -74,22 +77,40 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
 
 
 def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
-    """Time lines of every measured phase, per workload: a figure per operation and repetition."""
-    frames = _by_phase(run)
+    """Time lines of the measured phases, per workload: a figure per operation and repetition.
+
+    Of a run with more than `MOST_TIMELINES` only the typical repetition of each point has one.
+    """
+    ranks = run.ranks.partition_by(*KEY, as_dict=True)
+    few = run.measurements.height <= MOST_TIMELINES or not content.names.repeated
+    shown = run.measurements if few else typical(run.measurements)
     pictures: dict[str, list[Picture]] = {}
     for at, part in enumerate(content.workloads, start=1):
-        own = run.measurements.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
+        own = shown.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
         pictures[part.name] = [
             picture
             for nth, one in enumerate(series.of_workload(content.document, part.name), start=1)
-            for (repetition,), rows in analysis.of(own, part.name, one.operation, one.phase, one.job).group_by(
-                "repetition", maintain_order=True
+            for repetition, rows in _figures_of(
+                analysis.of(own, part.name, one.operation, one.phase, one.job), each_repetition=few
             )
             for picture in _timeline_pictures(
-                content, _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}"), rows, frames
+                content,
+                _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}", repetition),
+                rows,
+                run.samples,
+                ranks,
             )
         ]
     return pictures
+
+
+def _figures_of(measured: pl.DataFrame, *, each_repetition: bool) -> Iterator[tuple[int | None, pl.DataFrame]]:
+    """What comes into one figure of time lines, with its repetition; `None` where they are of several."""
+    if each_repetition:
+        for repetition, rows in measured.partition_by("repetition", maintain_order=True, as_dict=True).items():
+            yield int(repetition[0]), rows
+    elif not measured.is_empty():
+        yield None, measured.sort("clients", "ranks", "files")
 
 
 def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
@@ -179,22 +200,6 @@ def _levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
     return " ".join(sentences)
 
 
-_Frames = dict[Place, tuple[pl.DataFrame, pl.DataFrame]]
-
-
-def _by_phase(run: LoadedRun) -> _Frames:
-    """Samples and ranks of every phase. One pass over the tables: `samples` may have millions of rows."""
-    ranks = run.ranks.partition_by(*KEY, as_dict=True)
-    samples = run.samples.partition_by(*KEY, as_dict=True)
-    return {
-        (str(case), str(phase), str(job), str(operation)): (
-            samples.get((case, phase, job, operation), run.samples.clear()),
-            rows,
-        )
-        for (case, phase, job, operation), rows in ranks.items()
-    }
-
-
 @dataclass(frozen=True)
 class _Phase:
     """A phase of a workload: whose, which, and the beginning of its figures' ids."""
@@ -202,15 +207,25 @@ class _Phase:
     workload: str
     name: str
     prefix: str
+    repetition: int | None
+    """`None`: of each point the typical one."""
 
 
-def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, frames: _Frames) -> list[Picture]:
+def _timeline_pictures(
+    content: Content,
+    phase: _Phase,
+    rows: pl.DataFrame,
+    samples: pl.LazyFrame,
+    ranks: Mapping[tuple[object, ...], pl.DataFrame],
+) -> list[Picture]:
+    """The figures of the measurements `rows`; `samples` are those of the run, `ranks` those of each measurement."""
     lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
         place = (row["case"], row["phase"], row["job"], row["operation"])
-        found = frames.get(place)
-        line = found and timeline(*found, row["sample_interval_ns"], row["duration_ns"])
-        if line:
+        if place not in ranks:
+            continue
+        own = samples.filter(**dict(zip(KEY, place, strict=True)))
+        if line := timeline(own, ranks[place], row["sample_interval_ns"], row["duration_ns"]):
             mark = "" if row["valid"] else " (invalid)"
             limit = content.limits.get(place)
             ceiling = limit.ceiling.rate_bytes_per_s if limit and line.counts == "bytes" else None
@@ -220,21 +235,22 @@ def _timeline_pictures(content: Content, phase: _Phase, rows: pl.DataFrame, fram
     for at in range(0, len(lines), MOST_PANELS):
         chosen = lines[at : at + MOST_PANELS]
         identifier = f"{phase.prefix}-{at // MOST_PANELS + 1}"
-        repetition = f", repetition {chosen[0][1]}" if content.names.repeated else ""
+        which = "typical repetition" if phase.repetition is None else f"repetition {phase.repetition}"
+        repetition = f", {which}" if content.names.repeated else ""
         pictures.append(
             Picture(
                 id=identifier,
                 title=f"{phase.workload}: {phase.name} over time{repetition}",
                 svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
                 csv=_timeline_csv(chosen),
-                caption=_timeline_caption([panel for _, _, panel in chosen]),
+                caption=_timeline_caption([panel for _, _, panel in chosen], phase),
                 description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",
             )
         )
     return pictures
 
 
-def _timeline_caption(panels: Sequence[timeline_figure.Panel]) -> str:
+def _timeline_caption(panels: Sequence[timeline_figure.Panel], phase: _Phase) -> str:
     lines = [panel.timeline for panel in panels]
     steps = sorted({line.step_s for line in lines})
     step = " to ".join(dict.fromkeys(format.duration(step * 1e9) for step in (steps[0], steps[-1])))
@@ -243,6 +259,8 @@ def _timeline_caption(panels: Sequence[timeline_figure.Panel]) -> str:
         words.append(f"More than {MOST_LINES} ranks: the median rank, with the slowest and the fastest as a band.")
     if any(line.samples_per_step > 1 for line in lines):
         words.append("Steps join several samples; the samples themselves are in samples.parquet.")
+    if phase.repetition is None:
+        words.append("Of each point the repetition whose rate is nearest the median; all are in samples.parquet.")
     if any(timeline_figure.is_drawn(panel, panels) for panel in panels):
         words.append("Dashed: the lowest ceiling of the network on the path.")
     return " ".join(words)

@@ -31,6 +31,7 @@ def summary(run: LoadedRun) -> Group:
     if content.verdicts:
         parts.append(_acceptance(content))
     parts.append(_doubts(content))
+    parts += [Text(f"{sentence} The report names them.", style="yellow") for sentence in wording.wide(content)[:1]]
     return Group(*parts)
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -10,6 +11,7 @@ from rich.console import Console
 from ioassay import reports
 from ioassay.reports import format
 from ioassay.reports.terminal import summary
+from ioassay.results.document import StopRule
 from ioassay.results.loaded import LoadedRun
 from ioassay.studies import find_study
 from ioassay.testing.builder import RunBuilder
@@ -116,3 +118,31 @@ def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is
 def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
     assert "IO500 score" not in reports.build(run, "html").decode() + reports.build(run, "md").decode() + terminal(run)
     assert json.loads(reports.build(run, "json"))["io500"] == []
+
+
+def test_repetitions_that_were_not_needed_are_not_missing_and_points_that_stay_wide_are_named() -> None:
+    builder = RunBuilder().workload("w", "Work").clients(1, 2).repetitions(4).rates("w", "write", 2, 1e9, 2e9, 1e9, 2e9)
+    builder.rates("w", "write", 1, *[1e9] * 4).rates("w", "read", 1, *[1e9] * 4).rates("w", "read", 2, *[1e9] * 4)
+    run = builder.criterion("failed_phases", unit="1", at_most=0).build()
+    run.document.study.workloads[0].until = StopRule(share=0.05, at_least=3, at_most=4)
+    spared = run.document.cases[-2]
+    assert (spared.clients, spared.repetition) == (1, 4)
+    spared.state = "not needed"
+    kept = replace(run, measurements=run.measurements.filter(pl.col("case") != spared.id))
+    text = reports.build(kept, "md").decode()
+    assert "The run is complete. 7 of 8 cases complete, 1 not needed" in text
+    assert "were not made" not in text
+    assert "1 point of the sweep spread too much for what the study asks of medians" in text
+    assert "- Work, 2 clients: write ±61 % (4 valid repetitions)." in text
+    assert "Acceptance: passed" in text, "what was not needed does not keep a criterion from being judged"
+    assert "Work, 2 clients: write ±61 %" in reports.build(kept, "html").decode()
+    (wide,) = json.loads(reports.build(kept, "json"))["still_wide"]
+    assert (wide["workload"], wide["clients"], wide["series"][0]["phase"]) == ("w", 2, "write")
+
+
+def test_workloads_stand_in_the_order_of_the_study_however_their_cases_ran() -> None:
+    run = RunBuilder().workload("a", "First").workload("b", "Second").clients(1, 2).build()
+    backward = replace(run, document=run.document.model_copy(update={"cases": run.document.cases[::-1]}))
+    text = reports.build(backward, "md").decode()
+    assert text.index("## First: every measurement") < text.index("## Second: every measurement")
+    assert text.index("# First, 1 client, write") < text.index("# First, 2 clients, write")

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from html.parser import HTMLParser
 
+import polars as pl
 import pytest
 
 from ioassay import reports
+from ioassay.reports import pictures
+from ioassay.reports.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
@@ -163,3 +166,18 @@ def test_every_case_has_its_ior_command(run: LoadedRun, page: str) -> None:
 def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
     # A LoadedRun does not know where it was loaded from; this keeps it so.
     assert set(vars(run)) == {"document", "measurements", "ranks", "samples", "latencies", "doubts", "sources"}
+
+
+def test_of_a_run_with_very_many_measurements_each_point_has_one_time_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunBuilder().workload("w").clients(1, 2).repetitions(3).rates("w", "write", 1, 3e9, 1e9, 2e9).build()
+    content = assemble(run)
+    every = [picture.title for picture in pictures.timelines(content, run)["w"]]
+    assert len(every) == 6
+    monkeypatch.setattr(pictures, "MOST_TIMELINES", 11)
+    write, read = pictures.timelines(content, run)["w"]
+    assert write.title == "w: write over time, typical repetition"
+    assert "Of each point the repetition whose rate is nearest the median" in write.caption
+    drawn = pl.read_csv(write.csv.encode()).select("point", "repetition").unique(maintain_order=True)
+    assert drawn["point"].to_list() == ["1 client", "2 clients"]
+    assert drawn["repetition"][0] == 3
+    assert "read over time" in read.title

@@ -5,10 +5,13 @@ Numbers in them are formatted by `format`; nothing is computed here.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 
+from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
+from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
 from ioassay.reports.content import Content
 from ioassay.reports.io500 import INVALID
@@ -31,6 +34,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
     ("interrupted", "interrupted"),
     ("running", "still running"),
     ("pending", "never started"),
+    ("not needed", "not needed: their points of the sweep were narrow enough before"),
 )
 
 
@@ -79,6 +83,30 @@ def missing(content: Content) -> str:
         f"{sentence} Figures, peaks and sustained rates rest on what was measured; with the missing ones they might "
         "differ."
     )
+
+
+def wide(content: Content) -> list[str]:
+    """What the most repetitions of a stop rule have not made narrow: a sentence for all, then one for each point."""
+    if not content.wide:
+        return []
+    rules = sorted({(point.rule.at_most, point.rule.share) for point in content.wide})
+    asked = " and ".join(f"{most} repetitions for an interval of ±{100 * share:g} %" for most, share in rules)
+    points = format_count(len(content.wide), "point")
+    return [
+        f"{points} of the sweep spread too much for what the study asks of medians: at most {asked}.",
+        *(_wide_point(content, point) for point in content.wide),
+    ]
+
+
+def _wide_point(content: Content, wide: WidePoint) -> str:
+    case = next(case for case in content.document.cases if case.point == wide.point)
+    where = f"{content.names.workload(case.workload)}, {content.names.point(case.id)}"
+    return f"{where}: {', '.join(f'{series.label(one.series)} {_known(one)}' for one in wide.wide)}."
+
+
+def _known(width: Width) -> str:
+    repetitions = format_count(width.repetitions, "valid repetition")
+    return f"±{format.share(width.share)} ({repetitions})" if math.isfinite(width.share) else repetitions
 
 
 def results(content: Content) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,7 +18,11 @@ from ioassay.units import RateUnit
 RUN_VERSION = 2
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
-CaseState = Literal["pending", "running", "complete", "failed", "interrupted"]
+CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
+"""`not needed`: a repetition that the study's stop rule spared, because its point was narrow enough before."""
+
+CaseOrder = Literal["as-written", "randomised", "interleaved"]
+"""The order of the cases of each repetition of a sweep."""
 
 
 class _Document(BaseModel):
@@ -67,6 +71,15 @@ class PhaseEntry(_Document):
     jobs: list[JobEntry] = Field(description="What is done in it side by side.")
 
 
+class SweepPoint(NamedTuple):
+    """A point of a workload's sweep."""
+
+    workload: str
+    clients: int
+    ranks_per_client: int
+    groups: int | None
+
+
 class CaseEntry(_Document):
     """One point of the sweep, fully resolved. The plan that the engine got lies in `logs/CASE/plan.json`."""
 
@@ -81,6 +94,17 @@ class CaseEntry(_Document):
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
+    spared: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
+
+    @property
+    def point(self) -> SweepPoint:
+        """Its point of the sweep: cases that agree in it are repetitions of one another."""
+        return SweepPoint(self.workload, self.clients, self.ranks_per_client, self.groups)
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing more is to be done for it."""
+        return self.state in ("complete", "not needed")
 
     def job(self, phase: str, name: str) -> JobEntry:
         """The job of this name in a phase. Raises `KeyError`."""
@@ -93,6 +117,8 @@ class CaseEntry(_Document):
     @property
     def measured(self) -> list[tuple[str, str, str, str]]:
         """The key (`schema.KEY`) of every measurement that it is to give, in the order of its phases."""
+        if self.state == "not needed":
+            return []
         return [
             (self.id, phase.name, job.name, operation)
             for phase in self.phases
@@ -181,11 +207,22 @@ class ImportEntry(_Document):
     printed: list[PrintedScore] = Field(default_factory=list)
 
 
+class StopRule(_Document):
+    """When a point of the sweep has been repeated often enough: see `ioassay.analysis.narrowness`."""
+
+    share: float = Field(
+        description="Largest half-width of the 95 % interval of each median, as a share of the median."
+    )
+    at_least: int = Field(description="Repetitions with a valid measurement before it is looked at.")
+    at_most: int = Field(description="Repetitions after which it ends in any case.")
+
+
 class WorkloadEntry(_Document):
-    """A workload's name and title."""
+    """A workload's name and title, and its stop rule."""
 
     name: str
     title: str
+    until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
 
 
 class StudyEntry(_Document):
@@ -205,6 +242,14 @@ class StudyEntry(_Document):
     surveys: list[SurveyEntry] = Field(default_factory=list)
     acceptance: list[Criterion]
     scores: Benchmark | None = Field(default=None, description="The benchmark whose score the report has.")
+    case_order: CaseOrder = "as-written"
+    seed: int | None = Field(
+        default=None, description="Where random choices began, that of the order of cases too; `None` of a front end."
+    )
+
+    def until(self, workload: str) -> StopRule | None:
+        """The stop rule of a workload, where it has one."""
+        return next((entry.until for entry in self.workloads if entry.name == workload), None)
 
 
 class LabEntry(_Document):
@@ -262,6 +307,17 @@ class RunDocument(_Document):
     started: str = Field(description="ISO 8601, UTC.")
     ended: str | None = None
     leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads that it has cases of, in the order of the study, in whatever order the cases run."""
+        order = [entry.name for entry in self.study.workloads]
+        return sorted(dict.fromkeys(case.workload for case in self.cases), key=order.index)
+
+    @property
+    def stops_early(self) -> bool:
+        """True if stop rules may spare some of the cases."""
+        return any(entry.until for entry in self.study.workloads)
 
     @property
     def where(self) -> str:

@@ -14,12 +14,15 @@ from ioassay.results.document import RunDocument
 
 @dataclass(frozen=True)
 class LoadedRun:
-    """A run directory in memory: `run.json` and the tables with the columns of `schema.py`."""
+    """A run directory in memory: `run.json` and the tables with the columns of `schema.py`.
+
+    Samples stay on disk until they are asked for: a row per second and rank is millions. Aggregate, then collect.
+    """
 
     document: RunDocument
     measurements: pl.DataFrame
     ranks: pl.DataFrame
-    samples: pl.DataFrame
+    samples: pl.LazyFrame
     latencies: pl.DataFrame
     doubts: pl.DataFrame
     sources: pl.DataFrame

@@ -153,7 +153,13 @@ class RunDirectory:
 
     def loaded(self) -> LoadedRun:
         """The run as `load` would return it."""
-        return _loaded(self.document, self._joined())
+        return _loaded(self.document, self._joined(), _scan_table(self.path, "samples"))
+
+    @property
+    def measurements(self) -> pl.DataFrame:
+        """The measurements that are stored so far."""
+        empty = pl.DataFrame(schema=schema.MEASUREMENTS)
+        return pl.concat([empty, *(tables["measurements"] for tables in self._tables.values())])
 
     def close(self) -> None:
         """Lets others use the run."""
@@ -173,7 +179,7 @@ class RunDirectory:
             _write_table(table_path(self.path, name), table)
 
 
-def store(path: Path, run: LoadedRun) -> None:
+def store(path: Path, document: RunDocument, tables: Tables) -> None:
     """Makes a run directory of a run that was measured elsewhere and is complete.
 
     Raises `UsageError` when `path` exists and holds anything.
@@ -181,8 +187,8 @@ def store(path: Path, run: LoadedRun) -> None:
     refuse_occupied(path)
     path.mkdir(parents=True, exist_ok=True)
     for name in schema.TABLES:
-        _write_table(table_path(path, name), getattr(run, name))
-    _write_document(path, run.document)
+        _write_table(table_path(path, name), tables[name])
+    _write_document(path, document)
 
 
 def load(path: Path) -> LoadedRun:
@@ -200,10 +206,16 @@ def load(path: Path) -> LoadedRun:
         # Without the right to write, or beside another reader that does the same, memory serves as well.
         with contextlib.suppress(OSError, UsageError, CannotRun), RunDirectory.reopen(path) as run:
             return run.loaded()
-        return _loaded(document, joined_tables(_rebuild(path, document).values()))
+        return _rebuilt(path, document)
     if all(table_path(path, name).exists() for name in schema.TABLES):
-        return _loaded(document, {name: _read_table(path, name) for name in schema.TABLES})
-    return _loaded(document, joined_tables(_rebuild(path, document).values()))
+        tables = {name: _read_table(path, name) for name in schema.TABLES if name != "samples"}
+        return _loaded(document, tables, _scan_table(path, "samples"))
+    return _rebuilt(path, document)
+
+
+def _rebuilt(path: Path, document: RunDocument) -> LoadedRun:
+    tables = joined_tables(_rebuild(path, document).values())
+    return _loaded(document, tables, tables["samples"].lazy())
 
 
 def read_document(path: Path) -> RunDocument:
@@ -282,8 +294,9 @@ def _files(path: Path, case: str) -> CaseFiles:
     return CaseFiles(path / "logs" / case)
 
 
-def _loaded(document: RunDocument, tables: Tables) -> LoadedRun:
-    return LoadedRun(document=document, **tables)
+def _loaded(document: RunDocument, tables: Tables, samples: pl.LazyFrame) -> LoadedRun:
+    others = {name: table for name, table in tables.items() if name != "samples"}
+    return LoadedRun(document=document, samples=samples, **others)
 
 
 def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
@@ -332,7 +345,7 @@ def _settled(document: RunDocument) -> RunState:
     states = {case.state for case in document.cases}
     if document.front_end is not None and document.ended is None:
         return "interrupted"  # a front end lists its cases as they begin, so nobody knows how many were to come
-    if states <= {"complete"}:
+    if states <= {"complete", "not needed"}:
         return "complete"
     # Only a front end says that it has ended; a study's control plane was killed, whatever its cases met.
     return "failed" if document.ended is not None and "failed" in states else "interrupted"
@@ -360,15 +373,29 @@ def _write_table(file: Path, table: pl.DataFrame) -> None:
 
 
 def _read_table(path: Path, name: str) -> pl.DataFrame:
-    file = table_path(path, name)
+    table = _scan_table(path, name)
+    with _undamaged(table_path(path, name)):
+        return table.collect()
+
+
+@contextlib.contextmanager
+def _undamaged(file: Path) -> Iterator[None]:
     try:
-        table = pl.read_parquet(file)
+        yield
     except (OSError, pl.exceptions.PolarsError) as error:
         raise UsageError(
             f"{file} is damaged: {str(error).splitlines()[0]}.",
             "Delete it: a missing table is rebuilt from the run's logs.",
         ) from error
-    if table.schema != schema.TABLES[name]:
+
+
+def _scan_table(path: Path, name: str) -> pl.LazyFrame:
+    """A table that is read when it is collected; its columns are checked now."""
+    file = table_path(path, name)
+    table = pl.scan_parquet(file)
+    with _undamaged(file):
+        found = table.collect_schema()
+    if found != schema.TABLES[name]:
         raise UsageError(
             f"{file} does not have the columns of a run directory of version {RUN_VERSION}.",
             "Delete it: a missing table is rebuilt from the run's logs.",

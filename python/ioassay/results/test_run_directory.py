@@ -62,7 +62,7 @@ def test_results_are_on_disk_after_every_case(run: RunDirectory, events: Events,
     assert loaded.document.environment == [{"host": "n1"}]
     assert loaded.document.engine_version == "0.1.0"
     assert loaded.measurements["case"].to_list() == ["seq-1"]
-    assert loaded.samples.height == 5
+    assert loaded.samples.collect().height == 5
 
 
 @pytest.mark.parametrize("tail", ["", '{"event":"phase","name":"re'])
@@ -106,7 +106,7 @@ def test_recovering_in_memory_gives_the_same_as_recovering_on_disk(
     assert _files(run.path) == before
     on_disk = load(run.path)
     assert in_memory.document == on_disk.document
-    assert in_memory.samples.equals(on_disk.samples)
+    assert in_memory.samples.collect().equals(on_disk.samples.collect())
 
 
 def test_a_run_in_use_is_read_as_it_is_and_cannot_be_reopened(run: RunDirectory) -> None:
@@ -169,14 +169,14 @@ def test_a_newer_run_is_refused_with_a_remedy(run: RunDirectory) -> None:
 
 def test_a_damaged_table_is_named_and_deleting_it_restores_it(run: RunDirectory, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
-    whole = load(run.path).samples
+    whole = load(run.path).samples.collect()
     table = run.path / "samples.parquet"
     table.write_bytes(table.read_bytes()[:100])
     with pytest.raises(UsageError, match=r"samples\.parquet is damaged") as refused:
         load(run.path)
     assert refused.value.remedy.startswith("Delete it")
     table.unlink()
-    assert load(run.path).samples.equals(whole)
+    assert load(run.path).samples.collect().equals(whole)
 
 
 def test_a_table_of_other_columns_is_not_read(run: RunDirectory) -> None:

@@ -6,6 +6,7 @@ Not here: refusals (`studies.sweep` and `studies.check_steps` have checked every
 from __future__ import annotations
 
 import hashlib
+import random
 from typing import Any
 
 from ioassay.results.document import CaseEntry
@@ -25,22 +26,38 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     """The cases with their plans (contract: Plan).
 
     Repetitions are outermost: every point of the sweep is measured once before any is measured again. A run that
-    ends early has the whole sweep, and a system that drifts shows it as spread between repetitions.
+    ends early has the whole sweep, and a system that drifts shows it as spread between repetitions. `case_order`
+    orders the cases of each repetition, which are the blocks of a randomised block design: drift between them falls
+    on all points alike. Of `until` all repetitions up to the most are there.
 
     `run` is the identifier of the run. `launcher` only decides how the equivalent command lines of IOR and mdtest
     start their processes.
     """
     study = resolved.study
-    repetitions = max(workload.repetitions for workload in study.workloads.values())
+    repetitions = max(workload.repetitions.most for workload in study.workloads.values())
     cases = [
         _case(study, name, point, repetition, run=run, target=target, launcher=launcher)
         for repetition in range(1, repetitions + 1)
-        for name, workload in study.workloads.items()
-        if repetition <= workload.repetitions
-        for point in sweep.points(workload)
+        for name, point in _ordered(study, repetition)
     ]
     plug_ins.locate([plan for _, plan in cases])
     return cases
+
+
+def _ordered(study: Study, repetition: int) -> list[tuple[str, Point]]:
+    """What is measured in a repetition of the sweep, in the order in which it runs."""
+    order = [
+        (name, point)
+        for name, workload in study.workloads.items()
+        if repetition <= workload.repetitions.most
+        for point in sweep.points(workload)
+    ]
+    match study.case_order:
+        case "randomised":
+            random.Random(_seed(study.seed, f"order of repetition {repetition}")).shuffle(order)
+        case "interleaved" if repetition % 2 == 0:
+            order.reverse()
+    return order
 
 
 def _case(
@@ -76,6 +93,6 @@ def _identifier(name: str, workload: Workload, point: Point, repetition: int) ->
     return f"{name}.c{point.clients:03}{ranks}{groups}.r{repetition}"
 
 
-def _seed(seed: int, case: str) -> int:
-    """A seed of 64 bits for each case: cases differ, and the same study does the same I/O again."""
-    return int.from_bytes(hashlib.blake2b(f"{seed}/{case}".encode(), digest_size=8).digest(), "little")
+def _seed(seed: int, of: str) -> int:
+    """A seed of 64 bits for each case and order: they differ, and the same study does the same again."""
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{of}".encode(), digest_size=8).digest(), "little")

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ioassay.results import described
+from ioassay.results.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
+from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.shorthand import DATA
 from ioassay.units import format_bytes
 
@@ -21,12 +23,20 @@ _SIZES = {
     "per_file": "{size} in each file",
 }
 
+_ORDERS: dict[CaseOrder, str] = {
+    "randomised": "In each sweep the cases run in another random order, drawn from seed {seed}, so that drift of the "
+    "system falls on all of them alike and does not pose as a difference between them.",
+    "interleaved": "Every second sweep runs in reverse order, A B … B A, so that over each pair of sweeps a steady "
+    "drift of the system cancels out and does not pose as a difference between cases.",
+}
+
 
 def method(study: Study) -> list[str]:
     """The method in sentences."""
     return [
         *(sentence for workload in study.workloads.values() for sentence in _sets(workload)),
         *_said_once(study, _clients),
+        *(words.format(seed=study.seed) for order, words in _ORDERS.items() if order == study.case_order),
         *_said_once(study, _steps),
         described.BARRIERS,
         f"{described.recording(study.sample_interval)} I/O goes through the {described.storage(study.storage.plan())}; "
@@ -74,8 +84,17 @@ def _clients(workload: Workload) -> str:
     clients = "client" if workload.clients == [1] else "clients"
     each = described.listed([str(ranks) for ranks in workload.ranks_per_client])
     ranks = "rank" if workload.ranks_per_client == [1] else "ranks"
-    often = "once" if workload.repetitions == 1 else f"{workload.repetitions} times, sweep after sweep"
-    return f"is done with {counts} {clients} and {each} {ranks} on each, {often}."
+    return f"is done with {counts} {clients} and {each} {ranks} on each, {_often(workload.repetitions)}."
+
+
+def _often(repetitions: Repetitions) -> str:
+    rule = repetitions.until
+    if rule is None:
+        return "once" if repetitions.most == 1 else f"{repetitions.most} times, sweep after sweep"
+    return (
+        f"sweep after sweep, each point at least {rule.at_least} and at most {rule.at_most} times: until the "
+        f"half-width of the 95 % confidence interval of each of its medians is at most {100 * rule.share:g} % of it"
+    )
 
 
 def _steps(workload: Workload) -> str:

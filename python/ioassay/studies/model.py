@@ -17,13 +17,15 @@ from pydantic import Field, model_validator
 
 from ioassay import units
 from ioassay.studies.files import FileSet, Tree
+from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.steps import Step
 from ioassay.studies.storage import Storage
 from ioassay.studies.values import (
     AnyOperation,
     Clients,
     OperationOrAll,
-    Repetitions,
+    OrderOfCases,
+    Repeated,
     SampleInterval,
     Scores,
     Seed,
@@ -47,10 +49,11 @@ class Sweep(Part):
     ranks_per_client: Swept = Field(
         default=[1], description="Processes that do I/O on each client. A list is swept: a case for each."
     )
-    repetitions: Repetitions = Field(
-        default=1,
+    repetitions: Repeated = Field(
+        default=Repetitions(),
         description="How often the whole sweep is done. A sweep ends before the next begins, so that drift of the "
-        "system shows as spread.",
+        "system shows as spread. With `until`, a point of the sweep is repeated at least 3 times, and until the "
+        "half-width of the 95 % confidence interval of each of its medians is at most this share of the median.",
     )
     time_limit: TimeLimit | None = Field(
         default=None,
@@ -184,7 +187,15 @@ class Study(Sweep):
         default=10**9, description="Length of a sample of the timeline: each rank's bytes and operations in it."
     )
     seed: Seed = Field(
-        default=1, description="Where random choices begin. The same seed gives every case the same I/O again."
+        default=1,
+        description="Where random choices begin. The same seed gives every case the same I/O again, and randomised "
+        "cases the same order.",
+    )
+    case_order: OrderOfCases = Field(
+        default="as-written",
+        description="In which order the cases of each repetition run, so that drift of the system does not pose as a "
+        "difference between them. `randomised`: in another random order each time, drawn from `seed`. `interleaved`: "
+        "every second time in reverse, A B … B A, so that a steady drift cancels out over each pair.",
     )
     # Required of a workload, which takes them from here where it has none of its own.
     steps: list[Step] = Field(default=[], description=_STEPS + " Each workload needs some, its own or these.")

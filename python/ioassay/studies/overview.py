@@ -26,6 +26,8 @@ class Need:
     """By all cases together."""
     walled: bool
     """Stonewalls may end phases before that."""
+    stops_early: bool
+    """Stop rules may spare some of the cases."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class Overview:
             size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
             scale = f"--scale {need.scale}: " if need.scale else "needs "
             before = ", or what stonewalls let be written before" if need.walled else ""
-            lines.append(f"  {scale}{size} in {format_count(need.cases, 'case')}{before}")
+            at_most = "at most " if need.stops_early else ""
+            lines.append(f"  {scale}{size} in {at_most}{format_count(need.cases, 'case')}{before}")
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:
@@ -68,8 +71,9 @@ def overview(source: Source) -> Overview:
 
 
 def _need(source: Source, scale: str | None) -> Need:
+    resolved = resolve(source, scale, [])
     # Neither run nor target nor launcher change what a case takes.
-    expanded = expand(resolve(source, scale, []), "run", Target("directory", "/"), "local")
+    expanded = expand(resolved, "run", Target("directory", "/"), "local")
     cases = [case for case, _ in expanded]
     return Need(
         scale=scale,
@@ -77,4 +81,5 @@ def _need(source: Source, scale: str | None) -> Need:
         at_once_bytes=max(case.file_set_bytes for case in cases),
         written_bytes=sum(case.written_bytes for case in cases),
         walled=any(is_walled(plan) for _, plan in expanded),
+        stops_early=any(entry.until for entry in resolved.entry.workloads),
     )

@@ -239,10 +239,15 @@ def _entry(source: Source, scale: str | None, settings: _Settings, study: Study)
         settings={name: plain(value) for name, value in settings.values.items()},
         text=source.text,
         method=method(study),
-        workloads=[WorkloadEntry(name=name, title=workload.title) for name, workload in study.workloads.items()],
+        workloads=[
+            WorkloadEntry(name=name, title=workload.title, until=workload.repetitions.until)
+            for name, workload in study.workloads.items()
+        ],
         figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],
         summary=[SummaryRow(**row.model_dump()) for row in study.summary],
         surveys=[SurveyEntry(**survey.model_dump()) for survey in study.surveys],
         acceptance=[Criterion(**criterion.model_dump(), unit=criterion.unit) for criterion in study.acceptance],
         scores=study.scores,
+        case_order=study.case_order,
+        seed=study.seed,
     )

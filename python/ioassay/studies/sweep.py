@@ -202,12 +202,17 @@ def check(study: Study, at: Locate) -> list[Problem]:
     problems = list(_references(study, at))
     for name, workload in study.workloads.items():
         problems += _sizes(study, name, workload, at)
-    cases = sum(len(points(workload)) * workload.repetitions for workload in study.workloads.values())
+    cases = sum(len(points(workload)) * workload.repetitions.most for workload in study.workloads.values())
     if cases > MOST_CASES:
         wrong = f"the sweep has {cases} cases"
         problems.append(
             at("repetitions").problem(wrong, f"take fewer clients or repetitions: at most {MOST_CASES} cases")
         )
+    if study.case_order == "interleaved" and all(
+        workload.repetitions.most == 1 for workload in study.workloads.values()
+    ):
+        wrong = "nothing is repeated, so that no sweep runs in reverse"
+        problems.append(at("case_order").problem(wrong, "write `repetitions: 2` or more"))
     return problems
 
 

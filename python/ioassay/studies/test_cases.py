@@ -38,6 +38,44 @@ def test_a_whole_sweep_ends_before_it_is_repeated(small: str) -> None:
     ]
 
 
+REPEATED = SMALL.replace("steps:", "repetitions: 4\ncase_order: ${order}\nsteps:", 1)
+
+
+def order(word: str, seed: int = 1) -> list[list[str]]:
+    """The points in the order of each repetition."""
+    text = REPEATED.replace("  clients: [1, 2, 4]", f"  clients: [1, 2, 4, 8]\n  order: {word}")
+    ids = [case.id for case, _ in cases(text.replace("\nworkloads:", f"\nseed: {seed}\nworkloads:"))]
+    return [[name.removesuffix(f".r{at}") for name in ids if name.endswith(f".r{at}")] for at in range(1, 5)]
+
+
+def test_interleaved_cases_run_back_every_second_time() -> None:
+    first, second, third, fourth = order("interleaved")
+    assert first == third == order("as-written")[0]
+    assert second == fourth == first[::-1]
+
+
+def test_randomised_cases_run_in_another_order_each_time_and_in_the_same_again_for_a_seed() -> None:
+    shuffled = order("randomised")
+    assert {tuple(sorted(repetition)) for repetition in shuffled} == {tuple(order("as-written")[0])}
+    assert len({tuple(repetition) for repetition in shuffled}) > 1
+    assert shuffled == order("randomised")
+    assert shuffled != order("randomised", seed=2)
+
+
+def test_the_order_changes_nothing_of_what_a_case_does() -> None:
+    text = REPEATED.replace("settings:", "settings:\n  order: as-written")
+    plans = [
+        {case.id: plan for case, plan in cases(text, f"order={word}")}
+        for word in ("as-written", "randomised", "interleaved")
+    ]
+    assert plans[0] == plans[1] == plans[2]
+
+
+def test_the_most_repetitions_of_a_stop_rule_all_stand_in_the_run(small: str) -> None:
+    text = small.replace("steps:", "repetitions: until 5 %, at most 7\nsteps:", 1)
+    assert [case.repetition for case, _ in cases(text)] == [at for at in range(1, 8) for _ in range(3)]
+
+
 def test_the_plan_says_everything_that_the_engine_needs(small: str) -> None:
     case, plan = cases(small, scale="tiny")[1]
     seed = plan.pop("seed")

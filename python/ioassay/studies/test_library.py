@@ -10,6 +10,7 @@ from ioassay.errors import UsageError
 from ioassay.studies import builtin_studies, find_study, resolve
 from ioassay.studies.model import LIMITS
 from ioassay.studies.overview import overview
+from ioassay.studies.repetitions import Repetitions
 
 GIB = 1 << 30
 
@@ -25,7 +26,7 @@ def test_a_built_in_study_is_called_like_its_file_and_resolves_at_every_scale(na
 def test_isilon_is_the_papers_sweep() -> None:
     study = resolve(find_study("isilon-2018"), None, []).study
     assert study.clients == [1, 2, 4, 8, 16, 32, 64]
-    assert (study.ranks_per_client, study.repetitions) == ([1], 1)
+    assert (study.ranks_per_client, study.repetitions) == ([1], Repetitions(1))
     sets = {name: work.files["data"] for name, work in study.workloads.items()}
     sizes = {name: (files.layout, files.order, files.transfer) for name, files in sets.items()}
     assert sizes == {

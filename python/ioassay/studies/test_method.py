@@ -27,3 +27,13 @@ def test_a_phase_of_its_own_is_said(small: str) -> None:
     text = small.replace("- read", "- read: {name: again, order: random-with-replacement}")
     method = " ".join(resolve(parse_source(text, "my.yaml", "study"), None, []).entry.method)
     assert "read (again) at random offsets, each drawn afresh" in method
+
+
+def test_a_stop_rule_and_the_order_of_cases_are_said(small: str) -> None:
+    text = small.replace("steps:", "repetitions: until 2.5%, at most 9\ncase_order: randomised\nseed: 7\nsteps:", 1)
+    entry = resolve(parse_source(text, "my.yaml", "study"), None, []).entry
+    assert (entry.case_order, entry.seed) == ("randomised", 7)
+    method = " ".join(entry.method)
+    assert "each point at least 3 and at most 9 times: until the half-width of the 95 % confidence interval" in method
+    assert "is at most 2.5 % of it" in method
+    assert "another random order, drawn from seed 7" in method

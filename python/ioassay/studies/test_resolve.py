@@ -37,7 +37,7 @@ def test_a_setting_may_stand_inside_a_text(small: str) -> None:
 def test_a_workload_may_say_otherwise_than_the_study(small: str) -> None:
     text = small.replace("    title: Big", "    title: Big\n    clients: [1]\n    steps: [write]\n    repetitions: 3")
     workload = resolve(parse_source(text, "my.yaml", "study"), None, []).study.workloads["big"]
-    assert (workload.clients, len(workload.steps), workload.repetitions) == ([1], 1, 3)
+    assert (workload.clients, len(workload.steps), workload.repetitions.most) == ([1], 1, 3)
     assert workload.ranks_per_client == [1]
 
 
@@ -129,6 +129,12 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         ("at_most: 2s,", "", "my.yaml:28: acceptance[0]: needs exactly one limit"),
         ("slowest_operation", "slowest", 'my.yaml:28: acceptance[0]: "slowest" is not a measure; did you mean'),
         ("steps:", "repetitions: 5000\nsteps:", 'my.yaml:11: repetitions: "5000" is out of range; take 1 to 1000'),
+        (
+            "steps:",
+            "case_order: interleaved\nsteps:",
+            "my.yaml:11: case_order: nothing is repeated, so that no sweep runs in reverse; write `repetitions: 2` or "
+            "more",
+        ),
     ],
 )
 def test_a_wrong_study_is_refused_with_line_key_and_what_was_meant(

@@ -13,14 +13,13 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from ioassay import units
-from ioassay.results.document import Benchmark, Operation
-from ioassay.studies import spelling
+from ioassay.results.document import Benchmark, CaseOrder, Operation
+from ioassay.studies import repetitions, spelling
 from ioassay.units import RateUnit
 from ioassay.written.source import quoted
 from ioassay.written.values import Kind, between, parsed, text_of
 
 MOST_CLIENTS = 1 << 20
-MOST_REPETITIONS = 1000
 LARGEST_TRANSFER_BYTES = 1 << 30
 LONGEST_PAUSE_NS = 86_400 * 10**9
 SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS = 10**6, 3_600 * 10**9
@@ -137,7 +136,8 @@ ApiName = Annotated[str, parsed(_api), Kind("name or path")]
 PlugInOptions = Annotated[dict[str, str], BeforeValidator(_plug_in_options), Kind("values by name")]
 Share = Annotated[Fraction, parsed(_share), Kind("share, such as `1/4` or `25%`")]
 Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kind("percentage")]
-Repetitions = Annotated[int, between(units.parse_count, 1, MOST_REPETITIONS), Kind("whole number")]
+Repeated = Annotated[repetitions.Repetitions, parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
+OrderOfCases = Annotated[CaseOrder, BeforeValidator(text_of)]
 Ordinal = Annotated[int, between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
 Depth = Annotated[int, between(units.parse_count, 1, MOST_IN_FLIGHT), Kind("whole number")]
 Batch = Annotated[int, between(units.parse_count, 0, MOST_IN_FLIGHT), Kind("whole number")]

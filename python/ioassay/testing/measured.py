@@ -45,7 +45,8 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
         started="2026-02-02T02:40:00+00:00",
         ended="2026-02-02T02:44:10+00:00",
     )
-    return LoadedRun(document=document, **joined_tables(tables))
+    joined = joined_tables(tables)
+    return LoadedRun(document=document, samples=joined.pop("samples").lazy(), **joined)
 
 
 def _event(case: CaseEntry, key: Key, rate: float) -> Event:

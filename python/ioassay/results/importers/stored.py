@@ -35,7 +35,6 @@ from ioassay.results.document import (
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.ingest import Tables
-from ioassay.results.loaded import LoadedRun
 from ioassay.units import RateUnit, format_count
 
 
@@ -54,8 +53,8 @@ class Gathered:
     printed: Sequence[PrintedScore] = ()
 
 
-def run(gathered: Gathered, command: Sequence[str]) -> LoadedRun:
-    """The run that the cases make. `command` is the command line that imports them."""
+def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables]:
+    """The run that the cases make: `run.json` and the tables. `command` is the command line that imports them."""
     workloads = _workloads(gathered.cases)
     entries: list[CaseEntry] = []
     rows: dict[str, list[dict[str, object]]] = {name: [] for name in schema.TABLES}
@@ -91,7 +90,7 @@ def run(gathered: Gathered, command: Sequence[str]) -> LoadedRun:
         started=_moment(min(began)) if began else "",
         ended=_moment(max(ended)) if ended else None,
     )
-    return LoadedRun(document=document, **_tables(rows, frames))
+    return document, _tables(rows, frames)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.analysis.printed_scores import recomputed
+from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.results.importers import io500
 from ioassay.results.importers.conftest import FILES
 from ioassay.results.importers.model import Measured
 from ioassay.results.importers.stored import Gathered, run
+from ioassay.results.loaded import LoadedRun
 
 GIB = 1 << 30
 
@@ -27,6 +28,11 @@ def _phase(gathered: Gathered, name: str) -> Measured:
 
 def _doubts(measured: Measured) -> set[str]:
     return {doubt.kind for doubt in measured.doubts}
+
+
+def _recomputed(gathered: Gathered) -> list[Recomputed]:
+    document, tables = run(gathered, ["ioassay"])
+    return recomputed(LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables))
 
 
 def _copy(name: str, to: Path) -> Path:
@@ -86,9 +92,9 @@ def test_a_summary_alone_is_enough(tmp_path: Path) -> None:
 
 def test_printed_scores_that_follow_are_told_from_one_that_lacks_its_root() -> None:
     for name in ("script-2019", "program-2025"):
-        scores = recomputed(run(_one(FILES / "io500" / name), ["ioassay"]))
+        scores = _recomputed(_one(FILES / "io500" / name))
         assert [score.follows for score in scores] == [True, True, True], name
-    scores = recomputed(run(_one(FILES / "io500" / "product-2017"), ["ioassay"]))
+    scores = _recomputed(_one(FILES / "io500" / "product-2017"))
     assert [(score.printed.name, score.follows) for score in scores] == [
         ("bandwidth", True),
         ("metadata", True),
@@ -102,7 +108,7 @@ def test_a_phase_that_failed_is_left_out_of_the_printed_mean_and_said(tmp_path: 
     summary = place / "result_summary.txt"
     text = summary.read_text().replace("4.584 GB/s", "0.000 GB/s")
     summary.write_text(text.replace("Bandwidth 19.6533", f"Bandwidth {(60.081 * 74.139 * 7.307) ** (1 / 3):.4f}"))
-    bandwidth = recomputed(run(_one(place), ["ioassay"]))[0]
+    bandwidth = _recomputed(_one(place))[0]
     assert bandwidth.follows
     assert bandwidth.left_out == ("ior-hard-write",)
 

@@ -1,0 +1,117 @@
+"""Whether the points of a sweep have been repeated often enough: the stop rule `until 5 %, at most 10`.
+
+A point is narrow when of each of its measurements the half-width of the 95 % confidence interval is at most the
+rule's share of the median, with at least the rule's number of valid repetitions. Looking after each repetition and
+stopping at the first narrow interval makes such intervals a little too narrow on average; the floor under the number of
+repetitions is there for that.
+
+Not here: what becomes of the cases that are left (`ioassay.execution`), intervals in tables and figures.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from ioassay.analysis.series import Series
+from ioassay.results.document import CaseEntry, RunDocument, StopRule, SweepPoint
+
+CONFIDENCE = 0.95
+
+_AROUND = ("create-tree", "remove-tree")
+"""A handful of operations around what is measured: no rule waits for them."""
+
+
+@dataclass(frozen=True)
+class Width:
+    """How well the median of a series is known at a point of the sweep."""
+
+    series: Series
+    repetitions: int
+    """The valid ones."""
+    share: float
+    """Half-width of its interval as a share of the median; infinite where there is none yet."""
+
+
+@dataclass(frozen=True)
+class WidePoint:
+    """A point that was repeated as often as its rule lets it, and still is not narrow."""
+
+    point: SweepPoint
+    rule: StopRule
+    wide: tuple[Width, ...]
+    """The series that are not narrow."""
+
+
+def half_width(rates: Sequence[float]) -> float:
+    """Half-width of the confidence interval of the median, in the unit of `rates`; infinite for fewer than two.
+
+    Student's interval: the mean's, which is the median's where repetitions scatter evenly around it. For so few values
+    (3 to 10) nothing that does without such an assumption has 95 %: of three values the interval from the lowest to the
+    highest covers the median in 75 % of all runs, and resampling them cannot widen it.
+    Every judgement of narrowness comes from this function: another interval takes its place here.
+    """
+    if len(rates) < 2:
+        return math.inf
+    from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few studies have a stop rule)
+
+    quantile = float(stdtrit(len(rates) - 1, (1 + CONFIDENCE) / 2))
+    return quantile * statistics.stdev(rates) / math.sqrt(len(rates))
+
+
+def widths(cases: Sequence[CaseEntry], measurements: pl.DataFrame) -> list[Width]:
+    """Of the repetitions `cases` of one point: how well each of its medians is known.
+
+    The rate is that of operations: of one measurement all have the same size, so the share is that of the bytes too.
+    """
+    own = measurements.filter(pl.col("case").is_in([case.id for case in cases]), "valid")
+    rates: dict[tuple[str, str, str], list[float]] = {}
+    for phase, job, operation, rate in own.select("phase", "job", "operation", "rate_operations_per_s").iter_rows():
+        if rate is not None:
+            rates.setdefault((phase, job, operation), []).append(rate)
+    return [_width(one, rates.get(one, [])) for one in _series(cases[0])]
+
+
+def is_narrow(rule: StopRule, found: Sequence[Width]) -> bool:
+    """True if the rule is met, so that the point needs no further repetition."""
+    return all(_meets(rule, width) for width in found)
+
+
+def still_wide(document: RunDocument, measurements: pl.DataFrame) -> list[WidePoint]:
+    """The points that reached the most repetitions of their rule without getting narrow, in the order of the sweep."""
+    found = []
+    for point, cases in by_point(document.cases).items():
+        rule = document.study.until(point.workload)
+        if rule is None or any(case.state != "complete" for case in cases):
+            continue
+        wide = tuple(width for width in widths(cases, measurements) if not _meets(rule, width))
+        if wide:
+            found.append(WidePoint(point, rule, wide))
+    order = {workload: at for at, workload in enumerate(document.workloads)}
+    return sorted(found, key=lambda one: (order[one.point.workload], *one.point[1:3], one.point.groups or 0))
+
+
+def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:
+    """The repetitions of each point, in the order in which they run."""
+    points: dict[SweepPoint, list[CaseEntry]] = {}
+    for case in cases:
+        points.setdefault(case.point, []).append(case)
+    return points
+
+
+def _series(case: CaseEntry) -> list[Series]:
+    every = [Series(phase.name, job.name, one) for phase in case.phases for job in phase.jobs for one in job.operations]
+    return [one for one in every if one.operation not in _AROUND] or every
+
+
+def _width(series: Series, rates: Sequence[float]) -> Width:
+    median = statistics.median(rates) if rates else 0.0
+    return Width(series, len(rates), half_width(rates) / median if median > 0 else math.inf)
+
+
+def _meets(rule: StopRule, width: Width) -> bool:
+    return width.repetitions >= rule.at_least and width.share <= rule.share

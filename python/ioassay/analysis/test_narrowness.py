@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import math
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ioassay.analysis.narrowness import by_point, half_width, is_narrow, still_wide, widths
+from ioassay.results.document import RunDocument, StopRule
+from ioassay.testing.builder import RunBuilder
+
+RULE = StopRule(share=0.05, at_least=3, at_most=4)
+RATES = st.lists(st.floats(1e3, 1e12), min_size=2, max_size=12)
+
+
+def ruled(document: RunDocument, rule: StopRule = RULE) -> RunDocument:
+    """The run of a study whose workloads all have this rule."""
+    for entry in document.study.workloads:
+        entry.until = rule
+    return document
+
+
+def narrow(*rates: float) -> bool:
+    run = RunBuilder().workload("w").clients(1).repetitions(len(rates)).rates("w", "write", 1, *rates)
+    built = run.rates("w", "read", 1, *[1e9] * len(rates)).build()
+    return is_narrow(RULE, widths(built.document.cases, built.measurements))
+
+
+def test_equal_repetitions_are_narrow_from_the_third_on() -> None:
+    assert not narrow(1e9, 1e9)
+    assert narrow(1e9, 1e9, 1e9)
+
+
+def test_the_widest_measurement_of_a_point_decides() -> None:
+    assert not narrow(1e9, 1.1e9, 0.9e9), "the writes spread, whatever the reads do"
+    assert narrow(1e9, 1.001e9, 0.999e9)
+
+
+def test_what_is_invalid_does_not_count() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(3).rates("w", "write", 1, 1e9, 1e9, 1e9)
+    run = builder.rates("w", "read", 1, 1e9, 1e9, 1e9).doubt("w-c1-r2", "read", "failed", invalidates=True).build()
+    found = {width.series.phase: width for width in widths(run.document.cases, run.measurements)}
+    assert (found["write"].repetitions, found["read"].repetitions) == (3, 2)
+    assert not is_narrow(RULE, [*found.values()])
+
+
+def test_what_was_never_measured_is_not_narrow() -> None:
+    run = RunBuilder().workload("w").stop_after(0).build()
+    found = widths(run.document.cases[:1], run.measurements)
+    assert [width.share for width in found] == [math.inf, math.inf]
+    assert not is_narrow(RULE, found)
+
+
+def test_the_interval_is_students_of_a_textbook() -> None:
+    # t(0.975, 2) = 4.302653; the standard deviation of 1, 2, 3 is 1.
+    assert half_width([1, 2, 3]) == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    assert half_width([5.0]) == math.inf
+
+
+@given(RATES, st.floats(1e-3, 1e3))
+def test_the_unit_of_the_rates_does_not_matter(rates: list[float], factor: float) -> None:
+    assert half_width([factor * rate for rate in rates]) == pytest.approx(
+        factor * half_width(rates), rel=1e-6, abs=1e-3
+    )
+
+
+@given(RATES, st.randoms(use_true_random=False))
+def test_the_order_of_the_repetitions_does_not_matter(rates: list[float], dice: random.Random) -> None:
+    shuffled = dice.sample(rates, len(rates))
+    assert half_width(shuffled) == pytest.approx(half_width(rates), rel=1e-9)
+
+
+def test_of_three_repetitions_the_interval_covers_the_median_in_95_of_100_runs() -> None:
+    dice = random.Random(3)
+    drawn = [[dice.gauss(100, 10) for _ in range(3)] for _ in range(4000)]
+    covered = sum(abs(statistics.fmean(rates) - 100) <= half_width(rates) for rates in drawn)
+    assert covered / len(drawn) == pytest.approx(0.95, abs=0.012)
+
+
+def test_only_points_that_reached_the_most_repetitions_are_still_wide() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2, 4).repetitions(4)
+    for clients, spread in ((1, 1.0), (2, 1.5), (4, 1.5)):
+        builder.rates("w", "write", clients, 1e9, spread * 1e9, 1e9, spread * 1e9)
+        builder.rates("w", "read", clients, 1e9, 1e9, 1e9, 1e9)
+    run = builder.build()
+    ruled(run.document)
+    run.document.cases[-1].state = "interrupted"
+    (wide,) = still_wide(run.document, run.measurements)
+    assert (wide.point.clients, [width.series.phase for width in wide.wide]) == (2, ["write"])
+    assert wide.wide[0].repetitions == 4
+
+
+def test_cases_of_a_point_are_its_repetitions() -> None:
+    document = RunBuilder().workload("a").workload("b").clients(1, 2).repetitions(3).build().document
+    points = by_point(document.cases)
+    assert [(point.workload, point.clients, len(cases)) for point, cases in points.items()] == [
+        ("a", 1, 3),
+        ("a", 2, 3),
+        ("b", 1, 3),
+        ("b", 2, 3),
+    ]
