@@ -11,7 +11,8 @@ from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.rate_units import UNITS, RateColumn
+from ioassay.results.document import RunDocument
 from ioassay.results.schema import KEY, POINT
 
 Axis = Literal["clients", "ranks"]
@@ -62,6 +63,20 @@ def of(
     if job is not None:
         wanted &= pl.col("job") == job
     return frame.filter(wanted)
+
+
+def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
+    """What the rates of a series count, from its own `points`.
+
+    Operations where these are not on the files of a file set: of small files in trees the count is what matters,
+    whatever is in them. Otherwise what the study asks for, and bytes where it asks for neither or both.
+    """
+    if not (points["files"] > 0).any():
+        return "rate_operations_per_s"
+    study = document.study
+    asked = {UNITS[row.unit].column for row in study.summary if row.workload == workload}
+    asked |= {UNITS[figure.unit].column for figure in study.figures if workload in figure.workloads}
+    return "rate_operations_per_s" if asked == {"rate_operations_per_s"} else "rate_bytes_per_s"
 
 
 def axis(points: pl.DataFrame) -> Axis:
