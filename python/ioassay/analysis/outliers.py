@@ -78,11 +78,10 @@ def _of_point(same: pl.DataFrame, column: RateColumn) -> list[Outlier]:
     logs = [math.log(rate) for rate in same[column]]
     middle = median(logs)
     scatter = max(_CALMEST, median(abs(value - middle) for value in logs))
-    far = max(limit(same.height) * scatter / NORMAL, math.log1p(LEAST))
-    return [
+    far = [abs(value - middle) * NORMAL / scatter > limit(same.height) for value in logs]
+    beyond = same.filter(far)
+    found = [
         Outlier(place, repetition, rate, median(same[column]), same.height)
-        for place, repetition, rate, value in zip(
-            rates.places(same), same["repetition"], same[column], logs, strict=True
-        )
-        if abs(value - middle) > far
+        for place, repetition, rate in zip(rates.places(beyond), beyond["repetition"], beyond[column], strict=True)
     ]
+    return [one for one in found if abs(one.difference) >= LEAST]

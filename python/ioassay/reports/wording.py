@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ioassay.analysis.doubts import Place
 from ioassay.reports import format
-from ioassay.reports.content import Content
+from ioassay.reports.content import Content, FindingLine
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
@@ -143,6 +143,13 @@ def acceptance(content: Content) -> str:
     counts = Counter(verdict.judgement for verdict in content.verdicts)
     parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "not judged") if counts[name]]
     return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
+
+
+def rests_on(line: FindingLine) -> str:
+    """The measurements that a finding rests on: the first few by name."""
+    shown = [name for _, name in line.rows[:2]]
+    more = len(line.rows) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def moment(iso: str) -> str:

@@ -22,7 +22,6 @@ from ioassay.analysis.findings.stalls import stalls
 from ioassay.analysis.findings.stragglers import stragglers
 from ioassay.analysis.findings.trends import trends
 from ioassay.analysis.findings.wide_intervals import wide_intervals
-from ioassay.results.loaded import LoadedRun
 
 __all__ = ["FINDERS", "WEIGHTS", "Evidence", "Facts", "Finding", "Weight", "findings"]
 
@@ -40,8 +39,7 @@ FINDERS: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
 """Every kind of finding, in the order in which those of one series are told."""
 
 
-def findings(run: LoadedRun) -> list[Finding]:
+def findings(facts: Facts) -> list[Finding]:
     """The findings of a run: warnings first, then in the order of the study."""
-    facts = Facts(run)
     found = [one for find in FINDERS for one in find(facts)]
     return sorted(found, key=lambda one: (WEIGHTS.index(one.weight), facts.position(one.rests_on[0])))
