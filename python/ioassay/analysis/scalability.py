@@ -119,6 +119,9 @@ class Sweep:
     medians: tuple[tuple[int, float], ...]
     """(clients or ranks, median rate), ascending."""
     rests_on: tuple[Place, ...]
+    rises: bool
+    """The last median is above the one before for sure: it is less than `PLATEAU` of the last, and if repetitions tell
+    how well the two are known, their intervals do not overlap."""
     fit: Fit | None
     """`None` of fewer than `FEWEST` points, and where a rate is 0."""
 
@@ -135,7 +138,7 @@ class Sweep:
     @property
     def reach(self) -> Reach:
         """Whether the sweep shows its highest rate: by the law where it follows it, else by the medians alone."""
-        last, rate = self.medians[-1]
+        last = self.medians[-1][0]
         if self.law is not None:
             if self.law.law.peak_at <= last:
                 return "reached"
@@ -143,7 +146,7 @@ class Sweep:
             return "level" if shown >= PLATEAU else "not reached"
         if self.best[0] != last:
             return "reached"
-        return "level" if self.medians[-2][1] >= PLATEAU * rate else "not reached"
+        return "not reached" if self.rises else "level"
 
 
 def sweeps(document: RunDocument, points: pl.DataFrame) -> list[Sweep]:
@@ -167,13 +170,35 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
     parts = own.partition_by("files", as_dict=True, maintain_order=True) if several_files else {(None,): own}
     found = []
     for (files,), part in parts.items():
-        best: dict[int, float] = {}
-        for row in rates.medians(part, column).iter_rows(named=True):
-            best[row[axis]] = max(row["median"] or 0.0, best.get(row[axis], 0.0))
-        if len(best) > 1:
-            medians = tuple(sorted(best.items()))
-            found.append(Sweep(workload, one, files, axis, column, medians, tuple(rates.places(part)), fit(medians)))
+        # Of several points at one place the best counts, as in the peak and sustained table.
+        best = (
+            rates.medians(part, column)
+            .drop_nulls("median")
+            .sort(axis, "median")
+            .unique(axis, keep="last", maintain_order=True)
+        )
+        if best.height > 1:
+            medians = tuple(zip(best[axis], best["median"], strict=True))
+            found.append(
+                Sweep(
+                    workload=workload,
+                    series=one,
+                    files=files,
+                    axis=axis,
+                    column=column,
+                    medians=medians,
+                    rests_on=tuple(rates.places(part)),
+                    rises=_rises(best),
+                    fit=fit(medians),
+                )
+            )
     return found
+
+
+def _rises(best: pl.DataFrame) -> bool:
+    before, last = best.tail(2).iter_rows(named=True)
+    overlap = before["low"] is not None and last["low"] is not None and last["low"] <= before["high"]
+    return bool(before["median"] < PLATEAU * last["median"]) and not overlap
 
 
 @lru_cache(maxsize=256)

@@ -109,6 +109,15 @@ def test_three_points_have_no_law_but_still_a_highest_one() -> None:
     assert (rising.reach, falling.reach, level.reach) == ("not reached", "reached", "level")
 
 
+def test_medians_that_repetitions_do_not_tell_apart_do_not_rise() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2).repetitions(3)
+    builder.rates("w", "write", 1, 1e9, 1.1e9, 1.5e9).rates("w", "write", 2, 1.2e9, 1.4e9, 1.6e9)
+    builder.rates("w", "read", 1, 1e9, 1.1e9, 1.15e9).rates("w", "read", 2, 1.2e9, 1.4e9, 1.6e9)
+    run = builder.build()
+    found = {one.series.operation: one.reach for one in sweeps(run.document, rates.points(run.measurements))}
+    assert found == {"write": "level", "read": "not reached"}
+
+
 def test_one_point_is_no_sweep() -> None:
     run = RunBuilder().workload("w").clients(8).build()
     assert sweeps(run.document, rates.points(run.measurements)) == []
