@@ -9,8 +9,8 @@ to at most `MOST_STEPS` steps; shorter than `FEWEST` samples, nothing can be tol
 - **Change points**: where the sum of ranks differs most between before and after (Pettitt, 1979), in units of its
   standard deviation, so that changes near the ends count too; then again within both parts. One is kept if the parts
   beside it differ for sure.
-- **Stalls**: at least `STALLED_SAMPLES` samples in a row below `STALLED` of the phase's median, where a sample has so
-  many operations that this is no chance.
+- **Stalls**: at least `STALLED_SAMPLES` samples in a row below `STALLED` of the phase's median, in which `MISSED`
+  operations were to be expected.
 
 All of it rests on ranks and medians, so a few odd samples change little. Rates of neighbouring samples resemble each
 other, which looks like a trend to tests that take them as independent: so both tests are weakened by what the
@@ -57,8 +57,9 @@ STALLED = 0.1
 
 STALLED_SAMPLES = 2
 
-STEADY_OPERATIONS = 10
-"""Operations in the median sample from which on an empty one is no chance."""
+MISSED = 20
+"""Operations that a stall has room for, at least: where an operation takes longer than a sample, some samples are empty
+by chance."""
 
 CONFIDENCE = 0.95
 
@@ -113,7 +114,7 @@ class Drift:
     """A tenth of the steps are lower than `low`, a tenth higher than `high`."""
     trend: Trend | None
     changes: tuple[Change, ...]
-    """In the order of time. Empty where there is a trend."""
+    """In the order of time; without those to and from a stall. Empty where there is a trend."""
     stalls: tuple[Stall, ...]
 
 
@@ -186,26 +187,25 @@ def _drift(place: Place, rows: pl.DataFrame, interval_s: float) -> Drift | None:
     step_s = per_step * interval_s
     start_s = begin * interval_s
     parts = np.split(steps, at)
+    middle = float(np.median(steps))
+    operations = float(np.median(rows["operations"].to_numpy()))
+    stalls = tuple(_stalls(amounts, operations, start_s, interval_s))
+    changes = (
+        Change(start_s + where * step_s, float(np.median(before)), float(np.median(after)))
+        for where, (before, after) in zip(at, pairwise(parts), strict=True)
+    )
     return Drift(
         place=place,
         counts=counts,
         start_s=start_s,
         end_s=start_s + len(steps) * step_s,
-        median=float(np.median(steps)),
+        median=middle,
         low=float(np.quantile(steps, 0.1)),
         high=float(np.quantile(steps, 0.9)),
         trend=trend,
-        changes=tuple(
-            Change(start_s + where * step_s, float(np.median(before)), float(np.median(after)))
-            for where, (before, after) in zip(at, pairwise(parts), strict=True)
-        ),
-        stalls=tuple(_stalls(amounts, start_s, interval_s)) if _is_steady(rows) else (),
+        changes=tuple(one for one in changes if not stalls or min(one.before, one.after) >= STALLED * middle),
+        stalls=stalls,
     )
-
-
-def _is_steady(rows: pl.DataFrame) -> bool:
-    operations = rows["operations"].median()
-    return isinstance(operations, float) and operations >= STEADY_OPERATIONS
 
 
 def _trend(logs: _Array, widening: float) -> Trend | None:
@@ -310,9 +310,9 @@ def _unfitness(off: _Array, terms: int) -> float:
     return len(off) * math.log(mean) + terms * math.log(len(off)) / 2
 
 
-def _stalls(amounts: _Array, start_s: float, interval_s: float) -> Iterator[Stall]:
+def _stalls(amounts: _Array, operations: float, start_s: float, interval_s: float) -> Iterator[Stall]:
     low = np.concatenate([[False], amounts < STALLED * np.median(amounts), [False]])
     edges = np.flatnonzero(low[1:] != low[:-1])
-    for begin, end in zip(edges[::2], edges[1::2], strict=True):
-        if end - begin >= STALLED_SAMPLES:
-            yield Stall(start_s + float(begin) * interval_s, float(end - begin) * interval_s)
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if end - begin >= STALLED_SAMPLES and (end - begin) * operations >= MISSED:
+            yield Stall(start_s + begin * interval_s, (end - begin) * interval_s)

@@ -55,6 +55,9 @@ _SEED = 1993
 _SMALLEST = 0.02
 """Drawn errors leave at least this share of N/X: a rate is never below 0."""
 
+_NOTHING = 1e-9
+"""A term below this is what rounding leaves of none."""
+
 _Array = NDArray[np.float64]
 
 Reach = Literal["reached", "level", "not reached"]
@@ -249,7 +252,14 @@ def _solve(terms: _Array, costs: _Array) -> _Array:
 
 def _law(solved: _Array) -> Law | None:
     constant, linear, square = map(float, solved)
-    return Law(1 / constant, linear / constant, square / constant) if constant > 0 else None
+    if constant <= 0:
+        return None
+    contention, coherency = (term / constant for term in (linear, square))
+    return Law(
+        1 / constant,
+        contention if contention > _NOTHING else 0.0,
+        coherency if coherency > _NOTHING else 0.0,
+    )
 
 
 def _interval(estimate: float, drawn: Sequence[float]) -> Interval:

@@ -128,7 +128,8 @@ class Sentences:
         more = f" {format_count(others, 'more outlier')} in the same series." if others else ""
         return (
             f"{self._place(first)}: an outlier: {self._rate(evidence.column, first, one.rate)}, "
-            f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions. It counts.{more}"
+            f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions. It counts "
+            f"all the same.{more}"
         )
 
     @of.register
@@ -241,4 +242,4 @@ def _ranks(ranks: Iterable[Rank]) -> str:
 
 def _also(found: int, of: int, noun: str) -> str:
     """In how many others of the series it was found, or nothing."""
-    return f" So it was in {found} of {format_count(of, noun)} of this series, here most." if found > 1 else ""
+    return f" In this series it is so in {found} of {format_count(of, noun)}, here most of all." if found > 1 else ""

@@ -1,4 +1,4 @@
-"""Rates that went up and down within a phase without a trend or a change that explains it."""
+"""Rates that went up and down within a phase without a trend, a change or a stall that explains it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fluctuations(facts: Facts) -> Iterator[Finding]:
     """One for each series that fluctuated."""
     for own in facts.grouped(facts.drifts, lambda one: one.place):
         wide = sorted(
-            (one for one in own if one.high >= WIDE * one.low and one.trend is None and not one.changes),
+            (one for one in own if one.high >= WIDE * one.low and not (one.trend or one.changes or one.stalls)),
             key=lambda one: one.low / one.high,
         )
         if wide:
