@@ -16,9 +16,9 @@ All of it rests on ranks and medians, so a few odd samples change little. Rates 
 other, which looks like a trend to tests that take them as independent: so both tests are weakened by what the
 correlation of neighbours makes of the number of samples, sqrt((1 + r)/(1 - r)) (Bayley and Hammersley, 1946). What is
 told is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of a line and of
-steps, only the one that fits better is told (Schwarz's criterion on absolute deviations). Of steady phases
-with log-normal noise of 10 or 30 %, less than 0.1 % get a trend or a change where samples are independent, and less
-than 2 % with a correlation of 0.8 between neighbours (`test_drift.py`).
+steps, only the one that fits better is told (Schwarz's criterion on absolute deviations). Of steady phases with
+log-normal noise of 10 or 30 %, at most 0.2 % get a trend or a change where samples are independent, and at most 0.9 %
+with a correlation of 0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
 
 Not: drawing the rate over time (`timeline`), one rank against the others (`stragglers`).
 """

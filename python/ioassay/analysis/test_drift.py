@@ -57,7 +57,7 @@ def _steady(seconds: int = SECONDS) -> NDArray[np.float64]:
 
 
 @pytest.mark.parametrize(
-    ("correlation", "spread", "most"), [(0, 0.1, 0.004), (0, 0.3, 0.004), (0.6, 0.1, 0.02), (0.8, 0.3, 0.025)]
+    ("correlation", "spread", "most"), [(0, 0.1, 0.004), (0, 0.3, 0.005), (0.6, 0.1, 0.01), (0.8, 0.3, 0.02)]
 )
 @pytest.mark.parametrize("seconds", [30, 60, 120])
 def test_a_steady_phase_very_rarely_gets_a_finding(

@@ -167,10 +167,12 @@ class Sentences:
                     law = f"lets it approach {highest} without a peak"
                 else:
                     law = f"puts the peak at {_peak_at(sweep, fit)} with {highest}, beyond what was swept"
+                low = fit.peak_at.low
+                unsure = f" A peak at as few as {_count(sweep, round(low))} is not ruled out." if low <= last else ""
                 return (
                     f"the sweep does not reach its peak: {at_last}, the rate is "
                     f"{self._rate(sweep.column, first, rate)} and still rises. The Universal Scalability Law {law} "
-                    f"({terms})."
+                    f"({terms}).{unsure}"
                 )
             case "level":
                 share = format.share(fit.law.rate(last) / fit.law.highest)

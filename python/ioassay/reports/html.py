@@ -37,6 +37,7 @@ def page(run: LoadedRun) -> str:
             missing=wording.missing(content),
             trust=wording.trust(content),
             score_note=NOTE,
+            interval_note=wording.intervals(content),
             ceilings=_ceilings(run.document),
             acceptance=wording.acceptance(content),
             rates=pictures.rates(content),

@@ -145,6 +145,15 @@ def acceptance(content: Content) -> str:
     return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
 
 
+def intervals(content: Content) -> str:
+    """What an interval below a rate means, where there is one; with a space at its end."""
+    told = [cell.interval for line in content.summary for cell in line.cells]
+    told += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
+    if not any(told):
+        return ""
+    return "Below a median: from where to where the true one lies, with the confidence in brackets. "
+
+
 def rests_on(line: FindingLine) -> str:
     """The measurements that a finding rests on: the first few by name."""
     shown = [name for _, name in line.rows[:2]]
