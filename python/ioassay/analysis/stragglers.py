@@ -29,7 +29,7 @@ from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.schema import KEY
 
 NAMED = 3
-"""So many ranks are named at most."""
+"""So many ranks are named at most, and no more than half of them."""
 
 APART = 0.05
 """The share of its duration by which the nodes of a phase finish apart, at least, so that the last one counts."""
@@ -61,9 +61,9 @@ class Straggling:
     """Of the rank that had done least at the stonewall."""
     most_operations: int | None
     last: tuple[Rank, ...]
-    """The ranks that finished last, the last one first; `NAMED` at most."""
+    """The ranks that finished last, the last one first."""
     behind: tuple[Rank, ...]
-    """The ranks that had done least at the stonewall, the least first; `NAMED` at most."""
+    """The ranks that had done least at the stonewall, the least first."""
 
     @property
     def stretch(self) -> float:
@@ -138,8 +138,8 @@ def slow_nodes(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[SlowNode
 
 
 def _ranks(ascending: pl.DataFrame) -> Mapping[Place, tuple[Rank, ...]]:
-    """The first few ranks of each measurement."""
-    few = ascending.group_by(*KEY, maintain_order=True).agg(pl.col("rank", "node").head(NAMED))
+    """The first few ranks of each measurement, and no more than half of them: of two ranks only one is behind."""
+    few = ascending.group_by(*KEY, maintain_order=True).agg(pl.col("rank", "node").head((pl.len() // 2).clip(1, NAMED)))
     return {
         place: tuple(Rank(rank, node) for rank, node in zip(*named, strict=True))
         for place, named in zip(rates.places(few), few.select("rank", "node").iter_rows(), strict=True)
