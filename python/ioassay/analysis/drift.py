@@ -33,7 +33,6 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from ioassay.analysis import rates
 from ioassay.analysis.doubts import Place
@@ -248,7 +247,7 @@ def _change_points(logs: _Array, candidates: Sequence[int], widening: float) -> 
 def _score(before: _Array, after: _Array) -> float:
     """Mann and Whitney's U of two parts, in standard deviations from what it is where they do not differ."""
     first, second = len(before), len(after)
-    ranks = float(rankdata(np.concatenate([before, after]))[:first].sum())
+    ranks = float(_ranks(np.concatenate([before, after]))[:first].sum())
     deviation = math.sqrt(first * second * (first + second + 1) / 12)
     return abs(ranks - first * (first + second + 1) / 2) / deviation
 
@@ -272,7 +271,7 @@ def _best_split(logs: _Array, shortest: int) -> tuple[int, float]:
     """Where the ranks before differ most from those after, and by how many standard deviations."""
     count = len(logs)
     before = np.arange(1, count)
-    sums = np.cumsum(2 * rankdata(logs) - count - 1)[:-1]
+    sums = np.cumsum(2 * _ranks(logs) - count - 1)[:-1]
     scores = np.abs(sums) / np.sqrt(before * (count - before) * (count + 1) / 3)
     at = shortest - 1 + int(scores[shortest - 1 : count - shortest].argmax())
     return at + 1, float(scores[at])
@@ -292,6 +291,11 @@ def _widening(logs: _Array, candidates: Sequence[int]) -> float:
     neighbours += (1 + 3 * neighbours) * (len(candidates) + 1) / len(logs)
     bounded = min(max(neighbours, 0.0), _MOST_CORRELATION)
     return math.sqrt((1 + bounded) / (1 - bounded))
+
+
+def _ranks(values: _Array) -> _Array:
+    """From 1; equal values share the mean of theirs."""
+    return pl.Series(values).rank("average").to_numpy()
 
 
 def _off_line(logs: _Array) -> _Array:
