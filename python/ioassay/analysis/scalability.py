@@ -23,7 +23,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -204,7 +203,6 @@ def _rises(best: pl.DataFrame) -> bool:
     return bool(before["median"] < PLATEAU * last["median"]) and not overlap
 
 
-@lru_cache(maxsize=256)
 def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
     """The law through (clients or ranks, rate), each number once.
 

@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from ioassay import reports
 from ioassay.analysis.findings import Evidence
 from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
 from ioassay.testing.troubled import troubled
 
 
@@ -51,6 +53,7 @@ def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
 
 
 def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(told: LoadedRun) -> None:
+    told = replace(told, samples=told.samples.clear())  # time lines take long to draw
     page = reports.build(told, "html").decode()
     rows = set(re.findall(r'<tr id="(row-\d+)"', page))
     assert len(rows) == told.measurements.height
@@ -70,6 +73,19 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) 
     assert found["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
     endless = next(one for one in document["findings"] if "nothing that limits it" in one["sentence"])
     assert endless["evidence"]["sweep"]["fit"]["peak_at"]["estimate"] is None
+
+
+def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
+    typed = replace(told, document=told.document.model_copy(update={"front_end": "ior"}))
+    row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s (97 %), 396 MB/s at the stonewall |"
+    assert row in reports.build(typed, "md").decode()
+
+
+def test_an_interval_is_explained_where_there_is_one() -> None:
+    explained = "Below a median: from where to where the true one lies, with the confidence in brackets."
+    several, single = (RunBuilder().workload("w").repetitions(count).build() for count in (3, 1))
+    assert explained in reports.build(several, "html").decode()
+    assert explained not in reports.build(single, "html").decode()
 
 
 def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
