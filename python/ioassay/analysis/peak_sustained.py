@@ -9,12 +9,13 @@ the table is that of "Dell EMC Ready Solution for HPC PixStor Storage, capacity 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import polars as pl
 
 from ioassay.analysis import rates, series
+from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.rates import Axis
 from ioassay.analysis.series import Series
@@ -31,6 +32,10 @@ class Level:
     rate: float
     at: tuple[int, ...]
     axis: Axis = "clients"
+    interval: Interval | None = None
+    """Of a peak: that of its median, where its point has enough repetitions."""
+    stonewall: float | None = None
+    """Of a peak: the median rate at the stonewall, where one came."""
 
 
 @dataclass(frozen=True)
@@ -101,4 +106,10 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
 def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
     curve = rates.medians(points, unit.column)
     axis = rates.axis(points)
-    return peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)
+    both = peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)
+    if both is None:
+        return None
+    peak = curve.filter(pl.col(axis) == both.peak.at[0], pl.col("median") == both.peak.rate).row(0, named=True)
+    known = peak["low"] is not None
+    interval = Interval(peak["median"], peak["low"], peak["high"], peak["confidence"]) if known else None
+    return replace(both, peak=replace(both.peak, interval=interval, stonewall=peak["stonewall"]))

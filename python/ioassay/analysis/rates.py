@@ -7,28 +7,32 @@ cold one.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 import polars as pl
 
-from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis import intervals
+from ioassay.analysis.rate_units import UNITS, RateColumn
+from ioassay.results.document import RunDocument
 from ioassay.results.schema import KEY, POINT
 
 Axis = Literal["clients", "ranks"]
 """What a sweep is drawn against."""
 
 _POINT = list(POINT)
+_RATES: tuple[RateColumn, ...] = get_args(RateColumn)
 
 
 def points(measurements: pl.DataFrame) -> pl.DataFrame:
     """One row per measurement that has a rate.
 
     Columns: those of `schema.POINT`, repetition, case, valid, rate_bytes_per_s and rate_operations_per_s (both
-    last-finished, as IOR's). Ascending by the point, then by repetition.
+    last-finished, as IOR's), and each of the two with `stonewall_` before it. Ascending by the point, then by
+    repetition.
     """
     return (
         measurements.filter(pl.col("rate_bytes_per_s").is_not_null())
-        .select(*_POINT, "repetition", "case", "valid", "rate_bytes_per_s", "rate_operations_per_s")
+        .select(*_POINT, "repetition", "case", "valid", *_RATES, *(f"stonewall_{rate}" for rate in _RATES))
         .sort(*_POINT, "repetition")
     )
 
@@ -36,10 +40,12 @@ def points(measurements: pl.DataFrame) -> pl.DataFrame:
 def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     """One row per sweep point with at least one valid measurement.
 
-    Columns: those of `schema.POINT`, repetitions (how many valid ones), lowest, median, highest; the last three in
-    the unit of `column`. Ascending by the point.
+    Columns: those of `schema.POINT`, repetitions (how many valid ones), lowest, median, highest; low, high and
+    confidence of the median's interval (null where there are too few for one); stonewall (the median rate at the
+    stonewall, null where none came). All but repetitions and confidence in the unit of `column`. Ascending by the
+    point.
     """
-    return (
+    found = (
         points.filter("valid")
         .group_by(_POINT)
         .agg(
@@ -47,9 +53,14 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
             pl.col(column).min().alias("lowest"),
             pl.col(column).median().alias("median"),
             pl.col(column).max().alias("highest"),
+            pl.col(f"stonewall_{column}").median().alias("stonewall"),
+            pl.col(column).drop_nulls().alias("rates"),
         )
         .sort(_POINT)
     )
+    known = [intervals.of_median(rates) for rates in found["rates"].to_list()]
+    ends = {name: [one and getattr(one, name) for one in known] for name in ("low", "high", "confidence")}
+    return found.drop("rates").with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
 
 
 def of(
@@ -62,6 +73,20 @@ def of(
     if job is not None:
         wanted &= pl.col("job") == job
     return frame.filter(wanted)
+
+
+def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
+    """What the rates of a series count, from its own `points`.
+
+    Operations where these are not on the files of a file set: of small files in trees the count is what matters,
+    whatever is in them. Otherwise what the study asks for, and bytes where it asks for neither or both.
+    """
+    if not (points["files"] > 0).any():
+        return "rate_operations_per_s"
+    study = document.study
+    asked = {UNITS[row.unit].column for row in study.summary if row.workload == workload}
+    asked |= {UNITS[figure.unit].column for figure in study.figures if workload in figure.workloads}
+    return "rate_operations_per_s" if asked == {"rate_operations_per_s"} else "rate_bytes_per_s"
 
 
 def axis(points: pl.DataFrame) -> Axis:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from ioassay.analysis import rates
 from ioassay.testing.builder import RunBuilder
 
@@ -11,7 +13,11 @@ def test_there_is_a_point_per_repetition_and_a_median_per_sweep_point() -> None:
     assert points.height == 6
     assert medians["clients"].to_list() == [1, 2]
     assert medians["repetitions"].to_list() == [3, 3]
-    assert [round(value / 1e9, 3) for value in medians.row(1)[-3:]] == [1, 2, 3]
+    second = medians.row(1, named=True)
+    assert [second[name] / 1e9 for name in ("lowest", "median", "highest")] == pytest.approx([1, 2, 3], abs=1e-3)
+    assert [second["low"], second["high"]] == [second["lowest"], second["highest"]]
+    assert second["confidence"] == 0.75
+    assert second["stonewall"] is None
 
 
 def test_invalid_measurements_are_points_but_not_in_the_median() -> None:

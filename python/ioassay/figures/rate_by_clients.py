@@ -1,13 +1,15 @@
 """The figure of every scaling study: a rate against the number of clients, or of ranks.
 
-A point per repetition, the medians joined; measurements that do not count are crosses off the line.
+A point per repetition, the medians joined, the law that they follow dotted; measurements that do not count are crosses
+off the line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import altair as alt
+import numpy as np
 import polars as pl
 
 from ioassay.analysis import rates
@@ -15,6 +17,7 @@ from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.rates import Axis
+from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.results.document import FigureEntry
 from ioassay.results.schema import KEY, POINT
@@ -23,6 +26,9 @@ WIDTH, HEIGHT = 420, 250
 
 MOST_ABOVE = 3.0
 """Ceilings higher than so many times the highest rate are left out: they would press the rates to the ground."""
+
+LAW_POINTS = 33
+"""Places at which a law is computed: enough for a smooth line at this width."""
 
 NAME_GAP = 6
 """Pixels between the frame and the name of a ceiling."""
@@ -70,6 +76,21 @@ def drawn(ceilings: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
     return ceilings.filter(pl.col("ceiling") <= MOST_ABOVE * _highest(data["rate"]))
 
 
+def laws(data: pl.DataFrame, sweeps: Iterable[Sweep], unit: Unit) -> pl.DataFrame:
+    """The Universal Scalability Law of each line of `data` that follows it, between its first and its last point.
+
+    Columns: series, at (on the axis; any number between), law (in `unit`).
+    """
+    lines = dict(zip(data.select(*KEY).iter_rows(), data["series"], strict=True))
+    rows = [
+        {"series": series, "at": at, "law": sweep.law.law.rate(at) / unit.divisor}
+        for sweep in sweeps
+        if sweep.law is not None and sweep.column == unit.column and (series := lines.get(sweep.rests_on[0]))
+        for at in np.geomspace(sweep.medians[0][0], sweep.medians[-1][0], LAW_POINTS).tolist()
+    ]
+    return pl.DataFrame(rows, schema={"series": pl.String, "at": pl.Float64, "law": pl.Float64})
+
+
 def _line_data(rows: pl.DataFrame, title: str) -> pl.DataFrame:
     """The rows of one workload with the name of the line that each belongs to."""
     several_series = rows.select("phase", "job").n_unique() > 1
@@ -94,10 +115,11 @@ def chart(
     axis_of: Axis = "clients",
     *,
     ceilings: pl.DataFrame | None = None,
+    laws: pl.DataFrame | None = None,
 ) -> theme.Chart:
     """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis).
 
-    `ceilings` is what `drawn` returns.
+    `ceilings` is what `drawn` returns, `laws` what the function of that name does.
     """
     titles = list(dict.fromkeys(data["series"]))
     x = theme.sweep_axis(axis_of, sorted(set(data[axis_of])))
@@ -138,6 +160,9 @@ def chart(
     ]
     if ceilings is not None and not ceilings.is_empty():
         layers = [*_ceiling_layers(ceilings, x, y_title, scale), *layers]
+    if laws is not None and not laws.is_empty():
+        law = alt.Chart(laws.rename({"at": axis_of})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
+        layers = [law.encode(x, alt.Y("law:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
 

@@ -4,8 +4,9 @@ import re
 import xml.etree.ElementTree as ET
 
 import polars as pl
+import pytest
 
-from ioassay.analysis import latency, rates
+from ioassay.analysis import latency, rates, scalability
 from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render, theme
@@ -78,6 +79,26 @@ def test_coordinates_are_rounded_and_texts_are_not() -> None:
     assert not any(re.search(r"\.\d{3}", text) for text in coordinates)
     both = render.svg(_rates(RunBuilder().workload("a 1.23456").workload("b"), ["a 1.23456", "b"]), "f")
     assert "a 1.23456" in _texts(both)
+
+
+def test_a_line_that_follows_the_scalability_law_has_it_dotted_from_its_first_to_its_last_point() -> None:
+    run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16).build()
+    points, unit = rates.points(run.measurements), UNITS["GB/s"]
+    data = rate_by_clients.data(points, _entry("w"), {"w": "w"})
+    laws = rate_by_clients.laws(data, scalability.sweeps(run.document, points), unit)
+    assert (laws["series"].unique().item(), laws["at"].min(), laws["at"].max()) == ("w", 1, 16)
+    assert laws["law"].max() == pytest.approx(data["median"].max(), rel=0.1)
+    drawn = render.svg(rate_by_clients.chart(data, "write", unit, {}, laws=laws), "f")
+    assert drawn.count("stroke-dasharray") > render.svg(rate_by_clients.chart(data, "write", unit, {}), "f").count(
+        "stroke-dasharray"
+    )
+
+
+def test_what_was_swept_too_little_for_a_law_has_none() -> None:
+    run = RunBuilder().workload("w").clients(1, 2, 4).build()
+    points = rates.points(run.measurements)
+    data = rate_by_clients.data(points, _entry("w"), {"w": "w"})
+    assert rate_by_clients.laws(data, scalability.sweeps(run.document, points), UNITS["GB/s"]).is_empty()
 
 
 def test_the_schema_of_a_figure_is_known() -> None:

@@ -27,12 +27,15 @@ from ioassay.analysis import (
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts, Place
+from ioassay.analysis.findings import Facts, Finding, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level
+from ioassay.analysis.scalability import Sweep
 from ioassay.reports import format, medians, nodes, surveys
 from ioassay.reports import io500 as score_tables
 from ioassay.reports.ceilings import of_the_ceiling
+from ioassay.reports.findings import Sentences
 from ioassay.reports.io500 import ScoreTable
 from ioassay.reports.medians import MedianLine
 from ioassay.reports.names import NOUNS, Names
@@ -53,6 +56,15 @@ class Cell:
     marks: tuple[str, ...] = ()
     ceiling: str = ""
     """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
+    interval: str = ""
+    """Of a median of enough repetitions: where the true one lies."""
+    stonewall: str = ""
+    """The rate at the stonewall, where one came."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the number, in small letters: what it rests on first."""
+        return [text for text in (self.rests_on, self.interval, self.stonewall, self.ceiling) if text]
 
 
 @dataclass(frozen=True)
@@ -84,6 +96,16 @@ class VerdictLine:
     value: str
     reason: str
     rests_on: str
+    marks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class FindingLine:
+    """A finding in words, with the measurements that it rests on: (anchor of its row, its name)."""
+
+    finding: Finding
+    sentence: str
+    rows: list[tuple[str, str]]
     marks: tuple[str, ...]
 
 
@@ -121,6 +143,8 @@ class Content:
     points: pl.DataFrame
     verdicts: list[VerdictLine]
     accepted: acceptance.Judgement | None
+    findings: list[FindingLine]
+    sweeps: list[Sweep]
     summary: list[SummaryLine]
     by_series: list[SeriesLine]
     medians: list[MedianLine]
@@ -147,12 +171,15 @@ def assemble(run: LoadedRun) -> Content:
     judged = acceptance.judge(run)
     names = Names(run.document)
     scores = io500.scores(run)
+    facts = Facts(run)
     limits = ceilings.limits(run)
     return Content(
         document=run.document,
         points=points,
         verdicts=[_verdict(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
+        findings=_findings(run, facts, found, names),
+        sweeps=facts.sweeps,
         summary=[_summary_line(row, points, found, limits) for row in levels if row.is_write_and_read],
         by_series=[
             line for row in levels if not row.is_write_and_read for line in _series_lines(row, points, found, limits)
@@ -186,6 +213,24 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
     )
 
 
+def anchors(run: LoadedRun) -> dict[Place, str]:
+    """The anchor of each measurement's row: its place in the table of all."""
+    return {place: f"row-{at}" for at, place in enumerate(rates.places(run.measurements), start=1)}
+
+
+def _findings(run: LoadedRun, facts: Facts, found: Doubts, names: Names) -> list[FindingLine]:
+    sentences, rows = Sentences(run.document, names), anchors(run)
+    return [
+        FindingLine(
+            finding=one,
+            sentence=sentences.of(one.evidence, one.rests_on[0]),
+            rows=[(rows[place], names.place(place)) for place in one.rests_on],
+            marks=found.marks(one.rests_on),
+        )
+        for one in findings(facts)
+    ]
+
+
 def commands(case: CaseEntry) -> list[tuple[str, str]]:
     """(phase and job, equivalent command line) of every job of a case."""
     return [
@@ -210,6 +255,7 @@ def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], nam
         .sort("point_order", "repetition", maintain_order=True)
     )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
+    rows = anchors(run)
     parts = []
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
@@ -217,7 +263,9 @@ def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], nam
             WorkloadPart(
                 name=name,
                 title=names.workload(name),
-                measurements=[_measurement(row, found, names) for row in own.iter_rows(named=True)],
+                measurements=[
+                    _measurement(row, found, names) | {"anchor": rows[_place(row)]} for row in own.iter_rows(named=True)
+                ],
                 latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
@@ -387,14 +435,19 @@ def _level(
     at_level = pl.col("valid") & pl.col(level.axis).is_in(list(level.at))
     places = rates.places(measured.filter(at_level))
     ceiling = ceilings.common(limits, places) if row.unit.column == "rate_bytes_per_s" else None
-    text = format_rate(level.rate, row.unit.name)
-    if operation is not None:
-        text = f"{text.split(' ')[0]} {format.counting(row.unit.name, NOUNS[operation])}"
+    unit = row.unit.name if operation is None else format.counting(row.unit.name, NOUNS[operation])
+
+    def text(rate: float) -> str:
+        return f"{format_rate(rate, row.unit.name).split(' ')[0]} {unit}"
+
+    known = level.interval
     return Cell(
-        text=text,
+        text=text(level.rate),
         rests_on=format.points(level.at, level.axis),
         marks=found.marks(places),
         ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
+        interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
+        stonewall="" if level.stonewall is None else f"{text(level.stonewall)} at the stonewall",
     )
 
 

@@ -80,6 +80,13 @@ def significant(value: float) -> str:
     return format_rate(value, "IOPS").removesuffix(" IOPS")
 
 
+def interval(low: str, high: str, confidence: float) -> str:
+    """The interval of a median whose ends are written already: `1.15 to 1.25 GB/s (75 %)`; one unit is enough."""
+    number, _, unit = low.partition(" ")
+    first = number if high.endswith(f" {unit}") else low
+    return f"{first} to {high} ({share(confidence)})"
+
+
 def in_unit(value: float, unit: str) -> str:
     """A value of an acceptance criterion: `unit` is `bytes/s`, `operations/s`, `s` or `1`."""
     match unit:

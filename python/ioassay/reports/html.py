@@ -38,6 +38,7 @@ def page(run: LoadedRun) -> str:
             wide=wording.wide(content),
             trust=wording.trust(content),
             score_note=NOTE,
+            interval_note=wording.intervals(content),
             ceilings=_ceilings(run.document),
             acceptance=wording.acceptance(content),
             rates=pictures.rates(content),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from typing import Any
 
 from ioassay.analysis.acceptance import Verdict
@@ -11,7 +12,7 @@ from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.reports.content import Content, assemble, measurements
+from ioassay.reports.content import Content, FindingLine, assemble, measurements
 from ioassay.reports.surveys import Survey
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
@@ -25,6 +26,7 @@ def document(run: LoadedRun) -> str:
     whole = {
         "version": REPORT_VERSION,
         "run": run.document.model_dump(mode="json"),
+        "findings": [_finding(line) for line in content.findings],
         "peak_sustained": [_row(row) for row in content.levels],
         "surveys": [_survey(survey) for survey in content.surveys],
         "io500": [_score(score) for score in content.scores],
@@ -65,7 +67,32 @@ def _both(both: PeakSustained | None, column: RateColumn) -> dict[str, Any] | No
 
 
 def _level(level: Level, column: RateColumn) -> dict[str, Any]:
-    return {column: level.rate, level.axis: list(level.at)}
+    whole: dict[str, Any] = {column: level.rate, level.axis: list(level.at)}
+    if level.interval is not None:
+        whole["interval"] = _plain(asdict(level.interval))
+    if level.stonewall is not None:
+        whole[f"stonewall_{column}"] = level.stonewall
+    return whole
+
+
+def _finding(line: FindingLine) -> dict[str, Any]:
+    """The evidence has the fields of its type; what is infinite, such as where there is no peak, is null."""
+    finding = line.finding
+    return {
+        "kind": finding.kind,
+        "weight": finding.weight,
+        "sentence": line.sentence,
+        "evidence": _plain(asdict(finding.evidence)),
+        "rests_on": [dict(zip(KEY, place, strict=True)) for place in finding.rests_on],
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _survey(survey: Survey) -> dict[str, Any]:

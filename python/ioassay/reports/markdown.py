@@ -18,7 +18,7 @@ from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import POINT
-from ioassay.units import format_count, format_rate
+from ioassay.units import RateUnit, format_count, format_rate
 
 
 def document(run: LoadedRun) -> str:
@@ -28,6 +28,7 @@ def document(run: LoadedRun) -> str:
         _opening(content),
         _key_results(content),
         *(_score(table) for table in content.score_tables),
+        _findings(content),
         _acceptance(content),
         _ceilings(content),
         *(_rates(content, entry) for entry in run.document.study.figures),
@@ -75,7 +76,7 @@ def _key_results(content: Content) -> list[str]:
             line.label,
             line.series,
             str(line.ranks),
-            ", ".join(filter(None, (line.median + _marks(line.marks), line.ceiling))),
+            ", ".join((line.median + _marks(line.marks), *line.notes)),
             line.range,
             str(line.repetitions),
         ]
@@ -96,7 +97,17 @@ def _key_results(content: Content) -> list[str]:
 
 
 def _cell(cell: Cell) -> str:
-    return ", ".join(filter(None, (cell.text + _marks(cell.marks), cell.rests_on, cell.ceiling)))
+    return ", ".join((cell.text + _marks(cell.marks), *cell.notes))
+
+
+def _findings(content: Content) -> list[str]:
+    if not content.findings:
+        return []
+    lines = ["## Findings", ""]
+    for line in content.findings:
+        warning = "**Warning.** " if line.finding.weight == "warning" else ""
+        lines.append(f"- {warning}{line.sentence}{_marks(line.marks)} Rests on: {wording.rests_on(line)}.")
+    return lines
 
 
 def _score(table: ScoreTable) -> list[str]:
@@ -145,6 +156,7 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
             str(row["files"] or format.ABSENT),
             format_rate(row["median"], unit.name),
             f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
+            _interval(row, unit.name),
             str(row["repetitions"]),
             *([_of_ceiling(content, row)] if content.limits else []),
         ]
@@ -153,9 +165,15 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
             named=True
         )
     ]
-    heads = ["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Valid repetitions"]
+    heads = ["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Interval of the median", "Valid repetitions"]
     body = _table([*heads, *["Of the lowest ceiling"] * bool(content.limits)], rows)
     return [f"## {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
+
+
+def _interval(point: dict[str, Any], unit: RateUnit) -> str:
+    if point["low"] is None:
+        return format.ABSENT
+    return format.interval(format_rate(point["low"], unit), format_rate(point["high"], unit), point["confidence"])
 
 
 def _of_ceiling(content: Content, point: dict[str, Any]) -> str:

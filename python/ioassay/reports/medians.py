@@ -32,11 +32,20 @@ class MedianLine:
     median: str
     range: str
     """Of the valid repetitions, where there are several."""
+    interval: str
+    """Of the median, where there are enough of them."""
+    stonewall: str
+    """The median at the stonewall, where one came."""
     repetitions: int
     """The valid ones."""
     marks: tuple[str, ...]
     ceiling: str
     """Its share of the lowest ceiling on its path."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What stands below the rate, in small letters."""
+        return [text for text in (self.interval, self.stonewall, self.ceiling) if text]
 
 
 def assemble(
@@ -49,16 +58,20 @@ def assemble(
         line
         for workload in dict.fromkeys(case.workload for case in document.cases)
         for one in series.of_workload(document, workload)
-        for line in _lines(rates.of(points, workload, one.operation, one.phase, one.job), one, found, limits, names)
+        if not (measured := rates.of(points, workload, one.operation, one.phase, one.job)).is_empty()
+        for line in _lines(measured, rates.column(document, measured, workload), one, found, limits, names=names)
     ]
 
 
 def _lines(
-    measured: pl.DataFrame, one: Series, found: Doubts, limits: Mapping[Place, Limit], names: Names
+    measured: pl.DataFrame,
+    column: RateColumn,
+    one: Series,
+    found: Doubts,
+    limits: Mapping[Place, Limit],
+    *,
+    names: Names,
 ) -> list[MedianLine]:
-    # Of small files in trees the count is what matters, whatever is in them.
-    column: RateColumn = "rate_bytes_per_s" if (measured["files"] > 0).any() else "rate_operations_per_s"
-
     def text(rate: float) -> str:
         return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, NOUNS[one.operation])
 
@@ -73,6 +86,10 @@ def _lines(
             ranks=row["ranks"],
             median=text(row["median"]),
             range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,
+            interval=""
+            if row["low"] is None
+            else format.interval(text(row["low"]), text(row["high"]), row["confidence"]),
+            stonewall="" if row["stonewall"] is None else f"{text(row['stonewall'])} at the stonewall",
             repetitions=row["repetitions"],
             marks=found.marks(places),
             ceiling=of_the_ceiling(row["median"], ceiling) if ceiling else "",

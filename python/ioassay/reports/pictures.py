@@ -124,6 +124,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     common, marks = _marks(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
+    laws = rate_by_clients.laws(data, content.sweeps, unit)
     caption = [
         "A point per repetition, medians joined." if data["repetition"].max() != 1 else "One measurement per point."
     ]
@@ -133,6 +134,8 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         caption.append(f"Doubts about every point: {', '.join(common)}.")
     if any(marks.values()):
         caption.append("Letters above a point: doubts about it.")
+    if not laws.is_empty():
+        caption.append("Dotted: the Universal Scalability Law fitted to the medians.")
     if not drawn.is_empty():
         caption.append("Dashed: the lowest ceiling of the network on the path, named at its end.")
     if above := [row for row in ceilings.iter_rows(named=True) if row["ceiling"] not in drawn["ceiling"]]:
@@ -142,7 +145,9 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     return Picture(
         id=identifier,
         title=entry.title,
-        svg=render.svg(rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn), identifier),
+        svg=render.svg(
+            rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn, laws=laws), identifier
+        ),
         csv=_rate_csv(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
         description=description + " " + _levels(data, entry.unit, axis),

@@ -12,6 +12,8 @@ from ioassay.reports.io500 import INVALID, ScoreTable
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 
+MOST_FINDINGS = 3
+
 _STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
 
 
@@ -30,6 +32,7 @@ def summary(run: LoadedRun) -> Group:
     parts += [Text(grid.sentence) for survey in content.surveys for grid in survey.grids]
     if content.verdicts:
         parts.append(_acceptance(content))
+    parts += _findings(content)
     parts.append(_doubts(content))
     parts += [Text(f"{sentence} The report names them.", style="yellow") for sentence in wording.wide(content)[:1]]
     return Group(*parts)
@@ -78,8 +81,7 @@ def _cell(cell: Cell) -> Text:
     text = Text(cell.text)
     if cell.marks:
         text.append(" " + "".join(cell.marks), style="yellow")
-    text.append(f"\n{cell.rests_on}", style="dim")
-    return text.append(f"\n{cell.ceiling}" if cell.ceiling else "", style="dim")
+    return text.append("".join(f"\n{note}" for note in cell.notes), style="dim")
 
 
 def _acceptance(content: Content) -> Table:
@@ -91,6 +93,16 @@ def _acceptance(content: Content) -> Table:
         judgement = Text(verdict.judgement, style=_STYLES[verdict.judgement])
         table.add_row(judgement, Text(f"{verdict.criterion}; measured {verdict.value}{why}"))
     return table
+
+
+def _findings(content: Content) -> list[RenderableType]:
+    """The weightiest, in full; the report has all of them."""
+    parts: list[RenderableType] = []
+    for line in content.findings[:MOST_FINDINGS]:
+        is_warning = line.finding.weight == "warning"
+        parts.append(Text.assemble(("Warning. ", "yellow") if is_warning else "", line.sentence))
+    more = len(content.findings) - len(parts)
+    return [*parts, Text(f"{format_count(more, 'more finding')} in the report.", style="dim")] if more > 0 else parts
 
 
 def _doubts(content: Content) -> RenderableType:

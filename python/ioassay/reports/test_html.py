@@ -87,7 +87,16 @@ def test_the_page_refers_to_nothing_outside_itself(page: str) -> None:
 def test_ids_are_unique_and_every_mark_leads_to_its_doubt(page: str) -> None:
     reader = _read(page)
     assert len(reader.ids) == len(set(reader.ids))
-    assert {link for link in reader.links if link.startswith("#")} == {f"#doubt-{mark}" for mark in "abcd"}
+    assert {link for link in reader.links if link.startswith("#doubt")} == {f"#doubt-{mark}" for mark in "abcd"}
+
+
+def test_every_measurement_has_a_row_that_findings_lead_to(run: LoadedRun, page: str) -> None:
+    reader = _read(page)
+    rows = {value for tag, name, value in reader.attributes if (tag, name) == ("tr", "id")}
+    led_to = {link.removeprefix("#") for link in reader.links if link.startswith("#row")}
+    assert len(rows) == run.measurements.height
+    assert led_to
+    assert led_to <= rows
 
 
 def test_the_whole_study_stays_small(page: str) -> None:

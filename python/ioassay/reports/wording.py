@@ -13,7 +13,7 @@ from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content
+from ioassay.reports.content import Content, FindingLine
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
@@ -171,6 +171,22 @@ def acceptance(content: Content) -> str:
     counts = Counter(verdict.judgement for verdict in content.verdicts)
     parts = [f"{counts[name]} {name}" for name in ("passed", "failed", "not judged") if counts[name]]
     return f"Acceptance: {content.accepted}. Criteria: {', '.join(parts)}."
+
+
+def intervals(content: Content) -> str:
+    """What an interval below a rate means, where there is one; with a space at its end."""
+    told = [cell.interval for line in content.summary for cell in line.cells]
+    told += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
+    if not any(told):
+        return ""
+    return "Below a median: from where to where the true one lies, with the confidence in brackets. "
+
+
+def rests_on(line: FindingLine) -> str:
+    """The measurements that a finding rests on: the first few by name."""
+    shown = [name for _, name in line.rows[:2]]
+    more = len(line.rows) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
 def moment(iso: str) -> str:

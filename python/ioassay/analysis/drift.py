@@ -1,0 +1,317 @@
+"""How the rate went within a phase: trends, change points, stalls, from its samples.
+
+It looks at the rate of all ranks together while all of them are at work, from the sample after the last rank's first
+operation to the one before the first rank's last: what comes after is a matter of `stragglers`. Long phases are joined
+to at most `MOST_STEPS` steps; shorter than `FEWEST` samples, nothing can be told.
+
+- **Trend**: the slope of the logarithm of the rate by Theil and Sen (the median of the slopes of all pairs; Sen, 1968,
+  with his interval), if Kendall's tau against time says that there is one (Mann, 1945).
+- **Change points**: where the sum of ranks differs most between before and after (Pettitt, 1979), in units of its
+  standard deviation, so that changes near the ends count too; then again within both parts. One is kept if the parts
+  beside it differ for sure.
+- **Stalls**: at least `STALLED_SAMPLES` samples in a row below `STALLED` of the phase's median, in which `MISSED`
+  operations were to be expected.
+
+All of it rests on ranks and medians, so a few odd samples change little. Rates of neighbouring samples resemble each
+other, which looks like a trend to tests that take them as independent: so both tests are weakened by what the
+correlation of neighbours makes of the number of samples, sqrt((1 + r)/(1 - r)) (Bayley and Hammersley, 1946). What is
+told is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of a line and of
+steps, only the one that fits better is told (Schwarz's criterion on absolute deviations). Of steady phases with
+log-normal noise of 10 or 30 %, at most 0.2 % get a trend or a change where samples are independent, and at most 0.9 %
+with a correlation of 0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
+
+Not: drawing the rate over time (`timeline`), one rank against the others (`stragglers`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ioassay.analysis import rates
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.timeline import Counts
+from ioassay.results.schema import KEY
+
+FEWEST = 24
+"""The fewest samples of which a trend or a change is told."""
+
+MOST_STEPS = 120
+
+LEAST_TREND = 0.1
+"""Of the rate at the beginning: a trend that changes it by less over the phase is not told."""
+
+LEAST_CHANGE = 0.2
+"""Of the higher of the rates before and after: a smaller change is not told."""
+
+STALLED = 0.1
+"""The share of the median rate below which a sample is part of a stall."""
+
+STALLED_SAMPLES = 2
+
+MISSED = 20
+"""Operations that a stall has room for, at least: where an operation takes longer than a sample, some samples are empty
+by chance."""
+
+CONFIDENCE = 0.95
+
+_SURE = 3.9
+"""Standard deviations beyond which a trend or change is believed: of 120 steps of noise 0.1 % have one so large."""
+_SHORTEST_PART = 4
+"""Steps before and after a change point, at least; a twentieth of the phase if that is more."""
+_LOWEST = 0.01
+"""Of the median: lower rates count as this much, so that they have a logarithm."""
+_MOST_CORRELATION = 0.9
+
+_Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Trend:
+    """A gradual change."""
+
+    change: Interval
+    """Over the time that was looked at, as a share of the rate at its beginning: -0.2 is a decline by 20 %."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """The rate changed at `at_s`, seconds after the phase's first start, from one median to another (counts/s)."""
+
+    at_s: float
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Stall:
+    """Next to nothing was done for `length_s` seconds from `start_s` on."""
+
+    start_s: float
+    length_s: float
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How a phase went between `start_s` and `end_s` seconds after its first start."""
+
+    place: Place
+    counts: Counts
+    start_s: float
+    end_s: float
+    median: float
+    """The median of the steps' rates, in `counts` per second."""
+    low: float
+    high: float
+    """A tenth of the steps are lower than `low`, a tenth higher than `high`."""
+    trend: Trend | None
+    changes: tuple[Change, ...]
+    """In the order of time; without those to and from a stall. Empty where there is a trend."""
+    stalls: tuple[Stall, ...]
+
+
+def drifts(samples: pl.LazyFrame, measurements: pl.DataFrame) -> list[Drift]:
+    """How every valid phase with enough samples went, in the order of `measurements`."""
+    wanted = measurements.filter("valid", pl.col("sample_interval_ns") > 0)
+    intervals = dict(zip(rates.places(wanted), wanted["sample_interval_ns"], strict=True))
+    totals = {_place(key): rows for key, rows in _totals(samples).partition_by(*KEY, as_dict=True).items()}
+    return [
+        found
+        for place, interval_ns in intervals.items()
+        if place in totals and (found := _drift(place, totals[place], interval_ns / 1e9)) is not None
+    ]
+
+
+def _place(key: tuple[object, ...]) -> Place:
+    case, phase, job, operation = map(str, key)
+    return case, phase, job, operation
+
+
+def _totals(samples: pl.LazyFrame) -> pl.DataFrame:
+    """Bytes and operations of all ranks per phase and sample, while all are at work: from `begin` to before `end`.
+
+    Ten million rows pass through without being in memory together.
+    """
+    key = list(KEY)
+    at_work = (
+        samples.filter((pl.col("bytes") > 0) | (pl.col("operations") > 0))
+        .group_by(*key, "rank")
+        .agg(pl.col("sample").min().alias("first"), pl.col("sample").max().alias("last"))
+        .group_by(key)
+        .agg(pl.col("first").max(), pl.col("last").min())
+    )
+    # The sample of a rank's first operation is cut short by its start, unless that is the start of the phase.
+    begin = pl.when(pl.col("first") > 0).then(pl.col("first") + 1).otherwise(0)
+    return (
+        samples.group_by(*key, "sample")
+        .agg(pl.col("bytes").sum(), pl.col("operations").sum())
+        .join(at_work.select(*key, begin.alias("begin"), pl.col("last").alias("end")), on=key)
+        .filter(pl.col("sample") >= pl.col("begin"), pl.col("sample") < pl.col("end"))
+        .collect(engine="streaming")
+    )
+
+
+def _drift(place: Place, rows: pl.DataFrame, interval_s: float) -> Drift | None:
+    begin, end = rows["begin"][0], rows["end"][0]
+    counts: Counts = "bytes" if rows["bytes"].sum() else "operations"
+    amounts = np.zeros(end - begin)
+    amounts[rows["sample"].to_numpy() - begin] = rows[counts].to_numpy()
+    if len(amounts) < FEWEST or np.median(amounts) == 0:
+        return None
+    per_step = math.ceil(len(amounts) / MOST_STEPS)
+    steps = amounts[: len(amounts) // per_step * per_step].reshape(-1, per_step).mean(axis=1) / interval_s
+    logs = np.log(np.maximum(steps, _LOWEST * np.median(steps)))
+    candidates = _candidates(logs)
+    widening = _widening(logs, candidates)
+    trend = _trend(logs, widening)
+    at = _change_points(logs, candidates, widening)
+    # Of a line and of steps, the better one.
+    if trend is not None and at:
+        if _unfitness(_off_line(logs), 2) <= _unfitness(_off_steps(logs, at), 2 * len(at) + 1):
+            at = []
+        else:
+            trend = None
+    step_s = per_step * interval_s
+    start_s = begin * interval_s
+    parts = np.split(steps, at)
+    middle = float(np.median(steps))
+    operations = float(np.median(rows["operations"].to_numpy()))
+    stalls = tuple(_stalls(amounts, operations, start_s, interval_s))
+    changes = (
+        Change(start_s + where * step_s, float(np.median(before)), float(np.median(after)))
+        for where, (before, after) in zip(at, pairwise(parts), strict=True)
+    )
+    return Drift(
+        place=place,
+        counts=counts,
+        start_s=start_s,
+        end_s=start_s + len(steps) * step_s,
+        median=middle,
+        low=float(np.quantile(steps, 0.1)),
+        high=float(np.quantile(steps, 0.9)),
+        trend=trend,
+        changes=tuple(one for one in changes if not stalls or min(one.before, one.after) >= STALLED * middle),
+        stalls=stalls,
+    )
+
+
+def _trend(logs: _Array, widening: float) -> Trend | None:
+    slopes = _slopes(logs)
+    count = len(logs)
+    deviation = math.sqrt(count * (count - 1) * (2 * count + 5) / 18) * widening
+    if abs(np.sign(slopes).sum()) / deviation < _SURE:
+        return None
+    reach = 1.96 * deviation  # the 97.5 % quantile of the normal distribution
+    ends = ((len(slopes) - reach) / 2, (len(slopes) + reach) / 2)
+    low, high = (slopes[min(len(slopes) - 1, max(0, round(end)))] for end in ends)
+    slope, low, high = (math.expm1(one * (count - 1)) for one in (float(np.median(slopes)), low, high))
+    return Trend(Interval(slope, low, high, CONFIDENCE)) if abs(slope) >= LEAST_TREND else None
+
+
+def _slopes(logs: _Array) -> _Array:
+    """The slope per step between every two steps, ascending."""
+    first, second = np.triu_indices(len(logs), k=1)
+    return np.sort((logs[second] - logs[first]) / (second - first))
+
+
+def _change_points(logs: _Array, candidates: Sequence[int], widening: float) -> list[int]:
+    """Those of `candidates` at which the level changes for sure and by enough, ascending. The weakest goes first."""
+    at = list(candidates)
+    while at:
+        parts = np.split(logs, at)
+        scores = [_score(before, after) for before, after in pairwise(parts)]
+        steps = [abs(float(np.median(before) - np.median(after))) for before, after in pairwise(parts)]
+        weak = [
+            which
+            for which, (score, step) in enumerate(zip(scores, steps, strict=True))
+            if score < _SURE * widening or step < -math.log1p(-LEAST_CHANGE)
+        ]
+        if not weak:
+            break
+        del at[min(weak, key=scores.__getitem__)]
+    return at
+
+
+def _score(before: _Array, after: _Array) -> float:
+    """Mann and Whitney's U of two parts, in standard deviations from what it is where they do not differ."""
+    first, second = len(before), len(after)
+    ranks = float(_ranks(np.concatenate([before, after]))[:first].sum())
+    deviation = math.sqrt(first * second * (first + second + 1) / 12)
+    return abs(ranks - first * (first + second + 1) / 2) / deviation
+
+
+def _candidates(logs: _Array) -> list[int]:
+    """The steps before which the level would change if samples were independent, ascending."""
+    return sorted(_splits(logs, 0, max(_SHORTEST_PART, len(logs) // 20)))
+
+
+def _splits(logs: _Array, offset: int, shortest: int) -> Iterator[int]:
+    if len(logs) < 2 * shortest:
+        return
+    at, score = _best_split(logs, shortest)
+    if score >= _SURE:
+        yield offset + at
+        yield from _splits(logs[:at], offset, shortest)
+        yield from _splits(logs[at:], offset + at, shortest)
+
+
+def _best_split(logs: _Array, shortest: int) -> tuple[int, float]:
+    """Where the ranks before differ most from those after, and by how many standard deviations."""
+    count = len(logs)
+    before = np.arange(1, count)
+    sums = np.cumsum(2 * _ranks(logs) - count - 1)[:-1]
+    scores = np.abs(sums) / np.sqrt(before * (count - before) * (count + 1) / 3)
+    at = shortest - 1 + int(scores[shortest - 1 : count - shortest].argmax())
+    return at + 1, float(scores[at])
+
+
+def _widening(logs: _Array, candidates: Sequence[int]) -> float:
+    """How much wider a test gets because neighbours resemble each other: 1 where they do not.
+
+    The correlation is that of what a line, or the steps, leave over: what leaves less. It is too low by as much as
+    the model has followed the noise (Kendall, 1954), which is put back.
+    """
+    rest = min((_off_line(logs), _off_steps(logs, candidates)), key=lambda off: float(np.abs(off).sum()))
+    bound = 3 * np.median(np.abs(rest))
+    rest = np.clip(rest, -bound, bound)
+    whole = float(rest @ rest)
+    neighbours = float(rest[1:] @ rest[:-1]) / whole if whole > 0 else 0.0
+    neighbours += (1 + 3 * neighbours) * (len(candidates) + 1) / len(logs)
+    bounded = min(max(neighbours, 0.0), _MOST_CORRELATION)
+    return math.sqrt((1 + bounded) / (1 - bounded))
+
+
+def _ranks(values: _Array) -> _Array:
+    """From 1; equal values share the mean of theirs."""
+    return pl.Series(values).rank("average").to_numpy()
+
+
+def _off_line(logs: _Array) -> _Array:
+    steps = np.arange(len(logs))
+    off = logs - np.median(_slopes(logs)) * steps
+    return np.asarray(off - np.median(off))
+
+
+def _off_steps(logs: _Array, at: Sequence[int]) -> _Array:
+    return np.concatenate([part - np.median(part) for part in np.split(logs, at)])
+
+
+def _unfitness(off: _Array, terms: int) -> float:
+    """Schwarz's criterion for absolute deviations: the less, the better the model with so many terms."""
+    mean = max(float(np.abs(off).mean()), 1e-12)
+    return len(off) * math.log(mean) + terms * math.log(len(off)) / 2
+
+
+def _stalls(amounts: _Array, operations: float, start_s: float, interval_s: float) -> Iterator[Stall]:
+    low = np.concatenate([[False], amounts < STALLED * np.median(amounts), [False]])
+    edges = np.flatnonzero(low[1:] != low[:-1])
+    for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+        if end - begin >= STALLED_SAMPLES and (end - begin) * operations >= MISSED:
+            yield Stall(start_s + begin * interval_s, (end - begin) * interval_s)

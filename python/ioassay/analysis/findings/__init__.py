@@ -1,0 +1,45 @@
+"""Findings: what the analysis of a run comes down to, each with its evidence and the measurements that it rests on.
+
+Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
+in `ioassay.reports.findings`. A finding adds what the analysis of several ranks, samples or repetitions tells; what
+the engine doubts is told by its doubts. Findings of the same kind in one series are one finding, which has the worst of
+them as its evidence.
+
+Not: words and units (`ioassay.reports.findings`), the estimates themselves (the other files of `ioassay.analysis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from ioassay.analysis.findings.changes import changes
+from ioassay.analysis.findings.facts import WEIGHTS, Evidence, Facts, Finding, Weight
+from ioassay.analysis.findings.fluctuations import fluctuations
+from ioassay.analysis.findings.outliers import outliers
+from ioassay.analysis.findings.peaks import peaks
+from ioassay.analysis.findings.slow_nodes import slow_nodes
+from ioassay.analysis.findings.stalls import stalls
+from ioassay.analysis.findings.stragglers import stragglers
+from ioassay.analysis.findings.trends import trends
+from ioassay.analysis.findings.wide_intervals import wide_intervals
+
+__all__ = ["FINDERS", "WEIGHTS", "Evidence", "Facts", "Finding", "Weight", "findings"]
+
+FINDERS: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
+    peaks,
+    stragglers,
+    slow_nodes,
+    trends,
+    changes,
+    stalls,
+    fluctuations,
+    outliers,
+    wide_intervals,
+)
+"""Every kind of finding, in the order in which those of one series are told."""
+
+
+def findings(facts: Facts) -> list[Finding]:
+    """The findings of a run: warnings first, then in the order of the study."""
+    found = [one for find in FINDERS for one in find(facts)]
+    return sorted(found, key=lambda one: (WEIGHTS.index(one.weight), facts.position(one.rests_on[0])))

@@ -1,0 +1,43 @@
+"""Rates that changed from one level to another within a phase."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.drift import Change, Drift
+from ioassay.analysis.findings.facts import Evidence, Facts, Finding, Weight
+
+
+@dataclass(frozen=True)
+class ChangeEvidence(Evidence):
+    """Phases of a series in which the level of the rate changed."""
+
+    kind: ClassVar[str] = "change"
+    change: Change
+    """The largest."""
+    drift: Drift
+    """The phase that has it."""
+    phases: int
+    """In how many."""
+    of: int
+    """Phases of the series with enough samples to tell."""
+
+
+def changes(facts: Facts) -> Iterator[Finding]:
+    """One for each series: a warning where its largest change is a fall."""
+    for own in facts.grouped(facts.drifts, lambda one: one.place):
+        changed = sorted(
+            ((one, max(one.changes, key=_size)) for one in own if one.changes), key=lambda pair: -_size(pair[1])
+        )
+        if changed:
+            worst, largest = changed[0]
+            weight: Weight = "warning" if largest.after < largest.before else "notice"
+            evidence = ChangeEvidence(largest, worst, len(changed), len(own))
+            yield Finding(weight, evidence, tuple(one.place for one, _ in changed))
+
+
+def _size(change: Change) -> float:
+    """The share of the higher level by which they differ."""
+    return abs(change.after - change.before) / max(change.after, change.before)

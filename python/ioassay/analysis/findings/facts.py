@@ -1,0 +1,99 @@
+"""What findings are made of: the estimates of a run that several of them need, made once, and the finding itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, TypeVar, get_args
+
+import polars as pl
+
+from ioassay.analysis import drift, rates, scalability
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.drift import Drift
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.scalability import Sweep
+from ioassay.analysis.series import Series
+from ioassay.results.loaded import LoadedRun
+
+Weight = Literal["warning", "notice"]
+"""`warning`: whoever uses the number has to know."""
+
+WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+
+_Item = TypeVar("_Item")
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """The numbers of a finding, in base units; one type for each kind."""
+
+    kind: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something that the measurements `rests_on` show: at least one, the one that shows it best first."""
+
+    weight: Weight
+    evidence: Evidence
+    rests_on: tuple[Place, ...]
+
+    @property
+    def kind(self) -> str:
+        """What sort of finding it is."""
+        return self.evidence.kind
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A run and the estimates that more than one kind of finding is made of."""
+
+    run: LoadedRun
+
+    @cached_property
+    def points(self) -> pl.DataFrame:
+        """Every measurement with a rate, as `rates.points` returns them."""
+        return rates.points(self.run.measurements)
+
+    @cached_property
+    def sweeps(self) -> list[Sweep]:
+        """Every series that was swept."""
+        return scalability.sweeps(self.run.document, self.points)
+
+    @cached_property
+    def drifts(self) -> list[Drift]:
+        """How every phase with enough samples went."""
+        return drift.drifts(self.run.samples, self.run.measurements)
+
+    @cached_property
+    def _series(self) -> dict[Place, tuple[str, Series]]:
+        """The series of every planned measurement, in the order in which they run."""
+        return {
+            (case.id, phase.name, job.name, operation): (case.workload, Series(phase.name, job.name, operation))
+            for case in self.run.document.cases
+            for phase in case.phases
+            for job in phase.jobs
+            for operation in job.operations
+        }
+
+    @cached_property
+    def _positions(self) -> dict[tuple[str, Series], int]:
+        return {series: at for at, series in enumerate(dict.fromkeys(self._series.values()))}
+
+    def position(self, place: Place) -> int:
+        """Which of all series of the study it belongs to, in the order in which they run."""
+        return self._positions[self._series[place]]
+
+    def by_series(self) -> Iterable[tuple[pl.DataFrame, RateColumn]]:
+        """The points of each series, and what its rates count."""
+        for own in self.points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
+            yield own, rates.column(self.run.document, own, own["workload"][0])
+
+    def grouped(self, items: Iterable[_Item], place: Callable[[_Item], Place]) -> list[list[_Item]]:
+        """The items of each series together, in the order in which they come."""
+        groups: dict[tuple[str, Series], list[_Item]] = {}
+        for item in items:
+            groups.setdefault(self._series[place(item)], []).append(item)
+        return list(groups.values())

@@ -1,0 +1,30 @@
+"""Whether a sweep shows its peak: by the Universal Scalability Law where it follows it, else by its highest point."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.findings.facts import Evidence, Facts, Finding, Weight
+from ioassay.analysis.scalability import Reach, Sweep
+
+AROUND = ("create-tree", "remove-tree")
+"""A handful of operations around what is measured: nobody sweeps for them."""
+
+
+@dataclass(frozen=True)
+class PeakEvidence(Evidence):
+    """The sweep with its law."""
+
+    kind: ClassVar[str] = "peak"
+    sweep: Sweep
+    reach: Reach
+
+
+def peaks(facts: Facts) -> Iterator[Finding]:
+    """One for each sweep that stops too early, that follows the law, or that should and does not."""
+    for sweep in facts.sweeps:
+        if sweep.series.operation not in AROUND and (sweep.fit is not None or sweep.reach == "not reached"):
+            weight: Weight = "warning" if sweep.reach == "not reached" else "notice"
+            yield Finding(weight, PeakEvidence(sweep, sweep.reach), sweep.rests_on)

@@ -1,0 +1,41 @@
+"""Times within a phase in which next to nothing was done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis.drift import Drift, Stall
+from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+
+
+@dataclass(frozen=True)
+class StallEvidence(Evidence):
+    """Phases of a series that stalled."""
+
+    kind: ClassVar[str] = "stalls"
+    longest: Stall
+    drift: Drift
+    """The phase with most time in stalls."""
+    stalled_s: float
+    """All its stalls."""
+    phases: int
+    """In how many."""
+    of: int
+    """Phases of the series with enough samples to tell."""
+
+
+def stalls(facts: Facts) -> Iterator[Finding]:
+    """One for each series that stalled, a warning."""
+    for own in facts.grouped(facts.drifts, lambda one: one.place):
+        stalled = sorted((one for one in own if one.stalls), key=lambda one: -_stalled_s(one))
+        if stalled:
+            worst = stalled[0]
+            longest = max(worst.stalls, key=lambda stall: stall.length_s)
+            evidence = StallEvidence(longest, worst, _stalled_s(worst), len(stalled), len(own))
+            yield Finding("warning", evidence, tuple(one.place for one in stalled))
+
+
+def _stalled_s(drift: Drift) -> float:
+    return sum(stall.length_s for stall in drift.stalls)

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.findings import FINDERS, Facts, Finding, findings
+from ioassay.analysis.findings.changes import ChangeEvidence
+from ioassay.analysis.findings.facts import Evidence
+from ioassay.analysis.findings.outliers import OutlierEvidence
+from ioassay.analysis.findings.peaks import PeakEvidence
+from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
+from ioassay.analysis.findings.stalls import StallEvidence
+from ioassay.analysis.findings.stragglers import StragglerEvidence
+from ioassay.analysis.findings.trends import TrendEvidence
+from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
+from ioassay.results import schema
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.troubled import troubled
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Finding]:
+    return findings(Facts(troubled()))
+
+
+def _of(found: list[Finding], kind: str, case: str, operation: str) -> Finding:
+    (one,) = [
+        one
+        for one in found
+        if one.kind == kind and one.rests_on[0][0].startswith(case) and one.rests_on[0][3] == operation
+    ]
+    return one
+
+
+def test_every_kind_is_found_in_a_run_that_has_them_all(found: list[Finding]) -> None:
+    kinds = {kind.kind for kind in Evidence.__subclasses__()}
+    assert len(kinds) == len(FINDERS)
+    assert {one.kind for one in found} == kinds
+
+
+def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding]) -> None:
+    weights = [one.weight for one in found]
+    assert weights == sorted(weights, reverse=True)
+    facts = Facts(troubled())
+    for weight in ("warning", "notice"):
+        positions = [facts.position(one.rests_on[0]) for one in found if one.weight == weight]
+        assert positions == sorted(positions)
+
+
+def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(found: list[Finding]) -> None:
+    made = set(troubled().measurements.select(*schema.KEY).iter_rows())
+    for one in found:
+        assert one.rests_on
+        assert set(one.rests_on) <= made
+        assert len(set(one.rests_on)) == len(one.rests_on)
+
+
+def test_a_sweep_that_still_rises_is_warned_of(found: list[Finding]) -> None:
+    one = _of(found, "peak", "rising", "write")
+    assert isinstance(one.evidence, PeakEvidence)
+    assert (one.weight, one.evidence.reach) == ("warning", "not reached")
+    assert len(one.rests_on) == 24
+
+
+def test_a_sweep_off_the_law_has_no_law(found: list[Finding]) -> None:
+    one = _of(found, "peak", "uneven", "write")
+    assert isinstance(one.evidence, PeakEvidence)
+    assert one.evidence.sweep.fit is not None
+    assert one.evidence.sweep.law is None
+
+
+def test_outliers_of_a_series_are_one_finding(found: list[Finding]) -> None:
+    one = _of(found, "outliers", "uneven", "write")
+    assert isinstance(one.evidence, OutlierEvidence)
+    assert [outlier.repetition for outlier in one.evidence.outliers] == [6, 6, 6, 6]
+
+
+def test_a_median_that_is_not_known_well_is_told_with_its_interval(found: list[Finding]) -> None:
+    one = _of(found, "wide-interval", "rising", "write")
+    assert isinstance(one.evidence, WideIntervalEvidence)
+    assert one.evidence.widest.reach == pytest.approx(0.2, abs=0.01)
+    assert (one.evidence.points, one.evidence.of) == (4, 4)
+
+
+def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> None:
+    decline, fall = _of(found, "trend", "falling", "read"), _of(found, "change", "falling", "write")
+    stall = _of(found, "stalls", "stopping", "write")
+    assert isinstance(decline.evidence, TrendEvidence)
+    assert isinstance(fall.evidence, ChangeEvidence)
+    assert isinstance(stall.evidence, StallEvidence)
+    assert decline.evidence.trend.change.estimate < -0.5
+    assert fall.evidence.change.after == pytest.approx(0.4 * fall.evidence.change.before, rel=0.2)
+    assert stall.evidence.longest.length_s > 1
+    told = {(one.kind, one.rests_on[0][0].split("-")[0], one.rests_on[0][3]) for one in found}
+    assert ("change", "falling", "read") not in told
+    assert ("trend", "falling", "write") not in told
+    assert ("change", "stopping", "write") not in told
+
+
+def test_a_finish_far_behind_the_stonewall_is_warned_of_with_who_was_behind(found: list[Finding]) -> None:
+    one = _of(found, "stragglers", "stopping", "write")
+    assert isinstance(one.evidence, StragglerEvidence)
+    assert one.weight == "warning"
+    assert one.evidence.worst.stretch == pytest.approx(3, rel=0.01)
+    assert one.evidence.worst.imbalance == 249.5
+    assert one.evidence.worst.behind[0].rank == 0
+
+
+def test_the_node_that_is_always_last_is_named(found: list[Finding]) -> None:
+    (node,) = [one.evidence for one in found if isinstance(one.evidence, SlowNodeEvidence)]
+    assert node.node == "client03"
+
+
+def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
+    run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16, 32, 64).repetitions(5).build()
+    assert [one for one in findings(Facts(run)) if one.weight == "warning"] == []
+
+
+@pytest.mark.parametrize(
+    "unknown",
+    [
+        ("ranks", lambda table: table.clear()),
+        ("samples", lambda table: table.clear()),
+        ("ranks", lambda table: table.with_columns(pl.lit(None, pl.String).alias("node"))),
+        (
+            "measurements",
+            lambda table: table.with_columns(
+                pl.lit(None, kind).alias(name)
+                for name, kind in schema.MEASUREMENTS.items()
+                if name not in (*schema.KEY, *schema.POINT, "repetition", "complete", "valid", "rate_bytes_per_s")
+            ),
+        ),
+        ("measurements", lambda table: table.clear()),
+    ],
+    ids=["no ranks", "no samples", "no nodes", "nothing but rates", "nothing"],
+)
+def test_what_a_run_does_not_tell_gives_no_finding_and_no_error(
+    unknown: tuple[str, Callable[[pl.DataFrame], pl.DataFrame]],
+) -> None:
+    table, forget = unknown
+    whole = troubled()
+    tables = {name: getattr(whole, name) for name in schema.TABLES}
+    tables[table] = forget(tables[table])
+    known = {one.kind for one in findings(Facts(whole))}
+    less = {one.kind for one in findings(Facts(LoadedRun(document=whole.document, **tables)))}
+    assert less < known

@@ -1,0 +1,46 @@
+"""Medians that the repetitions do not tell well."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ioassay.analysis import intervals, rates
+from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.schema import POINT
+
+WIDE = 0.1
+"""The share of a median that an interval reaches away from it when the median is not known well."""
+
+
+@dataclass(frozen=True)
+class WideIntervalEvidence(Evidence):
+    """Points of a series whose median is not known well."""
+
+    kind: ClassVar[str] = "wide-interval"
+    column: RateColumn
+    widest: Interval
+    repetitions: int
+    """Valid ones of the point with the widest interval."""
+    points: int
+    """How many."""
+    of: int
+    """Points of the series with enough repetitions for an interval."""
+
+
+def wide_intervals(facts: Facts) -> Iterator[Finding]:
+    """One for each series that has such points."""
+    for own, column in facts.by_series():
+        known = [
+            (found, rates.places(same))
+            for same in own.filter("valid").partition_by(*POINT, maintain_order=True)
+            if (found := intervals.of_median(same[column].drop_nulls().to_list())) is not None
+        ]
+        wide = sorted((pair for pair in known if pair[0].reach >= WIDE), key=lambda pair: -pair[0].reach)
+        if wide:
+            widest, at = wide[0]
+            evidence = WideIntervalEvidence(column, widest, len(at), len(wide), len(known))
+            yield Finding("notice", evidence, tuple(place for _, places in wide for place in places))

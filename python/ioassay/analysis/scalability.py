@@ -1,0 +1,267 @@
+"""The Universal Scalability Law, fitted to the medians of each sweep over clients or ranks.
+
+    X(N) = λN / (1 + σ(N - 1) + κN(N - 1))        peak at N = sqrt((1 - σ)/κ)
+
+(Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, 1993; *Guerrilla Capacity Planning*,
+2007.) λ is the rate of one, σ the contention (the share of work that waits for something that all need), κ the
+coherency (what each pair costs by agreeing). Without κ there is no peak but a rate, λ/σ, that is approached.
+
+N/X is linear in 1/λ, σ/λ and κ/λ. So the least squares of the relative residuals of N/X with no term below 0 (Lawson
+and Hanson, 1974) are the best fit, without a start or a local minimum. The intervals are those of a bootstrap: rates
+drawn from the fitted law with errors as large as those seen, whose own uncertainty is drawn too (chi-square, as many
+degrees of freedom as there are points beyond three), fitted again; of 4 to 7 points with errors of 3 and 10 % they
+covered 92 to 100 % where they claim 95 % (`test_scalability.py`). Resampling the residuals would claim far more than 4
+points tell.
+
+A sweep whose medians lie off the law by more than `FOLLOWS` does not follow it, and no number of the law is told.
+
+Not: the saturation point of a survey (`saturation`), sentences.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from ioassay.analysis import rates, series
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.rates import Axis
+from ioassay.analysis.series import Series
+from ioassay.results.document import RunDocument
+
+FEWEST = 4
+"""The fewest points of a sweep that say anything of three terms."""
+
+FOLLOWS = 0.15
+"""The largest typical deviation of the medians from the law, as a share of it, of a sweep that follows it."""
+
+PLATEAU = 0.95
+"""The share of the law's highest rate from which on more clients gain next to nothing."""
+
+CONFIDENCE = 0.95
+
+_DRAWS = 400
+_SEED = 1993
+_SMALLEST = 0.02
+"""Drawn errors leave at least this share of N/X: a rate is never below 0."""
+
+_NOTHING = 1e-9
+"""A term below this is what rounding leaves of none."""
+
+_Array = NDArray[np.float64]
+
+Reach = Literal["reached", "level", "not reached"]
+"""`level`: the highest rate lies beyond the sweep, but is hardly above what the sweep shows."""
+
+
+@dataclass(frozen=True)
+class Law:
+    """The law with its terms: λ in the unit of the rates; σ and κ have none."""
+
+    rate_of_one: float
+    contention: float
+    coherency: float
+
+    def rate(self, count: float) -> float:
+        """The rate of so many clients or ranks."""
+        cost = 1 + self.contention * (count - 1) + self.coherency * count * (count - 1)
+        return self.rate_of_one * count / cost
+
+    @property
+    def peak_at(self) -> float:
+        """The number with the highest rate; infinite where more always bring more."""
+        if self.coherency == 0:
+            return math.inf
+        return math.sqrt(max(1 - self.contention, 0) / self.coherency)
+
+    @property
+    def highest(self) -> float:
+        """The highest rate, or where there is no peak the one that is approached; infinite if nothing limits it."""
+        if self.coherency > 0:
+            return self.rate(max(self.peak_at, 1))
+        return self.rate_of_one / self.contention if self.contention > 0 else math.inf
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The law of a sweep, how sure its terms are, and how far the medians lie off it."""
+
+    law: Law
+    contention: Interval
+    coherency: Interval
+    peak_at: Interval
+    error: float
+    """Typical relative deviation: the root of the sum of squares over the degrees of freedom."""
+
+    @property
+    def follows(self) -> bool:
+        """True if the law may be believed for this sweep."""
+        return self.error <= FOLLOWS
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A series at every point of its sweep."""
+
+    workload: str
+    series: Series
+    files: int | None
+    """Where several counts of files were swept side by side, the one of this sweep."""
+    axis: Axis
+    column: RateColumn
+    medians: tuple[tuple[int, float], ...]
+    """(clients or ranks, median rate), ascending."""
+    rests_on: tuple[Place, ...]
+    rises: bool
+    """The last median is above the one before for sure: it is less than `PLATEAU` of the last, and if repetitions tell
+    how well the two are known, their intervals do not overlap."""
+    fit: Fit | None
+    """`None` of fewer than `FEWEST` points, and where a rate is 0."""
+
+    @property
+    def law(self) -> Fit | None:
+        """The fit, where the sweep follows it."""
+        return self.fit if self.fit is not None and self.fit.follows else None
+
+    @property
+    def best(self) -> tuple[int, float]:
+        """The point with the highest median, of several the first."""
+        return max(self.medians, key=lambda point: (point[1], -point[0]))
+
+    @property
+    def reach(self) -> Reach:
+        """Whether the sweep shows its highest rate: by the law where it follows it, else by the medians alone."""
+        last = self.medians[-1][0]
+        if self.law is not None:
+            if self.law.law.peak_at <= last:
+                return "reached"
+            shown = self.law.law.rate(last) / self.law.law.highest
+            return "level" if shown >= PLATEAU else "not reached"
+        if self.best[0] != last:
+            return "reached"
+        return "not reached" if self.rises else "level"
+
+
+def sweeps(document: RunDocument, points: pl.DataFrame) -> list[Sweep]:
+    """Every series with at least two points of a sweep, from `rates.points`; surveys, which are grids, are left out."""
+    surveyed = {survey.workload for survey in document.study.surveys}
+    return [
+        found
+        for workload in dict.fromkeys(case.workload for case in document.cases)
+        if workload not in surveyed
+        for one in series.of_workload(document, workload)
+        for found in _of_series(document, points.filter("valid"), workload, one)
+    ]
+
+
+def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: Series) -> list[Sweep]:
+    own = rates.of(points, workload, one.operation, one.phase, one.job)
+    axis = rates.axis(own)
+    own = own.filter(pl.col(axis).is_not_null())
+    column = rates.column(document, own, workload)
+    several_files = own.select(axis, "files").n_unique() > own[axis].n_unique()
+    parts = own.partition_by("files", as_dict=True, maintain_order=True) if several_files else {(None,): own}
+    found = []
+    for (files,), part in parts.items():
+        # Of several points at one place the best counts, as in the peak and sustained table.
+        best = (
+            rates.medians(part, column)
+            .drop_nulls("median")
+            .sort(axis, "median")
+            .unique(axis, keep="last", maintain_order=True)
+        )
+        if best.height > 1:
+            medians = tuple(zip(best[axis], best["median"], strict=True))
+            found.append(
+                Sweep(
+                    workload=workload,
+                    series=one,
+                    files=files,
+                    axis=axis,
+                    column=column,
+                    medians=medians,
+                    rests_on=tuple(rates.places(part)),
+                    rises=_rises(best),
+                    fit=fit(medians),
+                )
+            )
+    return found
+
+
+def _rises(best: pl.DataFrame) -> bool:
+    before, last = best.tail(2).iter_rows(named=True)
+    overlap = before["low"] is not None and last["low"] is not None and last["low"] <= before["high"]
+    return bool(before["median"] < PLATEAU * last["median"]) and not overlap
+
+
+def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:
+    """The law through (clients or ranks, rate), each number once.
+
+    `None` of fewer than `FEWEST` points, where a rate is not above 0, and where even one client has no finite rate.
+    The same points always give the same intervals.
+    """
+    if len(medians) < FEWEST or min(rate for _, rate in medians) <= 0:
+        return None
+    counts = np.array([count for count, _ in medians], dtype=np.float64)
+    terms = np.stack([np.ones_like(counts), counts - 1, counts * (counts - 1)], axis=1)
+    costs = counts / np.array([rate for _, rate in medians])
+    solved = _solve(terms, costs)
+    law = _law(solved)
+    if law is None:
+        return None
+    fitted = terms @ solved
+    freedom = len(medians) - terms.shape[1]
+    squares = float(np.sum((fitted / costs - 1) ** 2))
+    drawn = _drawn(terms, fitted, squares, freedom) or [law]
+    return Fit(
+        law=law,
+        contention=_interval(law.contention, [other.contention for other in drawn]),
+        coherency=_interval(law.coherency, [other.coherency for other in drawn]),
+        peak_at=_interval(law.peak_at, [other.peak_at for other in drawn]),
+        error=math.sqrt(squares / freedom),
+    )
+
+
+def _drawn(terms: _Array, fitted: _Array, squares: float, freedom: int) -> list[Law]:
+    dice = np.random.default_rng(_SEED)
+    spread = np.sqrt(squares / dice.chisquare(freedom, _DRAWS))
+    errors = spread[:, None] * dice.standard_normal((_DRAWS, len(fitted)))
+    costs = fitted * np.maximum(1 + errors, _SMALLEST)
+    laws = (_law(_solve(terms, row)) for row in costs)
+    return [law for law in laws if law is not None]
+
+
+def _solve(terms: _Array, costs: _Array) -> _Array:
+    """The coefficients, none below 0, with the least squares of the relative residuals of `costs`."""
+    relative = terms / costs[:, None]
+    scale = relative.max(axis=0)
+    solved, _ = nnls(relative / scale, np.ones_like(costs))
+    return np.asarray(solved / scale, dtype=np.float64)
+
+
+def _law(solved: _Array) -> Law | None:
+    constant, linear, square = map(float, solved)
+    if constant <= 0:
+        return None
+    contention, coherency = (term / constant for term in (linear, square))
+    return Law(
+        1 / constant,
+        contention if contention > _NOTHING else 0.0,
+        coherency if coherency > _NOTHING else 0.0,
+    )
+
+
+def _interval(estimate: float, drawn: Sequence[float]) -> Interval:
+    ascending = sorted(drawn)
+    tail = (1 - CONFIDENCE) / 2
+    low, high = (ascending[round(share * (len(ascending) - 1))] for share in (tail, 1 - tail))
+    return Interval(estimate, min(low, estimate), max(high, estimate), CONFIDENCE)

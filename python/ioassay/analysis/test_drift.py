@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from ioassay.analysis.drift import FEWEST, Drift, drifts
+from ioassay.results import schema
+from ioassay.results.schema import KEY
+
+MIB = 1 << 20
+SECONDS = 120
+
+
+def _key(phase: int) -> dict[str, str]:
+    return dict(zip(KEY, (f"case-{phase}", "write", "write", "write"), strict=True))
+
+
+def _drifts(phases: Sequence[NDArray[np.float64]], ranks: int = 2, operations: int = 100) -> list[Drift]:
+    """Phases with these rates in MiB/s, a sample per second, divided among ranks that end with them."""
+    frames = [
+        pl.DataFrame(
+            {
+                **_key(at),
+                "rank": np.repeat(np.arange(ranks), len(rates)),
+                "sample": np.tile(np.arange(len(rates)), ranks),
+                "bytes": np.tile((rates * MIB / ranks).astype(np.int64), ranks),
+                "operations": np.tile(np.where(rates > 0, operations, 0), ranks),
+            },
+            schema_overrides=schema.SAMPLES,
+        )
+        for at, rates in enumerate(phases)
+    ]
+    measurements = pl.DataFrame(
+        [_key(at) | {"valid": True, "sample_interval_ns": 10**9} for at in range(len(phases))],
+        schema_overrides=schema.MEASUREMENTS,
+    )
+    return drifts(pl.concat(frames).lazy(), measurements)
+
+
+def _noise(correlation: float, spread: float, phases: int, seconds: int = SECONDS) -> NDArray[np.float64]:
+    """Steady rates around 100 MiB/s with log-normal noise; a row per phase."""
+    dice = np.random.default_rng(int(100 * correlation + 1000 * spread))
+    logs = dice.normal(0, spread, (phases, seconds))
+    for at in range(1, seconds):
+        logs[:, at] = correlation * logs[:, at - 1] + np.sqrt(1 - correlation**2) * logs[:, at]
+    return np.asarray(100 * np.exp(logs))
+
+
+def _steady(seconds: int = SECONDS) -> NDArray[np.float64]:
+    return np.asarray(_noise(0, 0.1, 1, seconds)[0])
+
+
+@pytest.mark.parametrize(
+    ("correlation", "spread", "most"), [(0, 0.1, 0.004), (0, 0.3, 0.005), (0.6, 0.1, 0.01), (0.8, 0.3, 0.02)]
+)
+@pytest.mark.parametrize("seconds", [30, 60, 120])
+def test_a_steady_phase_very_rarely_gets_a_finding(
+    correlation: float, spread: float, most: float, seconds: int
+) -> None:
+    found = _drifts(list(_noise(correlation, spread, 600, seconds)), ranks=1)
+    assert len(found) == 600
+    assert sum(bool(one.trend or one.changes) for one in found) <= most * len(found)
+    assert not any(one.stalls for one in found)
+
+
+def test_a_gradual_decline_is_a_trend_and_no_staircase() -> None:
+    (one,) = _drifts([_steady() * np.linspace(1, 0.7, SECONDS)])
+    assert one.trend is not None
+    assert one.changes == ()
+    assert one.trend.change.low < -0.3 < one.trend.change.high
+    assert one.trend.change.high < -0.2
+
+
+@pytest.mark.parametrize("at", [15, 40, 100])
+def test_a_drop_is_a_change_at_its_time_and_no_trend(at: int) -> None:
+    (one,) = _drifts([_steady() * np.where(np.arange(SECONDS) < at, 1, 0.5)])
+    assert one.trend is None
+    (change,) = one.changes
+    assert change.at_s == pytest.approx(at, abs=2)
+    assert change.before == pytest.approx(100 * MIB, rel=0.1)
+    assert change.after == pytest.approx(50 * MIB, rel=0.1)
+
+
+def test_a_dip_has_two_changes() -> None:
+    seconds = np.arange(SECONDS)
+    (one,) = _drifts([_steady() * np.where((seconds >= 40) & (seconds < 70), 0.4, 1)])
+    assert [round(change.at_s) for change in one.changes] == pytest.approx([40, 70], abs=1)
+
+
+def test_a_stall_is_found_with_its_length_and_moves_no_trend() -> None:
+    rates = _steady()
+    rates[50:55] = 0
+    (one,) = _drifts([rates])
+    assert [(stall.start_s, stall.length_s) for stall in one.stalls] == [(50, 5)]
+    assert one.trend is None
+    assert one.changes == ()
+
+
+def test_an_empty_sample_of_few_long_operations_is_no_stall() -> None:
+    rates = np.tile([300.0, 0.0, 0.0], 40)
+    assert _drifts([rates + 1], operations=2)[0].stalls == ()
+
+
+def test_a_long_phase_is_joined_to_steps_and_keeps_its_times() -> None:
+    at, seconds = 1000, 3000
+    (one,) = _drifts([_steady(seconds) * np.where(np.arange(seconds) < at, 1, 0.6)])
+    (change,) = one.changes
+    assert change.at_s == pytest.approx(at, abs=50)
+    assert one.end_s == pytest.approx(seconds, rel=0.02)
+
+
+def test_the_end_in_which_not_all_ranks_are_at_work_is_not_looked_at() -> None:
+    seconds = np.arange(SECONDS)
+    samples = pl.DataFrame(
+        {
+            **_key(0),
+            "rank": np.repeat([0, 1], SECONDS),
+            "sample": np.tile(seconds, 2),
+            "bytes": np.concatenate([np.full(SECONDS, MIB), np.where(seconds < 60, MIB, 0)]),
+            "operations": np.concatenate([np.full(SECONDS, 100), np.where(seconds < 60, 100, 0)]),
+        },
+        schema_overrides=schema.SAMPLES,
+    )
+    measurements = pl.DataFrame([_key(0) | {"valid": True, "sample_interval_ns": 10**9}])
+    (one,) = drifts(samples.lazy(), measurements)
+    assert one.changes == ()
+    assert one.end_s == 59
+
+
+def test_of_few_samples_and_of_an_invalid_phase_nothing_is_told() -> None:
+    assert _drifts([_steady(FEWEST)]) == []  # the last sample is cut short, so there is one too few
+    assert len(_drifts([_steady(FEWEST + 1)])) == 1
+    samples = pl.DataFrame(schema=schema.SAMPLES)
+    measurements = pl.DataFrame([_key(0) | {"valid": False, "sample_interval_ns": 10**9}])
+    assert drifts(samples.lazy(), measurements) == []
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.5, 0.8, 1.0, 1.3]), st.floats(0.1, 1000))
+def test_faster_storage_has_the_same_changes_in_proportion(seed: int, drop: float, factor: float) -> None:
+    dice = np.random.default_rng(seed)
+    rates = 100 * dice.lognormal(0, 0.1, SECONDS) * np.where(np.arange(SECONDS) < 60, 1, drop)
+    slow, fast = _drifts([rates, rates * factor], ranks=1)
+    assert [change.at_s for change in slow.changes] == [change.at_s for change in fast.changes]
+    assert (slow.trend is None) == (fast.trend is None)
+    assert fast.median == pytest.approx(factor * slow.median, rel=1e-4)

@@ -1,0 +1,247 @@
+"""What each finding says, in a sentence or two. Numbers come with the evidence; here they get their units.
+
+A kind of finding has one function here, registered for the type of its evidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import singledispatchmethod
+
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.drift import Drift
+from ioassay.analysis.findings import Evidence
+from ioassay.analysis.findings.changes import ChangeEvidence
+from ioassay.analysis.findings.fluctuations import FluctuationEvidence
+from ioassay.analysis.findings.outliers import OutlierEvidence
+from ioassay.analysis.findings.peaks import PeakEvidence
+from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
+from ioassay.analysis.findings.stalls import StallEvidence
+from ioassay.analysis.findings.stragglers import StragglerEvidence
+from ioassay.analysis.findings.trends import TrendEvidence
+from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
+from ioassay.analysis.rate_units import UNITS, RateColumn
+from ioassay.analysis.scalability import Fit, Sweep
+from ioassay.analysis.stragglers import Rank
+from ioassay.reports import format
+from ioassay.reports.names import NOUNS, Names
+from ioassay.results.document import Operation, RunDocument
+from ioassay.units import format_count, format_rate
+
+
+class Sentences:
+    """The sentences about the findings of one run."""
+
+    def __init__(self, document: RunDocument, names: Names) -> None:
+        self._study = document.study
+        self._names = names
+
+    @singledispatchmethod
+    def of(self, evidence: Evidence, first: Place) -> str:
+        """The sentence of a finding whose first measurement is `first`."""
+        raise TypeError(f"no sentence for {type(evidence).__name__}")
+
+    @of.register
+    def _(self, evidence: PeakEvidence, first: Place) -> str:
+        sweep, what = evidence.sweep, self._series(first)
+        if sweep.files is not None:
+            what = f"{what}, {format_count(sweep.files, 'file')}"
+        fit = sweep.law
+        return f"{what}: {self._without_law(evidence, first) if fit is None else self._by_law(evidence, fit, first)}"
+
+    @of.register
+    def _(self, evidence: StragglerEvidence, first: Place) -> str:
+        worst = evidence.worst
+        said = (
+            f"{self._place(first)}: at the stonewall, after {format.duration(worst.stonewall_ns)}, the rate was "
+            f"{self._rate(worst.column, first, worst.stonewall_rate)}; at the finish, after "
+            f"{format.significant(worst.stretch)} times that time, "
+            f"{self._rate(worst.column, first, worst.finish_rate)}."
+        )
+        if worst.imbalance == math.inf:
+            said += " A rank had done nothing when it came"
+        elif worst.imbalance is not None and worst.imbalance >= 2:
+            said += f" One rank had done {format.significant(worst.imbalance)} times the work of another when it came"
+        if said[-1] != ".":
+            said += f" (least: {_ranks(worst.behind)})." if worst.behind else "."
+        if worst.last:
+            said += f" Last to finish: {_ranks(worst.last)}."
+        return said + _also(evidence.measurements, evidence.of, "measurement")
+
+    @of.register
+    def _(self, evidence: SlowNodeEvidence, first: Place) -> str:
+        return (
+            f"Node {evidence.node} was the last to finish in {evidence.last_in} of "
+            f"{format_count(evidence.of, 'measurement')} whose nodes finished apart; of nodes that are alike it would "
+            f"have been in {format.significant(evidence.by_chance)}."
+        )
+
+    @of.register
+    def _(self, evidence: TrendEvidence, first: Place) -> str:
+        change = evidence.trend.change
+        went = "declined" if change.estimate < 0 else "rose"
+        ends = sorted((abs(change.low), abs(change.high)))
+        sure = f"{format.share(ends[0])} to {format.share(ends[1])} with {format.share(change.confidence)} confidence"
+        return (
+            f"{self._place(first)}: the rate {went} by {format.share(abs(change.estimate))} within "
+            f"{_seconds(evidence.drift.end_s - evidence.drift.start_s)} ({sure})."
+            f"{_also(evidence.phases, evidence.of, 'phase')}"
+        )
+
+    @of.register
+    def _(self, evidence: ChangeEvidence, first: Place) -> str:
+        change, column = evidence.change, _column(evidence.drift)
+        went = "fell" if change.after < change.before else "rose"
+        others = len(evidence.drift.changes) - 1
+        more = f", and changed {'once' if others == 1 else f'{others} times'} more" if others else ""
+        return (
+            f"{self._place(first)}: after {_seconds(change.at_s)} the rate {went} from "
+            f"{self._rate(column, first, change.before)} to {self._rate(column, first, change.after)}{more}."
+            f"{_also(evidence.phases, evidence.of, 'phase')}"
+        )
+
+    @of.register
+    def _(self, evidence: StallEvidence, first: Place) -> str:
+        count = len(evidence.drift.stalls)
+        longest = f"for {_seconds(evidence.longest.length_s)}, {_seconds(evidence.longest.start_s)} after its start"
+        several = f"{count} times, {_seconds(evidence.stalled_s)} together, the longest {longest}"
+        return (
+            f"{self._place(first)}: next to nothing was done {longest if count == 1 else several}."
+            f"{_also(evidence.phases, evidence.of, 'phase')}"
+        )
+
+    @of.register
+    def _(self, evidence: FluctuationEvidence, first: Place) -> str:
+        drift = evidence.drift
+        low, high = (self._rate(_column(drift), first, rate) for rate in (drift.low, drift.high))
+        return (
+            f"{self._place(first)}: the rate went up and down: a tenth of the time it was below {low}, a tenth above "
+            f"{high}.{_also(evidence.phases, evidence.of, 'phase')}"
+        )
+
+    @of.register
+    def _(self, evidence: OutlierEvidence, first: Place) -> str:
+        one = evidence.outliers[0]
+        away = "below" if one.difference < 0 else "above"
+        others = len(evidence.outliers) - 1
+        more = f" {format_count(others, 'more outlier')} in the same series." if others else ""
+        return (
+            f"{self._place(first)}: an outlier: {self._rate(evidence.column, first, one.rate)}, "
+            f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions. It counts "
+            f"all the same.{more}"
+        )
+
+    @of.register
+    def _(self, evidence: WideIntervalEvidence, first: Place) -> str:
+        widest = evidence.widest
+        low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
+        return (
+            f"{self._series(first)}, {self._names.point(first[0])}: the median of {evidence.repetitions} repetitions, "
+            f"{self._rate(evidence.column, first, widest.estimate)}, is not known better than from {low} to {high} "
+            f"({format.share(widest.confidence)} confidence).{_also(evidence.points, evidence.of, 'point')}"
+        )
+
+    def _without_law(self, evidence: PeakEvidence, first: Place) -> str:
+        sweep = evidence.sweep
+        where, best = sweep.best
+        highest = f"{self._rate(sweep.column, first, best)} with {_count(sweep, where)}"
+        law = ""
+        if sweep.fit is not None:
+            off = format.share(sweep.fit.error)
+            law = f" It does not follow the Universal Scalability Law: its medians lie off it by {off}."
+        if evidence.reach == "not reached":
+            return f"the sweep does not reach its peak: its highest rate, {highest}, is that of its last point.{law}"
+        return f"the highest median of the sweep is {highest}.{law}"
+
+    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Place) -> str:
+        sweep, terms = evidence.sweep, _terms(fit)
+        last, rate = sweep.medians[-1]
+        at_last = f"with {_count(sweep, last)}, its last point"
+        highest = "" if math.isinf(fit.law.highest) else self._rate(sweep.column, first, fit.law.highest)
+        match evidence.reach:
+            case "not reached":
+                if not highest:
+                    law = "sees nothing that limits it yet"
+                elif math.isinf(fit.law.peak_at):
+                    law = f"lets it approach {highest} without a peak"
+                else:
+                    law = f"puts the peak at {_peak_at(sweep, fit)} with {highest}, beyond what was swept"
+                low = fit.peak_at.low
+                unsure = f" A peak at as few as {_count(sweep, round(low))} is not ruled out." if low <= last else ""
+                return (
+                    f"the sweep does not reach its peak: {at_last}, the rate is "
+                    f"{self._rate(sweep.column, first, rate)} and still rises. The Universal Scalability Law {law} "
+                    f"({terms}).{unsure}"
+                )
+            case "level":
+                share = format.share(fit.law.rate(last) / fit.law.highest)
+                return (
+                    f"the rate has levelled off: {at_last}, it is {share} of the highest that the Universal "
+                    f"Scalability Law lets it approach, {highest} ({terms})."
+                )
+            case "reached":
+                edge = " The interval goes beyond what was swept." if fit.peak_at.high > last else ""
+                peak = f"{_peak_at(sweep, fit)} with {highest}"
+                return f"the Universal Scalability Law puts the peak at {peak} ({terms}).{edge}"
+
+    def _series(self, place: Place) -> str:
+        """`Sequential N-N, write`."""
+        case, *measured = place
+        return f"{self._names.workload(self._names.entry(case).workload)}, {self._names.measurement(*measured)}"
+
+    def _place(self, place: Place) -> str:
+        return self._names.place(place)
+
+    def _rate(self, column: RateColumn, place: Place, rate: float) -> str:
+        """A rate in the unit that the study asks for, or else in what suits it."""
+        workload, noun = self._names.entry(place[0]).workload, NOUNS[_operation(place)]
+        asked = [row.unit for row in self._study.summary if row.workload == workload]
+        asked += [figure.unit for figure in self._study.figures if workload in figure.workloads]
+        unit = next((unit for unit in asked if UNITS[unit].column == column), None)
+        if unit is not None:
+            return f"{format_rate(rate, unit).split(' ')[0]} {format.counting(unit, noun)}"
+        return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, noun)
+
+
+def _operation(place: Place) -> Operation:
+    return next(known for known in NOUNS if known == place[3])
+
+
+def _column(drift: Drift) -> RateColumn:
+    return "rate_bytes_per_s" if drift.counts == "bytes" else "rate_operations_per_s"
+
+
+def _count(sweep: Sweep, count: int) -> str:
+    return format_count(count, sweep.axis.removesuffix("s"))
+
+
+def _peak_at(sweep: Sweep, fit: Fit) -> str:
+    """`about 25 clients (20 to 31 with 95 % confidence)`, of a law that has a peak."""
+    peak = fit.peak_at
+    low, high = (f"{end:.0f}" if math.isfinite(end) else "any number" for end in (peak.low, peak.high))
+    about = _count(sweep, max(1, round(peak.estimate)))
+    return f"about {about} ({low} to {high} with {format.share(peak.confidence)} confidence)"
+
+
+def _terms(fit: Fit) -> str:
+    """`contention 3.1 % (2.0 to 4.2 %), coherency 0.00021 (0 to 0.00043); …`."""
+    contention, coherency = fit.contention, fit.coherency
+    return (
+        f"contention σ {100 * contention.estimate:.2g} %, {100 * contention.low:.2g} to {100 * contention.high:.2g} %; "
+        f"coherency κ {coherency.estimate:.2g}, {coherency.low:.2g} to {coherency.high:.2g}; medians off it by "
+        f"{format.share(fit.error)}"
+    )
+
+
+def _seconds(seconds: float) -> str:
+    return format.duration(seconds * 1e9)
+
+
+def _ranks(ranks: Iterable[Rank]) -> str:
+    return ", ".join(f"rank {one.rank}" + (f" on {one.node}" if one.node else "") for one in ranks)
+
+
+def _also(found: int, of: int, noun: str) -> str:
+    """In how many others of the series it was found, or nothing."""
+    return f" In this series it is so in {found} of {format_count(of, noun)}, here most of all." if found > 1 else ""

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from ioassay import reports
+from ioassay.analysis.findings import Evidence
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.troubled import troubled
+
+
+@pytest.fixture(scope="module")
+def told() -> LoadedRun:
+    return troubled()
+
+
+@pytest.fixture(scope="module")
+def markdown(told: LoadedRun) -> str:
+    return reports.build(told, "md").decode()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "rising, write: the sweep does not reach its peak: with 8 clients, its last point, the rate is 0.804 GB/s and "
+        "still rises. The Universal Scalability Law sees nothing that limits it yet",
+        "uneven, write: the sweep does not reach its peak: its highest rate, 0.399 GB/s with 8 clients, is that of its "
+        "last point. It does not follow the Universal Scalability Law: its medians lie off it by 90 %.",
+        "Node client03 was the last to finish in 96 of 96 measurements whose nodes finished apart",
+        "In this series it is so in 24 of 24 phases, here most of all.",
+        "after 3.00 times that time",
+        "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
+        "Last to finish: rank 3 on client03",
+        "0.0150 GB/s, 50 % below the median of 6 repetitions. It counts all the same. 3 more outliers in the same",
+        "is not known better than from 0.0800 GB/s to 0.120 GB/s (97 % confidence)",
+        "write: next to nothing was done for 2.",
+        "the rate went up and down: a tenth of the time it was below ",
+        "the rate declined by ",
+    ],
+)
+def test_findings_are_told_in_sentences_with_units(markdown: str, sentence: str) -> None:
+    assert sentence in markdown
+
+
+def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
+    assert re.search(
+        r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ GB/s to", markdown
+    )
+
+
+def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(told: LoadedRun) -> None:
+    told = replace(told, samples=told.samples.clear())  # time lines take long to draw
+    page = reports.build(told, "html").decode()
+    rows = set(re.findall(r'<tr id="(row-\d+)"', page))
+    assert len(rows) == told.measurements.height
+    section = page[page.index("<h2>Findings</h2>") :]
+    section = section[: section.index("</section>")]
+    links = re.findall(r'href="#(row-\d+)"', section)
+    findings = json.loads(reports.build(told, "json"))["findings"]
+    assert len(links) == sum(len(one["rests_on"]) for one in findings)
+    assert set(links) <= rows
+
+
+def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) -> None:
+    document = json.loads(reports.build(told, "json"))
+    found = {one["kind"]: one for one in document["findings"]}
+    assert set(found) == {kind.kind for kind in Evidence.__subclasses__()}
+    assert found["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
+    assert found["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
+    endless = next(one for one in document["findings"] if "nothing that limits it" in one["sentence"])
+    assert endless["evidence"]["sweep"]["fit"]["peak_at"]["estimate"] is None
+
+
+def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
+    typed = replace(told, document=told.document.model_copy(update={"front_end": "ior"}))
+    row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s (97 %), 396 MB/s at the stonewall |"
+    assert row in reports.build(typed, "md").decode()
+
+
+def test_an_interval_is_explained_where_there_is_one() -> None:
+    explained = "Below a median: from where to where the true one lies, with the confidence in brackets."
+    several, single = (RunBuilder().workload("w").repetitions(count).build() for count in (3, 1))
+    assert explained in reports.build(several, "html").decode()
+    assert explained not in reports.build(single, "html").decode()
+
+
+def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
+    assert "0.198 GB/s, 8 clients, 0.195 to 0.208 GB/s (97 %), 0.396 GB/s at the stonewall" in markdown
+    rows = json.loads(reports.build(told, "json"))["peak_sustained"]
+    peak = next(row for row in rows if row["workload"] == "stopping")["series"][0]["peak"]
+    assert peak["interval"]["confidence"] == pytest.approx(0.969, abs=0.001)
+    assert peak["stonewall_rate_bytes_per_s"] == pytest.approx(2 * peak["rate_bytes_per_s"])
