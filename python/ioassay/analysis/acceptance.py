@@ -18,7 +18,7 @@ from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Criterion, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.schema import KEY
 from ioassay.units import format_count
 
 Judgement = Literal["passed", "failed", "not judged"]
@@ -151,8 +151,7 @@ def _places(table: pl.DataFrame) -> list[Place]:
 
 def _at(selection: _Selection, point: dict[str, object]) -> tuple[Place, ...]:
     """The valid measurements of one sweep point."""
-    same = pl.all_horizontal(pl.col(name) == point[name] for name in POINT)
-    return tuple(_places(selection.valid.filter(same)))
+    return tuple(_places(selection.valid.filter(rates.at(point))))
 
 
 def _failed_phases(selection: _Selection) -> _Finding | None:

@@ -26,19 +26,19 @@ def costs(ranks: pl.DataFrame) -> pl.DataFrame:
     """What the work cost the processors of the clients.
 
     Columns: those of `schema.KEY`, processor_ns (user and kernel, all ranks), context_switches,
-    device_read_bytes and device_write_bytes (null where the kernel does not tell of every rank), processor_ns_per_gib
+    device_read_bytes and device_write_bytes (each null where it is not told of every rank), processor_ns_per_gib
     (null where no byte moved), processor_ns_per_operation (null where nothing was done). Both operations of a mix carry
     the cost of the whole mix.
     """
-    spent = (pl.col("user_ns") + pl.col("system_ns")).sum()
+    spent = _known(pl.col("user_ns") + pl.col("system_ns"))
     gib, operations = pl.col("bytes").sum() / 2**30, pl.col("operations").sum()
     return (
         ranks.group_by(*KEY)
         .agg(
             spent.alias("processor_ns"),
-            (pl.col("voluntary_switches") + pl.col("involuntary_switches")).sum().alias("context_switches"),
-            _known("device_read_bytes"),
-            _known("device_write_bytes"),
+            _known(pl.col("voluntary_switches") + pl.col("involuntary_switches")).alias("context_switches"),
+            _known(pl.col("device_read_bytes")),
+            _known(pl.col("device_write_bytes")),
             pl.when(gib > 0).then(spent / gib).alias("processor_ns_per_gib"),
             pl.when(operations > 0).then(spent / operations).alias("processor_ns_per_operation"),
         )
@@ -46,6 +46,6 @@ def costs(ranks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _known(column: str) -> pl.Expr:
+def _known(amount: pl.Expr) -> pl.Expr:
     """The sum, where every rank has a value."""
-    return pl.when(pl.col(column).null_count() == 0).then(pl.col(column).sum()).alias(column)
+    return pl.when(amount.null_count() == 0).then(amount.sum())

@@ -7,7 +7,8 @@ cold one.
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 import polars as pl
 
@@ -31,7 +32,7 @@ def points(measurements: pl.DataFrame) -> pl.DataFrame:
     repetition.
     """
     return (
-        measurements.filter(pl.col("rate_bytes_per_s").is_not_null())
+        measurements.filter(pl.any_horizontal(pl.col(rate).is_not_null() for rate in _RATES))
         .select(*_POINT, "repetition", "case", "valid", *_RATES, *(f"stonewall_{rate}" for rate in _RATES))
         .sort(*_POINT, "repetition")
     )
@@ -46,7 +47,7 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     point.
     """
     found = (
-        points.filter("valid")
+        points.filter("valid", pl.col(column).is_not_null())
         .group_by(_POINT)
         .agg(
             pl.len().alias("repetitions"),
@@ -54,7 +55,7 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
             pl.col(column).median().alias("median"),
             pl.col(column).max().alias("highest"),
             pl.col(f"stonewall_{column}").median().alias("stonewall"),
-            pl.col(column).drop_nulls().alias("rates"),
+            pl.col(column).alias("rates"),
         )
         .sort(_POINT)
     )
@@ -75,13 +76,21 @@ def of(
     return frame.filter(wanted)
 
 
+def at(point: Mapping[str, Any]) -> pl.Expr:
+    """True for the rows of a sweep point, which `point` names by the columns of `schema.POINT`; of an imported result
+    some may be null.
+    """
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(point[name])) for name in POINT)
+
+
 def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
     """What the rates of a series count, from its own `points`.
 
     Operations where these are not on the files of a file set: of small files in trees the count is what matters,
     whatever is in them. Otherwise what the study asks for, and bytes where it asks for neither or both.
     """
-    if not (points["files"] > 0).any():
+    # An imported result may tell rates and no files.
+    if (points["files"] == 0).all(ignore_nulls=False) or points["rate_bytes_per_s"].is_null().all():
         return "rate_operations_per_s"
     study = document.study
     asked = {UNITS[row.unit].column for row in study.summary if row.workload == workload}

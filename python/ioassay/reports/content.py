@@ -6,9 +6,9 @@ Not: HTML, Markdown, figures.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -43,7 +43,7 @@ from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.surveys import Survey
 from ioassay.results.document import CaseEntry, Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.schema import KEY
 from ioassay.units import format_rate
 
 
@@ -109,6 +109,39 @@ class FindingLine:
     marks: tuple[str, ...]
 
 
+class Column(NamedTuple):
+    """A column of a table of measurements: the key of its cells, and what stands above them."""
+
+    key: str
+    head: str
+    group: str = ""
+    """What stands above several columns beside one another."""
+
+
+_MEASURED = (
+    Column("rate", "last-finished", "Rate"),
+    Column("ceiling", "of ceiling", "Rate"),
+    Column("first_rate", "first-finished", "Rate"),
+    Column("operations", "operations", "Rate"),
+    Column("stonewall", "at the stonewall", "Rate"),
+    Column("matched", "Matched"),
+    Column("duration", "Time"),
+    *(Column(part, part, "Share of the time") for part in phase_times.PARTS),
+    Column("start_spread", "start", "Apart at"),
+    Column("finish_spread", "end", "Apart at"),
+    Column("resident", "In memory"),
+)
+"""The columns that a table of measurements can have; it has those with a value in any row."""
+
+_COSTS = (
+    Column("processor", "Processor"),
+    Column("processor_each", "per amount"),
+    Column("switches", "Switches"),
+    Column("from_devices", "From devices"),
+    Column("to_devices", "To devices"),
+)
+
+
 @dataclass(frozen=True)
 class WorkloadPart:
     """What is told of one workload: its measurements and its latencies, as rows of the tables."""
@@ -118,21 +151,12 @@ class WorkloadPart:
     measurements: list[dict[str, Any]]
     latencies: list[dict[str, Any]]
     cases: list[CaseEntry]
-    columns: Columns
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Which columns the table of a workload's measurements needs beside those that every one has."""
-
-    point: bool
+    is_swept: bool
     """More than clients tells the cases apart."""
-    bytes: bool
-    """Something moves bytes."""
-    ceiling: bool
-    """The run has ceilings."""
-    stonewall: bool
-    matched: bool
+    columns: list[Column]
+    """Of the table of its measurements."""
+    costs: list[Column]
+    """Of the table of what they cost the clients; none where nothing is known of it."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +216,7 @@ def assemble(run: LoadedRun) -> Content:
         judged=judged,
         doubts=found,
         limits=limits,
-        workloads=_workloads(run, found, limits, names),
+        workloads=_workloads(run, found, names),
         missing=_missing(run),
         wide=narrowness.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
@@ -208,8 +232,9 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
         .join(phase_times.costs(run.ranks), on=list(KEY), how="left")
         .join(ceilings.columns(run), on=list(KEY), how="left")
         .with_columns(pl.col("case").replace_strict(order, default=None, return_dtype=pl.Int64).alias("at"))
-        .sort("at", "started_unix_ns", "phase", "job", "operation")
-        .drop("at")
+        .join(_planned(run.document), on=list(KEY), how="left")
+        .sort("at", "started_unix_ns", "planned", "phase", "job", "operation", nulls_last=True)
+        .drop("at", "planned")
     )
 
 
@@ -231,6 +256,12 @@ def _findings(run: LoadedRun, facts: Facts, found: Doubts, names: Names) -> list
     ]
 
 
+def _planned(document: RunDocument) -> pl.DataFrame:
+    """The place of each measurement in its case, for results that do not tell when a phase began."""
+    places = [(*place, at) for case in document.cases for at, place in enumerate(case.measured)]
+    return pl.DataFrame(places, schema=[*((name, pl.String) for name in KEY), ("planned", pl.Int64)], orient="row")
+
+
 def commands(case: CaseEntry) -> list[tuple[str, str]]:
     """(phase and job, equivalent command line) of every job of a case."""
     return [
@@ -245,7 +276,7 @@ def _missing(run: LoadedRun) -> list[Place]:
     return [place for case in run.document.cases for place in case.measured if place not in measured]
 
 
-def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], names: Names) -> list[WorkloadPart]:
+def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart]:
     order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
     every = (
         measurements(run)
@@ -259,19 +290,20 @@ def _workloads(run: LoadedRun, found: Doubts, limits: Mapping[Place, Limit], nam
     parts = []
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
+        table = [_measurement(row, found, names) | {"anchor": rows[_place(row)]} for row in own.iter_rows(named=True)]
         parts.append(
             WorkloadPart(
                 name=name,
                 title=names.workload(name),
-                measurements=[
-                    _measurement(row, found, names) | {"anchor": rows[_place(row)]} for row in own.iter_rows(named=True)
-                ],
+                measurements=table,
                 latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
                     key=lambda case: (case.repetition, order[case.id]),
                 ),
-                columns=_columns(name, own, names, ceiling=bool(limits)),
+                is_swept=names.is_swept(name),
+                columns=_with_values(_MEASURED, table),
+                costs=_with_values(_COSTS, table),
             )
         )
     return parts
@@ -283,21 +315,16 @@ def _ranked(order: dict[str, tuple[int, int, int]]) -> dict[str, int]:
     return {case: places[point] for case, point in order.items()}
 
 
-def _columns(name: str, own: pl.DataFrame, names: Names, *, ceiling: bool) -> Columns:
-    return Columns(
-        point=names.is_swept(name),
-        bytes=bool(own["bytes"].sum()),
-        ceiling=ceiling,
-        stonewall=not own["stonewall_ns"].is_null().all(),
-        matched=not own["matched"].is_null().all(),
-    )
+def _with_values(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    return [column for column in columns if any(row[column.key] != format.ABSENT for row in rows)]
 
 
 def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, Any]:
     """A row of the table of all measurements, as text."""
     noun = NOUNS[row["operation"]]
-    moves = bool(row["bytes"])
-    on_files = bool(row["files"])
+    # An imported result may tell rates and neither amounts nor files.
+    moves = bool(row["rate_bytes_per_s"])
+    on_files = row["files"] != 0
     return {
         "case": row["case"],
         "clients": row["clients"],
@@ -315,7 +342,7 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "stonewall": _stonewall(row, moves),
         "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
         "duration": format.duration(row["duration_ns"]),
-        "shares": [format.share(row[f"{part}_share"]) for part in phase_times.PARTS],
+        **{part: format.share(row[f"{part}_share"]) for part in phase_times.PARTS},
         "processor": format.duration(row["processor_ns"]),
         "processor_each": format.per_amount(row["processor_ns_per_gib"], "GiB")
         if moves and on_files
@@ -369,7 +396,7 @@ def _latencies(
             (pl.col("phase") == one.phase) & (pl.col("job") == one.job) & (pl.col("operation") == one.operation)
         )
         for point in own.sort("clients", "ranks", "files").iter_rows(named=True):
-            same = measured.filter(pl.col("valid") & pl.all_horizontal(pl.col(name) == point[name] for name in POINT))
+            same = measured.filter(pl.col("valid") & rates.at(point))
             rows.append(
                 {
                     "operation": series.label(one),

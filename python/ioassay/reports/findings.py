@@ -16,6 +16,7 @@ from ioassay.analysis.findings.changes import ChangeEvidence
 from ioassay.analysis.findings.fluctuations import FluctuationEvidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
+from ioassay.analysis.findings.printed import PrintedEvidence
 from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
 from ioassay.analysis.findings.stalls import StallEvidence
 from ioassay.analysis.findings.stragglers import StragglerEvidence
@@ -41,6 +42,26 @@ class Sentences:
     def of(self, evidence: Evidence, first: Place) -> str:
         """The sentence of a finding whose first measurement is `first`."""
         raise TypeError(f"no sentence for {type(evidence).__name__}")
+
+    @of.register
+    def _(self, evidence: PrintedEvidence, first: Place) -> str:
+        unit = f" {evidence.unit}" if evidence.unit else ""
+        extended = "extended " if evidence.list == "extended" else ""
+        what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
+        said = f"{what}, {evidence.printed:.6g}{unit}, "
+        if evidence.is_product:
+            said += (
+                f"is the product of both means; their geometric mean, which the score is, is {evidence.follows:.6g}."
+            )
+        elif evidence.is_what_follows:
+            said += "follows from the phases that were printed."
+        else:
+            said += f"does not follow from the phases that were printed: they make {evidence.follows:.6g}{unit}."
+        if evidence.left_out:
+            said += f" It leaves out what failed ({', '.join(evidence.left_out)}): with it, it is 0."
+        if evidence.missing:
+            said += f" Phases that it needs are not there: {', '.join(evidence.missing)}."
+        return said
 
     @of.register
     def _(self, evidence: PeakEvidence, first: Place) -> str:

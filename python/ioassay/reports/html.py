@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from ioassay.reports import ceilings, pictures, wording
-from ioassay.reports.content import assemble, commands
+from ioassay.reports.content import Column, assemble, commands
 from ioassay.reports.io500 import NOTE
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
@@ -31,6 +33,9 @@ def page(run: LoadedRun) -> str:
             study=run.document.study,
             asked=wording.asked(content),
             lab=wording.lab(content),
+            measured=wording.measured(content),
+            sources=wording.sources(content),
+            commands_title=wording.commands_title(content),
             errors=wording.errors(content),
             results=wording.results(content),
             state=wording.state(content),
@@ -62,6 +67,11 @@ def _ceilings(document: RunDocument) -> dict[str, object] | None:
     }
 
 
+def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
+    """What stands above columns, and above how many beside one another."""
+    return [(group, len(list(own))) for group, own in itertools.groupby(columns, key=lambda column: column.group)]
+
+
 def _environment() -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
@@ -77,6 +87,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["by_message"] = wording.by_message
     environment.filters["shell"] = shlex.join
     environment.filters["commands"] = commands
+    environment.filters["groups"] = _groups
     environment.globals["count"] = format_count
     return environment
 

@@ -50,9 +50,8 @@ def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTabl
     tables = []
     for score in scores:
         case = names.entry(score.case)
-        where = (
-            f"{format_count(case.clients * case.ranks_per_client, 'rank')} on {format_count(case.clients, 'client')}"
-        )
+        ranks = max(job.ranks for phase in case.phases for job in phase.jobs)
+        where = f"{format_count(ranks, 'rank')} on {format_count(case.clients, 'client')}" if ranks else "unknown ranks"
         where += f", repetition {case.repetition}" if names.repeated else ""
         tables.append(_table(score, found, where))
     return tables

@@ -6,18 +6,15 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import polars as pl
-
 from ioassay.analysis import rates
 from ioassay.analysis.ceilings import common
 from ioassay.analysis.rate_units import UNITS
 from ioassay.reports import ceilings, format, wording
-from ioassay.reports.content import Cell, Content, WorkloadPart, assemble, commands
+from ioassay.reports.content import Cell, Column, Content, WorkloadPart, assemble, commands
 from ioassay.reports.io500 import NOTE, ScoreTable
 from ioassay.reports.surveys import Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import POINT
 from ioassay.units import RateUnit, format_count, format_rate
 
 
@@ -38,6 +35,7 @@ def document(run: LoadedRun) -> str:
         *(_measurements(content, part) for part in content.workloads),
         _environment(content),
         _method(content),
+        _sources(content),
         _commands(content),
     ]
     return "\n".join("\n".join(section) + "\n" for section in sections if section)
@@ -45,7 +43,6 @@ def document(run: LoadedRun) -> str:
 
 def _opening(content: Content) -> list[str]:
     run = content.document
-    ended = f" to {wording.moment(run.ended)}" if run.ended else ""
     lines = [
         f"# {run.study.title}",
         "",
@@ -53,7 +50,7 @@ def _opening(content: Content) -> list[str]:
         "",
         f"- Target: `{run.where}`",
         *([f"- Lab: {lab}"] if (lab := wording.lab(content)) else []),
-        f"- Measured: {wording.moment(run.started)}{ended} (UTC)",
+        f"- Measured: {wording.measured(content)}",
         f"- {': '.join(wording.asked(content))}",
         f"- Run: {run.run}",
         f"- State: {wording.state(content)}",
@@ -75,7 +72,7 @@ def _key_results(content: Content) -> list[str]:
         [
             line.label,
             line.series,
-            str(line.ranks),
+            line.ranks,
             ", ".join((line.median + _marks(line.marks), *line.notes)),
             line.range,
             str(line.repetitions),
@@ -178,7 +175,7 @@ def _interval(point: dict[str, Any], unit: RateUnit) -> str:
 
 def _of_ceiling(content: Content, point: dict[str, Any]) -> str:
     """The median of a sweep point as a share of its ceiling."""
-    same = content.points.filter("valid", *(pl.col(name) == point[name] for name in POINT))
+    same = content.points.filter("valid", rates.at(point))
     ceiling = common(content.limits, rates.places(same))
     rate = same["rate_bytes_per_s"].median()
     return ceilings.share(rate, ceiling) if ceiling and isinstance(rate, float) else format.ABSENT
@@ -208,7 +205,7 @@ def _latencies(part: WorkloadPart) -> list[str]:
 
 
 def _at(part: WorkloadPart, row: dict[str, Any]) -> str:
-    return str(row["point"] if part.columns.point else row["clients"])
+    return str(row["point"] if part.is_swept else row["clients"])
 
 
 def _doubts(content: Content) -> list[str]:
@@ -232,42 +229,33 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
             row["phase"] + ("" if row["valid"] else " (invalid)"),
             _at(part, row),
             *([str(row["repetition"])] if content.names.repeated else []),
-            row["rate"],
-            *([row["ceiling"]] if part.columns.ceiling else []),
-            row["first_rate"],
-            row["operations"],
-            *([row["stonewall"]] if part.columns.stonewall else []),
-            *([row["matched"]] if part.columns.matched else []),
-            row["duration"],
-            *row["shares"],
-            row["start_spread"],
-            row["finish_spread"],
-            row["resident"],
+            *(row[column.key] for column in part.columns),
             _marks(row["marks"]),
         ]
         for row in part.measurements
     ]
-    heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), "Rate (last-finished)"]
-    heads += ["Of the ceiling"] * part.columns.ceiling + ["First-finished", "Operations"]
-    heads += ["At the stonewall"] * part.columns.stonewall + ["Matched"] * part.columns.matched
-    heads += ["Time", "Open", "Transfer", "Fsync", "Close"]
-    heads += ["Starts apart", "Ends apart", "In memory before", "Doubts"]
+    heads = [*_heads(content, part.columns), "Doubts"]
     return [f"## {part.title}: every measurement", "", *_table(heads, rows), "", *_costs(content, part)]
 
 
+def _heads(content: Content, columns: Sequence[Column]) -> list[str]:
+    heads = [f"{column.group}, {column.head}" if column.group else column.head for column in columns]
+    return ["Phase", "Clients", *(["Repetition"] if content.names.repeated else []), *heads]
+
+
 def _costs(content: Content, part: WorkloadPart) -> list[str]:
+    if not part.costs:
+        return []
     rows = [
         [
             row["phase"],
             _at(part, row),
             *([str(row["repetition"])] if content.names.repeated else []),
-            *(row[name] for name in ("processor", "processor_each", "switches", "from_devices", "to_devices")),
+            *(row[column.key] for column in part.costs),
         ]
         for row in part.measurements
     ]
-    heads = ["Phase", "Clients", *(["Repetition"] if content.names.repeated else [])]
-    heads += ["Processor time", "per amount", "Context switches", "From devices", "To devices"]
-    return [f"### {part.title}: what it cost the clients", "", *_table(heads, rows)]
+    return [f"### {part.title}: what it cost the clients", "", *_table(_heads(content, part.costs), rows)]
 
 
 def _environment(content: Content) -> list[str]:
@@ -283,13 +271,19 @@ def _method(content: Content) -> list[str]:
     study = content.document.study
     lines = ["## Method", "", *(f"- {sentence}" for sentence in study.method), ""]
     lines += ["```", shlex.join(content.document.command), "```", ""]
-    return lines if content.document.front_end else [*lines, "```yaml", study.text.rstrip("\n"), "```"]
+    return lines if not content.document.is_study else [*lines, "```yaml", study.text.rstrip("\n"), "```"]
+
+
+def _sources(content: Content) -> list[str]:
+    told = wording.sources(content)
+    return ["## Sources", "", *_table(["File", "SHA-256"], [list(row) for row in told])] if told else []
 
 
 def _commands(content: Content) -> list[str]:
     if content.document.front_end:
         return []
-    lines = ["## Equivalent commands of IOR and mdtest", "", "```"]
+    title, note = wording.commands_title(content)
+    lines = [f"## {title}", "", note, "", "```"]
     for part in content.workloads:
         for case in part.cases:
             if case.repetition == 1:

@@ -28,7 +28,7 @@ class MedianLine:
 
     label: str
     series: str
-    ranks: int
+    ranks: str
     median: str
     range: str
     """Of the valid repetitions, where there are several."""
@@ -52,7 +52,7 @@ def assemble(
     document: RunDocument, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
 ) -> list[MedianLine]:
     """The rows, in the order in which they ran; none of a study."""
-    if document.front_end is None:
+    if document.is_study:
         return []
     return [
         line
@@ -77,13 +77,13 @@ def _lines(
 
     def line(row: dict[str, Any]) -> MedianLine:
         several = row["repetitions"] > 1
-        own = measured.filter("valid", pl.col("ranks") == row["ranks"], pl.col("files") == row["files"])
+        own = measured.filter("valid", rates.at(row))
         places = rates.places(own)
         ceiling = ceilings.common(limits, places) if column == "rate_bytes_per_s" else None
         return MedianLine(
             label=names.workload(row["workload"]),
             series=series.label(one),
-            ranks=row["ranks"],
+            ranks=format.ABSENT if row["ranks"] is None else str(row["ranks"]),
             median=text(row["median"]),
             range=f"{text(row['lowest'])} to {text(row['highest'])}" if several else format.ABSENT,
             interval=""

@@ -32,8 +32,7 @@ class Names:
         for case in document.cases:
             points.setdefault((case.workload, case.clients), set()).add((case.ranks_per_client, case.groups))
         # A command line is known by its ranks; clients it has as many as its launcher was told.
-        front_end = document.front_end is not None
-        self._swept = {workload for (workload, _), others in points.items() if len(others) > 1 or front_end}
+        self._swept = {workload for (workload, _), others in points.items() if len(others) > 1 or not document.is_study}
         self.repeated = any(case.repetition > 1 for case in document.cases)
         """True if any case runs more than once: only then does a repetition need saying."""
 
@@ -44,11 +43,13 @@ class Names:
     def point(self, case: str) -> str:
         """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`."""
         entry = self._cases[case]
-        text = format_count(entry.clients, "client")
+        text = format_count(entry.clients, "client") if entry.clients else "clients not told"
         if entry.workload not in self._swept:
             return text
         each = "" if entry.clients == 1 else " each"
         groups = "" if entry.groups is None else f", {format_count(entry.groups, 'group')}"
+        if not entry.ranks_per_client:
+            return text
         return f"{text}, {format_count(entry.ranks_per_client, 'rank')}{each}{groups}"
 
     def is_swept(self, workload: str) -> bool:

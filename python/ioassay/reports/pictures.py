@@ -227,7 +227,7 @@ def _timeline_pictures(
     lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
         place = (row["case"], row["phase"], row["job"], row["operation"])
-        if place not in ranks:
+        if place not in ranks or row["sample_interval_ns"] is None:
             continue
         own = samples.filter(**dict(zip(KEY, place, strict=True)))
         if line := timeline(own, ranks[place], row["sample_interval_ns"], row["duration_ns"]):

@@ -59,7 +59,7 @@ def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(besid
 
 
 def test_stonewall_and_finish_are_both_shown(beside: LoadedRun) -> None:
-    assert "At the stonewall" in reports.build(beside, "md").decode()
+    assert "Rate, at the stonewall" in reports.build(beside, "md").decode()
     page = reports.build(beside, "html").decode()
     assert "at the stonewall" in page
     assert "per rank)" in page

@@ -52,6 +52,8 @@ def asked(content: Content) -> tuple[str, str]:
     document = content.document
     scale = f", scale {document.study.scale}" if document.study.scale else ""
     source = f"; method of: {document.study.source}" if document.study.source else ""
+    if document.imported is not None:
+        return "Imported", " ".join([document.study.name, ", ".join(document.imported.versions)]).strip()
     return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
 
 
@@ -187,6 +189,40 @@ def rests_on(line: FindingLine) -> str:
     shown = [name for _, name in line.rows[:2]]
     more = len(line.rows) - len(shown)
     return "; ".join([*shown, f"and {more} more"] if more else shown)
+
+
+def measured(content: Content) -> str:
+    """When it was measured."""
+    document = content.document
+    if not document.started:
+        return "the files do not tell when"
+    ended = f" to {moment(document.ended)}" if document.ended else ""
+    zone = "UTC" if document.imported is None else "time zone not told"
+    return f"{moment(document.started)}{ended} ({zone})"
+
+
+MOST_SOURCES = 100
+"""Files of an import that a report lists; `run.json` has all of them."""
+
+
+def sources(content: Content) -> list[tuple[str, str]]:
+    """(file, its SHA-256, or why it was refused) of the files that were imported, the refused ones first."""
+    entry = content.document.imported
+    if entry is None:
+        return []
+    told = [
+        (one.path if one.line is None else f"{one.path}:{one.line}", f"refused: {one.reason}") for one in entry.refused
+    ]
+    told += [(one.path, one.sha256) for one in entry.files]
+    more = len(told) - MOST_SOURCES
+    return told[:MOST_SOURCES] + ([(f"and {format_count(more, 'more file')}", "see run.json")] if more > 0 else [])
+
+
+def commands_title(content: Content) -> tuple[str, str]:
+    """What the commands of the appendix are, and what they are good for."""
+    if content.document.imported is not None:
+        return "Command lines", "How the tool was called, as its output tells."
+    return "Equivalent commands", "What to run to repeat a phase with IOR or mdtest."
 
 
 def moment(iso: str) -> str:

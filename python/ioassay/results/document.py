@@ -320,6 +320,11 @@ class RunDocument(_Document):
         return any(entry.until for entry in self.study.workloads)
 
     @property
+    def is_study(self) -> bool:
+        """True if a study of ours was run: no command line of another tool, no results that were imported."""
+        return self.front_end is None and self.imported is None
+
+    @property
     def where(self) -> str:
         """The target as people call it."""
         return f"{self.storage} ({self.target})" if self.storage else self.target

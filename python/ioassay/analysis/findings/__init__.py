@@ -17,6 +17,7 @@ from ioassay.analysis.findings.facts import WEIGHTS, Evidence, Facts, Finding, W
 from ioassay.analysis.findings.fluctuations import fluctuations
 from ioassay.analysis.findings.outliers import outliers
 from ioassay.analysis.findings.peaks import peaks
+from ioassay.analysis.findings.printed import printed
 from ioassay.analysis.findings.slow_nodes import slow_nodes
 from ioassay.analysis.findings.stalls import stalls
 from ioassay.analysis.findings.stragglers import stragglers
@@ -26,6 +27,7 @@ from ioassay.analysis.findings.wide_intervals import wide_intervals
 __all__ = ["FINDERS", "WEIGHTS", "Evidence", "Facts", "Finding", "Weight", "findings"]
 
 FINDERS: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
+    printed,
     peaks,
     stragglers,
     slow_nodes,
