@@ -1,0 +1,95 @@
+"""Results of other tools for the tests of their importers: samples, and ways to damage them.
+
+The samples below `imports` were printed by the tools themselves on a small machine, called `node001` in them. What no
+importer reads was taken out of the large ones. They show formats, not performance.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from ioassay.results.importers.gather import Reader
+from ioassay.results.importers.model import Case, Measured
+from ioassay.results.importers.source import Refused, Source
+
+_SAMPLES = Path(__file__).parent / "imports"
+_WORD = re.compile(r"[^\s,]*[\s,]?")
+
+
+def sample(name: str) -> str:
+    """The text of a sample."""
+    return (_SAMPLES / name).read_text(encoding="utf-8")
+
+
+def samples(tool: str) -> list[str]:
+    """The texts of all samples of a tool."""
+    return [path.read_text(encoding="utf-8") for path in sorted((_SAMPLES / tool).iterdir())]
+
+
+def cases(read: Reader, text: str) -> list[Case]:
+    """What a reader makes of a text."""
+    content = text.encode()
+    source = Source(Path("out.txt"), text, hashlib.sha256(content).hexdigest(), len(content))
+    return read(source, lambda _: None)
+
+
+def measured(read: Reader, text: str) -> list[Measured]:
+    """The measurements of all cases."""
+    return [one for case in cases(read, text) for one in case.measured]
+
+
+def refused(read: Reader, text: str) -> Refused:
+    """Why a text is refused. Raises `AssertionError` if it is not."""
+    try:
+        found = cases(read, text)
+    except Refused as error:
+        return error
+    raise AssertionError(f"it was imported: {found}")
+
+
+@st.composite
+def damages(draw: st.DrawFn, texts: Sequence[str]) -> tuple[str, str]:
+    """A text, and what is left of it: cut off at any place, or with a line or a word of it missing or doubled."""
+    whole = draw(st.sampled_from(texts))
+    if draw(st.booleans()):
+        return whole, whole[: draw(st.integers(0, len(whole) - 1))]
+    parts = list(_parts(whole, draw(st.booleans())))
+    at = draw(st.integers(0, len(parts) - 1))
+    parts[at] *= draw(st.sampled_from([0, 2]))
+    return whole, "".join(parts)
+
+
+def _parts(text: str, by_word: bool) -> Iterable[str]:
+    return [part for part in _WORD.findall(text) if part] if by_word else text.splitlines(keepends=True)
+
+
+def assert_same_or_refused(read: Reader, whole: str, damaged: str) -> None:
+    """Whatever a reader still takes from a damaged text says the same as the whole."""
+    try:
+        found = measured(read, damaged)
+    except Refused:
+        return
+    known = measured(read, whole)
+    for one in found:
+        assert any(_agrees(one, other) for other in known), f"{one} is not in the whole text"
+
+
+def _agrees(one: Measured, other: Measured) -> bool:
+    same = (one.phase, one.operation) == (other.phase, other.operation)
+    return same and all(
+        a is None or (b is not None and math.isclose(a, b, rel_tol=1e-6)) for a, b in _numbers(one, other)
+    )
+
+
+def _numbers(one: Measured, other: Measured) -> Iterator[tuple[float | None, float | None]]:
+    for name in ("bytes", "operations", "duration_ns", "rate_bytes_per_s", "rate_operations_per_s"):
+        mine, known = getattr(one, name), getattr(other, name)
+        if mine is not None and known is None and name == "rate_operations_per_s":
+            known = other.operations and other.duration_ns and other.operations * 1e9 / other.duration_ns
+        yield mine, known
