@@ -6,7 +6,7 @@ must agree, so that no unit is taken for another.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ioassay.results.document import Operation
@@ -23,6 +23,8 @@ _ALL = "All clients"
 """The entry in which fio adds up those of all clients."""
 
 _UNKNOWN_ETA = 2**31 - 1
+_EARLY_MS = 50
+"""What fio may end early."""
 
 
 @dataclass(frozen=True)
@@ -127,14 +129,16 @@ def _entry(told: Told, lines: _Lines, at: int, inherited: Mapping[str, str], is_
     )
 
 
-def _goes_on(eta_s: int, options: Options, moved: Iterable[Moved]) -> bool:
-    """True if fio expected the job to take longer, or did not know and it was told to. At its end fio expects nothing,
-    or knows nothing where it took less than some two seconds.
+def _goes_on(eta_s: int, options: Options, moved: Collection[Moved]) -> bool:
+    """True if fio expected the job to take longer, or did not know and neither time nor amount was reached. At its end
+    fio expects nothing, or knows nothing where it took less than some two seconds.
     """
     if eta_s != _UNKNOWN_ETA:
         return eta_s > 0
-    wanted_ms = options.least_runtime_ms
-    return wanted_ms is not None and any(one.runtime_ms < wanted_ms for one in moved)
+    wanted_ms, size = options.most_runtime_ms, options.size_bytes
+    if wanted_ms is None or not size or not sum(one.bytes for one in moved) % size:
+        return False
+    return all(one.runtime_ms < wanted_ms - _EARLY_MS for one in moved)
 
 
 def _moved(told: Told, line: int) -> Moved:

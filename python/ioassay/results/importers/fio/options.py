@@ -18,7 +18,6 @@ _THROUGH_THE_CACHE = frozenset(
 )
 """Engines whose writes the page cache takes, unless they are told otherwise."""
 
-_EARLY_MS = 50
 _FORCES = ("fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range")
 """Options that have data written to stable storage before the job ends."""
 
@@ -109,10 +108,10 @@ class Options:
         return self.given.get("invalidate") == "0" or self._is_on("pre_read")
 
     @property
-    def least_runtime_ms(self) -> int | None:
-        """What a job takes that is told to go on for a time, less what fio is early; `None` if it is not."""
+    def most_runtime_ms(self) -> int | None:
+        """What a job takes at most. Whether it is told to take as long (time_based) fio does not say."""
         said = self.given.get("runtime", "").removesuffix("s")
-        return int(said) * 1000 - _EARLY_MS if said.isdecimal() and self._is_on("time_based") else None
+        return int(said) * 1000 if said.isdecimal() else None
 
     @property
     def target(self) -> str | None:
