@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ioassay.results.importers import fio, gather, ior
+from ioassay.results.importers import elbencho, fio, gather, ior
 from ioassay.results.importers.stored import Gathered
 
 
@@ -41,6 +41,7 @@ IMPORTERS: Mapping[str, Importer] = {
     importer.tool: importer
     for importer in (
         _one_run("ior", "IOR", "2.10 to 4.1: standard output, JSON, CSV by iteration and by rank", ior.read),
+        _one_run("elbencho", "elbencho", "1.0 to 3.1: CSV and JSON of results", elbencho.read),
         _one_run("fio", "fio", "2.0 to 3.42: JSON and json+, of one machine and of clients", fio.read),
     )
 }
