@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from ioassay.results.importers import elbencho, fio, gather, ior, iozone, iperf3
+from ioassay.results.importers import elbencho, fio, gather, ior, iozone, iperf3, obdfilter_survey
 from ioassay.results.importers.stored import Gathered
 
 
@@ -45,6 +45,7 @@ IMPORTERS: Mapping[str, Importer] = {
         _one_run("fio", "fio", "2.0 to 3.42: JSON and json+, of one machine and of clients", fio.read),
         _one_run("iozone", "IOzone", "3: throughput mode and auto mode", iozone.read),
         _one_run("iperf3", "iperf3", "3.0 to 3.20: JSON and streamed JSON, of clients and servers", iperf3.read),
+        _one_run("obdfilter-survey", "obdfilter-survey", "the summary (.summary)", obdfilter_survey.read),
     )
 }
 """Every tool, by the name that is typed."""

@@ -82,6 +82,8 @@ def documents(source: Source) -> Iterator[Told]:
     end = 0
     for number, start in enumerate(starts, start=1):
         begin = start + len(text[start : start + 200]) - len(text[start : start + 200].lstrip(" \t"))
+        if start >= end and text[begin : begin + 1] in ("}", "]"):
+            raise Refused("has a bracket that closes nothing: a line before it is missing", number)
         if start < end or text[begin : begin + 1] != "{":
             continue
         try:
