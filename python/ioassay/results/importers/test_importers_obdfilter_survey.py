@@ -40,7 +40,7 @@ def test_the_case_tells_results_apart(name: str) -> None:
 
 
 def test_a_failed_test_is_not_to_be_used_and_a_short_one_is_doubted() -> None:
-    row = "ost  1 sz  1048576K rsz 1024 obj    1 thr    1 write  101.40             ERROR read  103.00             SHORT\n"
+    row = "ost  1 sz 1048576K rsz 1024 obj 1 thr 1 write  101.40             ERROR read  103.00             SHORT \n"
     assert [[(d.kind, d.invalidates) for d in m.doubts] for m in measured(read, row)] == [
         [("test-failed", True)],
         [("short-phase", False)],
