@@ -32,11 +32,15 @@ def samples(tool: str) -> list[str]:
     return [path.read_text(encoding="utf-8") for path in sorted((_SAMPLES / tool).iterdir())]
 
 
+def source(text: str) -> Source:
+    """A file with this text."""
+    content = text.encode()
+    return Source(Path("out.txt"), text, hashlib.sha256(content).hexdigest(), len(content))
+
+
 def cases(read: Reader, text: str) -> list[Case]:
     """What a reader makes of a text."""
-    content = text.encode()
-    source = Source(Path("out.txt"), text, hashlib.sha256(content).hexdigest(), len(content))
-    return read(source, lambda _: None)
+    return read(source(text), lambda _: None)
 
 
 def measured(read: Reader, text: str) -> list[Measured]:

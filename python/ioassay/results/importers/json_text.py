@@ -17,6 +17,8 @@ from ioassay.results.importers.source import Refused, Source
 _NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:nan|inf)(?=\s*[,}\]])")
 """How C prints what is no number; no JSON."""
 
+_INDENT = re.compile(r"[ \t]*")
+
 
 @dataclass(frozen=True)
 class Told:
@@ -81,10 +83,13 @@ def documents(source: Source) -> Iterator[Told]:
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     end = 0
     for number, start in enumerate(starts, start=1):
-        begin = start + len(text[start : start + 200]) - len(text[start : start + 200].lstrip(" \t"))
-        if start >= end and text[begin : begin + 1] in ("}", "]"):
+        if start < end:
+            continue
+        begin = start + len(_INDENT.match(text, start)[0])  # type: ignore[index]
+        first = text[begin : begin + 1]
+        if first in ("}", "]"):
             raise Refused("has a bracket that closes nothing: a line before it is missing", number)
-        if start < end or text[begin : begin + 1] != "{":
+        if first != "{":
             continue
         try:
             found, end = decoder.raw_decode(text, begin)

@@ -109,7 +109,8 @@ def _entry(told: Told, lines: _Lines, at: int, inherited: Mapping[str, str], is_
     moved = {
         operation: _moved(part, lines.of(at, operation)) for operation, part in parts.items() if part.whole("io_bytes")
     }
-    if told.has("eta") and _goes_on(told.whole("eta"), options, moved.values()):
+    eta_s = told.values.get("eta")
+    if isinstance(eta_s, int) and _goes_on(eta_s, options, moved.values()):
         raise Refused(f"ends with a status before the end of job {name!r}: it was cut off", lines.of(at, "jobname"))
     return Entry(
         name=name,
@@ -133,7 +134,7 @@ def _goes_on(eta_s: int, options: Options, moved: Collection[Moved]) -> bool:
     """True if fio expected the job to take longer, or did not know and neither time nor amount was reached. At its end
     fio expects nothing, or knows nothing where it took less than some two seconds.
     """
-    if eta_s != _UNKNOWN_ETA:
+    if 0 <= eta_s < _UNKNOWN_ETA:
         return eta_s > 0
     wanted_ms, size = options.most_runtime_ms, options.size_bytes
     if wanted_ms is None or not size or not sum(one.bytes for one in moved) % size:
