@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.results.importers.conftest import FILES
 from ioassay.results.run_directory import load
+from ioassay.testing.importing import FILES
 from tests.support import ioassay
 
 

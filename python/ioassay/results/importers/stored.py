@@ -344,7 +344,7 @@ def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[Fi
     for entry in entries:
         jobs = [job for phase in entry.phases for job in phase.jobs]
         points[entry.workload].add((entry.clients, entry.ranks_per_client))
-        moves[entry.workload] = any(job.files or job.layout in ("N-N", "N-1") for job in jobs)
+        moves[entry.workload] = any(job.files or job.layout in ("N-N", "N-1") or job.planned_bytes for job in jobs)
         operations[entry.workload] |= dict.fromkeys(operation for job in jobs for operation in job.operations)
     swept = [name for name in workloads.titles if len(points[name]) > 1]
     figures, summary = [], []

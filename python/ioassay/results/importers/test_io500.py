@@ -9,10 +9,10 @@ import pytest
 
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.results.importers import io500
-from ioassay.results.importers.conftest import FILES
 from ioassay.results.importers.model import Measured
 from ioassay.results.importers.stored import Gathered, run
 from ioassay.results.loaded import LoadedRun
+from ioassay.testing.importing import FILES
 
 GIB = 1 << 30
 

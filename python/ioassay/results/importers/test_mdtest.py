@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.importers import mdtest
-from ioassay.results.importers.conftest import FILES, beside_of, changed, read_or_refused
 from ioassay.results.importers.model import Case, Measured
 from ioassay.results.importers.source import Refused, Source
+from ioassay.testing.importing import FILES, beside_of, changed, printed, read_or_refused
 
-Printed = Callable[[str], Source]
 
-
-def _case(printed: Printed, name: str) -> Case:
+def _case(name: str) -> Case:
     source = printed(f"mdtest/{name}")
     (case,) = mdtest.read(source, beside_of(source))
     return case
@@ -26,8 +22,8 @@ def _phase(case: Case, name: str) -> Measured:
     return next(measured for measured in case.measured if measured.phase == name)
 
 
-def test_of_several_iterations_the_mean_is_known_and_says_so(printed: Printed) -> None:
-    case = _case(printed, "1.9-plain.txt")
+def test_of_several_iterations_the_mean_is_known_and_says_so() -> None:
+    case = _case("1.9-plain.txt")
     create = _phase(case, "file-creation")
     assert (case.clients, case.ranks, case.tool_version) == (1, 4, "1.9.4-rc1")
     assert (create.rate_operations_per_s, create.operations) == (1120.215, 2000)
@@ -37,20 +33,20 @@ def test_of_several_iterations_the_mean_is_known_and_says_so(printed: Printed) -
     assert "mean-only" in {doubt.kind for doubt in create.doubts}
 
 
-def test_files_with_bytes_have_both_rates(printed: Printed) -> None:
-    create = _phase(_case(printed, "3.2.1-files.txt"), "file-creation")
+def test_files_with_bytes_have_both_rates() -> None:
+    create = _phase(_case("3.2.1-files.txt"), "file-creation")
     assert create.transfer_bytes == 3901
     assert create.bytes == 3901 * 2000
     assert create.rate_bytes_per_s == pytest.approx(3901 * (create.rate_operations_per_s or 0))
     assert create.layout == "unique"
 
 
-def test_operations_that_did_not_run_are_no_measurements(printed: Printed) -> None:
-    assert "file-read" not in {measured.phase for measured in _case(printed, "3.3.0-stone.txt").measured}
+def test_operations_that_did_not_run_are_no_measurements() -> None:
+    assert "file-read" not in {measured.phase for measured in _case("3.3.0-stone.txt").measured}
 
 
-def test_where_file_creation_stood_at_its_stonewall_is_kept(printed: Printed) -> None:
-    case = _case(printed, "3.3.0-stone.txt")
+def test_where_file_creation_stood_at_its_stonewall_is_kept() -> None:
+    case = _case("3.3.0-stone.txt")
     wall = _phase(case, "file-creation").stonewall
     assert wall is not None
     assert (wall.least_operations, wall.most_operations, wall.rate_operations_per_s) == (179, 235, 823.224)
@@ -58,17 +54,17 @@ def test_where_file_creation_stood_at_its_stonewall_is_kept(printed: Printed) ->
     assert _phase(case, "file-stat").operations is None
 
 
-def test_of_a_tree_the_count_that_mdtest_announces_is_not_believed(printed: Printed) -> None:
-    assert _phase(_case(printed, "4.0.0-tree.txt"), "file-creation").operations is None
+def test_of_a_tree_the_count_that_mdtest_announces_is_not_believed() -> None:
+    assert _phase(_case("4.0.0-tree.txt"), "file-creation").operations is None
 
 
-def test_what_looked_at_its_own_files_is_doubted(printed: Printed) -> None:
-    doubts = _phase(_case(printed, "4.0.0-tree.txt"), "file-stat").doubts
+def test_what_looked_at_its_own_files_is_doubted() -> None:
+    doubts = _phase(_case("4.0.0-tree.txt"), "file-stat").doubts
     assert "attributes-cached" in {doubt.kind for doubt in doubts}
 
 
-def test_a_table_by_rank_alone_has_the_first_iteration_whole(printed: Printed) -> None:
-    case = _case(printed, "4.0.0-csv.csv")
+def test_a_table_by_rank_alone_has_the_first_iteration_whole() -> None:
+    case = _case("4.0.0-csv.csv")
     create = _phase(case, "file-creation")
     assert (case.ranks, create.operations) == (4, 1200)
     assert create.rate_operations_per_s == pytest.approx(815.88520078)
@@ -76,13 +72,13 @@ def test_a_table_by_rank_alone_has_the_first_iteration_whole(printed: Printed) -
     assert create.each["operations"].to_list() == [300] * 4
 
 
-def test_a_table_without_its_row_for_all_is_refused(printed: Printed) -> None:
+def test_a_table_without_its_row_for_all_is_refused() -> None:
     source = printed("mdtest/4.0.0-csv.csv")
     with pytest.raises(Refused, match="no row for all ranks"):
         mdtest.read(changed(source, f"{source.lines[0]}\n{source.lines[2]}\n"), lambda _: None)
 
 
-def test_a_table_with_a_row_too_long_names_its_line(printed: Printed) -> None:
+def test_a_table_with_a_row_too_long_names_its_line() -> None:
     source = printed("mdtest/4.0.0-csv.csv")
     lines = [*source.lines]
     lines[3] += ",1,2,3,4,5,6,7,8,9,10"
@@ -91,7 +87,7 @@ def test_a_table_with_a_row_too_long_names_its_line(printed: Printed) -> None:
     assert caught.value.line == 4
 
 
-def test_output_without_its_last_line_was_cut_off(printed: Printed) -> None:
+def test_output_without_its_last_line_was_cut_off() -> None:
     source = printed("mdtest/1.9-plain.txt")
     with pytest.raises(Refused, match="was cut off"):
         mdtest.read(changed(source, source.text.split("-- finished")[0]), lambda _: None)

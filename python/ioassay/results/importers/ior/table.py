@@ -83,9 +83,6 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
     if rows.is_empty():
         raise Refused("has a header and no result", 1)
-    counts = rows.group_by("access", "rank").len()["len"].unique()
-    if len(counts) > rows["access"].n_unique() or sorted(rows["rank"].unique()) != list(range(rows["rank"].n_unique())):
-        raise Refused("has not every rank as often as the others: it was cut off", int(rows[ranks_csv.LINE][-1]))
     own = rows.select(
         "access",
         (pl.col("rank").cum_count().over("access", "rank") - 1).alias("iteration"),
@@ -95,10 +92,14 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         (pl.col("runtime") * NS_PER_S).round().cast(pl.Int64).alias("transfer_ns"),
         (pl.col("throughput-withopenclose") * pl.col("runtime-with-openclose")).round().cast(pl.Int64).alias("bytes"),
     )
-    return {
+    ranks = list(range(own["rank"].n_unique()))
+    found = {
         (ACCESSES[str(access)], int(str(iteration))): part.drop("access", "iteration")
         for (access, iteration), part in own.group_by("access", "iteration", maintain_order=True)
     }
+    if any(sorted(part["rank"]) != ranks for part in found.values()):
+        raise Refused("has not every rank as often as the others: it was cut off", int(rows[ranks_csv.LINE][-1]))
+    return found
 
 
 def only_ranks(source: Source) -> Iterator[Case]:

@@ -1,0 +1,39 @@
+"""elbencho 1.0 to 3.1: its CSV and its JSON, a row for each phase.
+
+`rows` is what both tell, `table` and `document` read them, `cases` puts the phases of one execution together.
+Formats: breuner/elbencho (`source/Statistics.cpp`, `source/ProgArgs.cpp`) at 1.0-0 to 3.1-9. Not: the console's tables,
+live statistics, latency histograms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ioassay.results.importers.elbencho import cases, document, table
+from ioassay.results.importers.elbencho.rows import Row
+from ioassay.results.importers.model import Beside, Case
+from ioassay.results.importers.source import Refused, Source
+
+_JSON_FILE = re.compile(r'"--jsonfile" "([^"]+)"')
+
+
+def read(source: Source, beside: Beside) -> list[Case]:
+    """The cases of a file. Of what elbencho wrote into a CSV and a JSON file beside each other the JSON counts, whose
+    numbers are exact. Raises `Refused`.
+    """
+    if source.text.lstrip().startswith("{"):
+        return list(cases.of(document.rows(source)))
+    if not table.is_results(source.text):
+        raise Refused("is not of elbencho: its CSV begins with its columns (do not use --nocsvlabels), its JSON with {")
+    return list(cases.of(_with_exact(table.rows(source), beside)))
+
+
+def _with_exact(rows: Sequence[Row], beside: Beside) -> list[Row]:
+    """The rows, in the place of each the one of the JSON file that tells of the same phase."""
+    exact: dict[tuple[str, str], Row] = {}
+    for name in dict.fromkeys(match[1] for row in rows for match in _JSON_FILE.finditer(row.command)):
+        if (found := beside(name.rsplit("/", 1)[-1])) is not None and found.text.lstrip().startswith("{"):
+            exact |= {row.key: row for row in document.rows(found)}
+    known = {row.key for row in rows}
+    return [*(exact.get(row.key, row) for row in rows), *(row for key, row in exact.items() if key not in known)]

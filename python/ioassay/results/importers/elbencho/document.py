@@ -1,0 +1,67 @@
+"""elbencho's JSON, of 2.1 and later: a document for each phase, all values of it text."""
+
+from __future__ import annotations
+
+from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
+from ioassay.results.importers.json_text import Told, documents
+from ioassay.results.importers.source import Refused, Source
+
+_SWITCHES = {"true": "1", "false": "0"}
+
+
+def rows(source: Source) -> list[Row]:
+    """The rows. Raises `Refused`."""
+    found = [_row(source, told) for told in documents(source)]
+    if not found:
+        raise Refused("has no document of elbencho")
+    return found
+
+
+def _row(source: Source, told: Told) -> Row:
+    if "phase_type" not in told.values:
+        raise Refused("is not elbencho's JSON: a document has no `phase_type`", told.line)
+    configuration = told.part("config")
+    first, last = told.part("first_done"), told.part("last_done")
+    return Row(
+        file=source.path,
+        line=told.line,
+        phase=told.text("phase_type"),
+        began=told.text("iso_start_date"),
+        label=told.text("label") if told.has("label") else "",
+        version=configuration.text("version"),
+        command=configuration.text("command"),
+        configuration={name: _said(configuration, key) for name, key in CONFIGURATION.items()},
+        first=_done(first),
+        last=_done(last),
+        first_mixed=_done(first, "rwmix_read"),
+        last_mixed=_done(last, "rwmix_read"),
+    )
+
+
+def _said(configuration: Told, key: str) -> str:
+    said = configuration.text(key) if configuration.has(key) else ""
+    return _SWITCHES.get(said, said)
+
+
+def _done(told: Told, part: str | None = None) -> Done:
+    at_ms = _whole(told, "elapsed_time_ms")
+    if at_ms is None:
+        raise Refused("has a phase without a time", told.line)
+    own = told if part is None else told.part(part) if told.has(part) else Told({}, told.line)
+    return Done(
+        at_ms=at_ms,
+        bytes=_whole(own, "bytes"),
+        bytes_per_s=_whole(own, "bytes/s"),
+        ios_per_s=_whole(own, "iops"),
+        entries=_whole(own, "entries"),
+        entries_per_s=_whole(own, "entries/s"),
+    )
+
+
+def _whole(told: Told, name: str) -> int | None:
+    if not told.has(name):
+        return None
+    text = told.text(name)
+    if not (text.isascii() and text.isdigit()):
+        raise Refused(f"has {text!r} where a whole number should be ({name})", told.line)
+    return int(text)

@@ -1,0 +1,83 @@
+"""The bins of json+: how many I/Os took how long, to 1/128 of the time.
+
+fio counts in 64 bins for each power of two (`plat_val_to_idx` of its `stat.c`), of nanoseconds from 3.0 on and of
+microseconds before. A bin is named by its number up to 2.18, and from then on by the value in its middle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from ioassay.results.importers.json_text import Told
+from ioassay.results.importers.model import Latencies
+from ioassay.results.importers.source import Refused
+
+_BITS = 6
+_EACH = 1 << _BITS
+_CONSTANTS = ("FIO_IO_U_PLAT_BITS", "FIO_IO_U_PLAT_VAL", "FIO_IO_U_PLAT_NR")
+_US = 1000
+
+Bins = Counter[tuple[int, int]]
+"""I/Os by least and greatest nanoseconds."""
+
+
+def bins(direction: Told) -> Bins:
+    """The bins of a read or write; empty where there are none. Raises `Refused`."""
+    # The time from submission on where fio was told to bin it (lat_percentiles), or else that of the completion alone.
+    for name, unit_ns in (("lat_ns", 1), ("clat_ns", 1), ("lat", _US), ("clat", _US)):
+        if direction.has(name) and (latency := direction.part(name)).has("bins"):
+            found = _bins(latency.part("bins"), unit_ns)
+            if latency.has("N") and latency.whole("N") != found.total():
+                raise Refused(f"has latency bins in {latency.what} that do not add up to its N", direction.line)
+            return found
+    return Bins()
+
+
+def _bins(told: Told, unit_ns: int) -> Bins:
+    is_numbered = _CONSTANTS[0] in told.values
+    if is_numbered and [told.whole(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
+        raise Refused("has latency bins of an unknown size", told.line)
+    found = Bins()
+    for name in told.values.keys() - set(_CONSTANTS):
+        count = told.whole(name)
+        if not name.isdecimal():
+            raise Refused(f"has a latency bin called {name!r}", told.line)
+        lowest, highest = _range(int(name)) if is_numbered else _range_around(int(name), told.line)
+        if count:
+            found[lowest * unit_ns, highest * unit_ns + unit_ns - 1] += count
+    return found
+
+
+def _range(number: int) -> tuple[int, int]:
+    """The least and greatest value of a bin."""
+    if number < 2 * _EACH:
+        return number, number
+    shift = (number >> _BITS) - 1
+    lowest = (_EACH + number % _EACH) << shift
+    return lowest, lowest + (1 << shift) - 1
+
+
+def _range_around(middle: int, line: int) -> tuple[int, int]:
+    """The least and greatest value of the bin with this middle."""
+    if middle < 2 * _EACH:
+        return middle, middle
+    width = 1 << (middle.bit_length() - 1 - _BITS)
+    lowest = middle // width * width
+    if middle != lowest + width // 2:
+        raise Refused(f"has a latency bin around {middle}, which no version of fio has", line)
+    return lowest, lowest + width - 1
+
+
+def latencies(found: Iterable[Bins]) -> Latencies | None:
+    """Bins added up, ascending; `None` where there are none, or where only some have any."""
+    every = list(found)
+    if not all(every):
+        return None
+    total = sum(every, Bins())
+    order = sorted(total)
+    return Latencies(
+        lowest_ns=[lowest for lowest, _ in order],
+        highest_ns=[highest for _, highest in order],
+        count=[total[one] for one in order],
+    )

@@ -1,0 +1,112 @@
+"""JSON as the tools print it: among other lines, several documents in one file, numbers that are none.
+
+Not: what a document means (the module of its tool).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ioassay.results.importers.source import Refused, Source
+
+_NOT_A_NUMBER = re.compile(r"(?<=[:,\[\s])-?(?:nan|inf)(?=\s*[,}\]])")
+"""How C prints what is no number; no JSON."""
+
+_INDENT = re.compile(r"[ \t]*")
+
+
+@dataclass(frozen=True)
+class Told:
+    """An object of a document, with the line at which it begins. Whatever is missing, or is something else than it
+    must be, refuses the file.
+    """
+
+    values: Mapping[str, Any]
+    line: int
+    what: str = "the document"
+    """As it is called in a refusal."""
+
+    def whole(self, name: str) -> int:
+        """A whole number that is not negative."""
+        found = self._required(name)
+        if type(found) is not int or found < 0:
+            raise Refused(f"has {found!r} where {self.what} should have a whole number ({name})", self.line)
+        return found
+
+    def number(self, name: str) -> float:
+        """A finite number that is not negative."""
+        found = self._required(name)
+        if type(found) not in (int, float) or not math.isfinite(found) or found < 0:
+            raise Refused(f"has {found!r} where {self.what} should have a number ({name})", self.line)
+        return float(found)
+
+    def text(self, name: str) -> str:
+        """A text."""
+        found = self._required(name)
+        if not isinstance(found, str):
+            raise Refused(f"has {found!r} where {self.what} should have text ({name})", self.line)
+        return found
+
+    def part(self, name: str) -> Told:
+        """An object in it."""
+        found = self._required(name)
+        if not isinstance(found, dict):
+            raise Refused(f"has no object {name!r} where {self.what} should have one", self.line)
+        return Told(found, self.line, f"{name!r} of {self.what}")
+
+    def parts(self, name: str) -> list[Told]:
+        """The objects of a list in it."""
+        found = self._required(name)
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise Refused(f"has no list of objects {name!r} where {self.what} should have one", self.line)
+        return [Told(one, self.line, f"{name!r} {at} of {self.what}") for at, one in enumerate(found)]
+
+    def has(self, name: str) -> bool:
+        """True if it says something of `name`."""
+        return self.values.get(name) is not None
+
+    def _required(self, name: str) -> Any:
+        if name not in self.values:
+            raise Refused(f"lacks {name!r} in {self.what}", self.line)
+        return self.values[name]
+
+
+def documents(source: Source) -> Iterator[Told]:
+    """The objects that begin with a line of their own. Raises `Refused` for one that does not end, or is broken."""
+    text = _NOT_A_NUMBER.sub("null", source.text.replace("\r\n", "\n"))
+    decoder = json.JSONDecoder()
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    end = 0
+    for number, start in enumerate(starts, start=1):
+        if start < end:
+            continue
+        begin = start + len(_INDENT.match(text, start)[0])  # type: ignore[index]
+        first = text[begin : begin + 1]
+        if first in ("}", "]"):
+            raise Refused("has a bracket that closes nothing: a line before it is missing", number)
+        if first != "{":
+            continue
+        try:
+            found, end = decoder.raw_decode(text, begin)
+        except json.JSONDecodeError as error:
+            raise Refused(f"is no whole JSON document: {error.msg}", error.lineno) from error
+        except RecursionError as error:
+            raise Refused("is no JSON of any tool: it is nested too deeply", number) from error
+        yield Told(found, number)
+        rest = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
+        if rest.strip():
+            last = text.count("\n", 0, end) + 1
+            raise Refused(f"goes on after the end of its JSON document: {rest.strip()[:40]!r}", last)
+
+
+def lines_of(source: Source, at: Told, pattern: str) -> list[int]:
+    """The lines from where `at` begins on that `pattern` is found in; of a document in one line its own, as often."""
+    found = re.compile(pattern)
+    return [
+        number for number, line in enumerate(source.lines[at.line - 1 :], start=at.line) for _ in found.finditer(line)
+    ]

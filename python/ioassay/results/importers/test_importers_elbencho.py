@@ -1,0 +1,169 @@
+"""elbencho's CSV and JSON of all versions become the numbers that elbencho printed, or are refused."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+
+from ioassay.results.importers.elbencho import read
+from ioassay.results.importers.source import Source
+from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
+
+MIB = 1 << 20
+
+OLD = (
+    "ISO date,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,random aligned,"
+    "random amount,IO depth,shared paths,truncate,operation,time ms [first],time ms [last],entries/s [first],"
+    "entries/s [last],entries [first],entries [last],IOPS [first],IOPS [last],I/Os [first],I/Os [last],MiB/s [first],"
+    "MiB/s [last],MiB [first],MiB [last],Ent lat us [min],Ent lat us [avg],Ent lat us [max],IO lat us [min],"
+    "IO lat us [avg],IO lat us [max]\n"
+    "2020-09-14T10:00:00+0200,dir,1,2,4,3,5,4096,4096,0,0,,,1,1,0,MKDIRS,11,12,2000,2000,22,24,,,,,,,,,,,,,,\n"
+    "2020-09-14T10:00:01+0200,dir,1,2,4,3,5,4096,4096,0,0,,,1,1,0,WRITE,2000,2500,50,48,100,120,50,48,100,120,"
+    "0,0,0,0,,,,,,\n"
+    "2020-09-14T10:00:09+0200,dir,1,2,4,3,5,4096,4096,0,0,,,1,1,0,RMFILES,20,25,5000,4800,100,120,,,,,,,,,,,,,,\n"
+)
+"""What 1.0 prints: another order of columns, the numbers of I/Os, neither version nor command."""
+
+
+def mixed(phase: str, read_part: Mapping[str, str]) -> str:
+    """The CSV of 3.1 with a phase that reads and writes."""
+    header, row, *_ = sample("elbencho/elbencho-3.1.csv").splitlines()
+    values = dict(zip(header.split(","), row.split(","), strict=True))
+    return header + "\n" + ",".join({**values, "operation": phase, **read_part}.values()) + "\n"
+
+
+def test_rows_of_one_command_are_phases_of_one_case() -> None:
+    (case,) = cases(read, sample("elbencho/elbencho-3.1.json"))
+    assert [(m.phase, m.operation, m.bytes) for m in case.measured] == [
+        ("write", "write", 64 * MIB),
+        ("read", "read", 64 * MIB),
+    ]
+    assert (case.clients, case.ranks, case.tool_version) == (1, 2, "3.1-10")
+
+
+def test_the_rate_is_that_of_the_last_thread_and_the_first_stands_beside_it() -> None:
+    write = measured(read, sample("elbencho/elbencho-3.1.json"))[0]
+    assert (write.duration_ns, write.rate_bytes_per_s) == (88_000_000, 761398064)
+    assert write.first_finished is not None
+    assert (write.first_finished.at_ns, write.first_finished.bytes) == (87_000_000, 66060288)
+
+
+def test_csv_and_json_tell_the_same_but_for_their_digits() -> None:
+    exact = measured(read, sample("elbencho/elbencho-3.1.json"))
+    rounded = measured(read, sample("elbencho/elbencho-3.1.csv"))
+    for one, other in zip(exact, rounded, strict=True):
+        assert (one.phase, one.duration_ns, one.bytes, one.transfer_bytes, one.files, one.started_unix_ns) == (
+            (other.phase, other.duration_ns, other.bytes, other.transfer_bytes, other.files, other.started_unix_ns)
+        )
+        assert one.rate_bytes_per_s is not None
+        assert other.rate_bytes_per_s == one.rate_bytes_per_s // MIB * MIB
+
+
+def test_the_json_beside_a_csv_is_told_once_and_counts(tmp_path: Path) -> None:
+    text = sample("elbencho/elbencho-3.1.json")
+    opened = []
+
+    def beside(name: str) -> Source:
+        opened.append(name)
+        return Source(tmp_path / name, text, hashlib.sha256(text.encode()).hexdigest(), len(text))
+
+    text_of_csv = sample("elbencho/elbencho-3.1.csv")
+    (case,) = read(Source(tmp_path / "a.csv", text_of_csv, "", len(text_of_csv)), beside)
+    assert opened == ["elbencho-3.1.json"]
+    assert [(m.operation, m.rate_bytes_per_s) for m in case.measured] == [("write", 761398064), ("read", 3303577040)]
+
+
+def test_a_phase_that_comes_again_begins_another_case() -> None:
+    text = sample("elbencho/elbencho-3.1.csv")
+    again = text + "".join(text.splitlines(keepends=True)[1:])
+    assert len(cases(read, again)) == 2
+    assert len(cases(read, text + text)) == 2, "files put together have their header twice"
+
+
+def test_another_configuration_begins_another_case() -> None:
+    header, write, reads = sample("elbencho/elbencho-3.1.csv").splitlines(keepends=True)
+    assert len(cases(read, header + write + reads.replace(",1048576,", ",4096,"))) == 2
+
+
+def test_columns_are_taken_by_their_names() -> None:
+    (case,) = cases(read, OLD)
+    assert (case.clients, case.ranks, case.tool_version) == (2, 8, None)
+    found = {(m.phase, m.operation): (m.operations, m.rate_operations_per_s) for m in case.measured}
+    assert found == {
+        ("mkdirs", "create-tree"): (24, 2000),
+        ("write", "write"): (120, 48),
+        ("write", "create"): (120, 48),
+        ("rmfiles", "remove"): (120, 4800),
+    }
+
+
+def test_less_than_a_mib_is_not_taken_for_nothing() -> None:
+    write = next(m for m in measured(read, OLD) if m.operation == "write")
+    assert (write.bytes, write.rate_bytes_per_s) == (None, None)
+
+
+def test_files_of_a_tree_are_counted_over_all_threads_and_hosts() -> None:
+    assert {m.files for m in measured(read, OLD)} == {2 * 4 * 3 * 5}
+
+
+def test_the_moment_of_old_versions_is_no_beginning() -> None:
+    assert {m.started_unix_ns for m in measured(read, OLD)} == {None}
+
+
+def test_reads_and_writes_of_a_mix_are_measurements_of_their_own() -> None:
+    read_part = {"rwmix read IOPS [last]": "70", "rwmix read MiB/s [last]": "70", "rwmix read MiB [last]": "640"}
+    found = measured(read, mixed("RWMIX70", read_part))
+    assert [(m.phase, m.operation, m.bytes) for m in found] == [
+        ("rwmix70", "write", 64 * MIB),
+        ("rwmix70", "read", 640 * MIB),
+    ]
+
+
+def test_a_mix_in_one_number_is_refused() -> None:
+    assert refused(read, mixed("RWMIX70", {})).line == 2
+
+
+def test_a_phase_of_no_version_is_refused_with_its_line() -> None:
+    assert refused(read, mixed("FLY", {})).line == 2
+
+
+def test_a_phase_that_measures_nothing_is_left_out() -> None:
+    text = sample("elbencho/elbencho-3.1.csv")
+    assert measured(read, text + mixed("SYNC", {}).splitlines()[1] + "\n") == measured(read, text)
+
+
+def test_what_the_tables_have_no_operation_for_is_said() -> None:
+    text = sample("elbencho/elbencho-3.1.csv")
+    found = measured(read, text + mixed("PUTOBJACL", {}).splitlines()[1] + "\n")
+    assert [m.operation for m in found if "not-imported" in {d.kind for d in m.doubts}] == ["write"]
+
+
+def test_writes_through_the_cache_are_doubted_and_direct_ones_are_not() -> None:
+    text = sample("elbencho/elbencho-3.1.csv")
+    direct = text.replace(",1048576,0,", ",1048576,1,")
+    assert [[d.kind for d in m.doubts if d.kind != "short-phase"] for m in measured(read, text)] == [
+        ["unsynced-write"],
+        ["may-be-cached"],
+    ]
+    assert not [d for m in measured(read, direct) for d in m.doubts if d.kind != "short-phase"]
+
+
+@pytest.mark.parametrize("column", ["time ms [last]", "threads", "operation"])
+def test_a_header_without_a_column_that_is_needed_is_refused(column: str) -> None:
+    assert column in refused(read, OLD.replace(f"{column},", "", 1)).reason
+
+
+def test_live_statistics_are_not_results() -> None:
+    assert refused(read, "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes\n").reason
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"phase_type": 3}', "OPERATION RESULT TYPE\n", "ISO date,\n", OLD[:400]])
+def test_what_is_not_elbencho_is_refused(text: str) -> None:
+    assert refused(read, text).reason
+
+
+@given(damages([*samples("elbencho"), OLD, mixed("RWMIX70", {"rwmix read IOPS [last]": "70"})]))
+def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
+    assert_same_or_refused(read, *texts)
