@@ -16,7 +16,8 @@ def typical(measurements: pl.DataFrame) -> pl.DataFrame:
     The columns are those of `measurements`, which are the columns of `schema.MEASUREMENTS`. Where no repetition is
     valid it is the first one.
     """
-    rate = pl.col("rate_operations_per_s")
+    # An imported result may tell only one of them.
+    rate = pl.coalesce("rate_operations_per_s", "rate_bytes_per_s")
     distance = (rate - rate.filter(pl.col("valid")).median().over(POINT)).abs()
     return (
         measurements.with_columns(distance.alias("distance"))

@@ -30,6 +30,9 @@ MOST_ABOVE = 3.0
 LAW_POINTS = 33
 """Places at which a law is computed: enough for a smooth line at this width."""
 
+MOST_DOTS = 40
+"""Repetitions of a point that are drawn; more would be one dot."""
+
 NAME_GAP = 6
 """Pixels between the frame and the name of a ceiling."""
 
@@ -50,10 +53,19 @@ def data(points: pl.DataFrame, entry: FigureEntry, titles: Mapping[str, str]) ->
     rows = pl.concat(parts)
     medians = rates.medians(rows, unit.column).select(*POINT, pl.col("median") / unit.divisor)
     return (
-        rows.join(medians, on=list(POINT), how="left", maintain_order="left")
+        _at_most(rows, unit.column)
+        .join(medians, on=list(POINT), how="left", maintain_order="left")
         .with_columns((pl.col(unit.column) / unit.divisor).alias("rate"))
         .select("series", "clients", "ranks", "repetition", "valid", "rate", "median", *KEY)
     )
+
+
+def _at_most(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """At most `MOST_DOTS` repetitions of each point, at equal steps from the lowest to the highest."""
+    place, count = pl.col(column).rank("ordinal").over(*POINT, "series") - 1, pl.len().over(*POINT, "series")
+    step = (count - 1) / (MOST_DOTS - 1)
+    nearest = ((place / step).round() * step).round()
+    return rows.filter((count <= MOST_DOTS) | (place == nearest))
 
 
 def ceilings(data: pl.DataFrame, limits: Mapping[Place, Limit], unit: Unit, axis: Axis) -> pl.DataFrame:

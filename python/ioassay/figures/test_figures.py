@@ -106,3 +106,12 @@ def test_the_schema_of_a_figure_is_known() -> None:
     data = rate_by_clients.data(rates.points(run.measurements), _entry("w", operation="read"), {"w": "w"})
     assert data.columns == ["series", "clients", "ranks", "repetition", "valid", "rate", "median", *KEY]
     assert data.schema["rate"] == pl.Float64
+
+
+def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_among_them() -> None:
+    many = [1e9 + at * 1e6 for at in range(200)]
+    run = RunBuilder().workload("w").clients(1).repetitions(200).rates("w", "write", 1, *many).build()
+    drawn = rate_by_clients.data(rates.points(run.measurements), _entry("w"), {"w": "w"})
+    assert drawn.height == rate_by_clients.MOST_DOTS
+    assert (drawn["rate"].min(), drawn["rate"].max()) == (1.0, 1.199)
+    assert drawn["median"].unique().to_list() == [pytest.approx(1.0995)]

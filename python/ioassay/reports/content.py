@@ -32,6 +32,7 @@ from ioassay.analysis.io500 import Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.scalability import Sweep
+from ioassay.analysis.typical import typical
 from ioassay.reports import format, medians, nodes, surveys
 from ioassay.reports import io500 as score_tables
 from ioassay.reports.ceilings import of_the_ceiling
@@ -149,6 +150,9 @@ class WorkloadPart:
     name: str
     title: str
     measurements: list[dict[str, Any]]
+    """Those that are shown."""
+    measured: int
+    """How many there are."""
     latencies: list[dict[str, Any]]
     cases: list[CaseEntry]
     is_swept: bool
@@ -197,12 +201,14 @@ def assemble(run: LoadedRun) -> Content:
     scores = io500.scores(run)
     facts = Facts(run)
     limits = ceilings.limits(run)
+    told = findings(facts)
+    rows = _anchors(run, told)
     return Content(
         document=run.document,
         points=points,
         verdicts=[_verdict(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
-        findings=_findings(run, facts, found, names),
+        findings=_findings(run.document, told, rows, found, names),
         sweeps=facts.sweeps,
         summary=[_summary_line(row, points, found, limits) for row in levels if row.is_write_and_read],
         by_series=[
@@ -216,7 +222,7 @@ def assemble(run: LoadedRun) -> Content:
         judged=judged,
         doubts=found,
         limits=limits,
-        workloads=_workloads(run, found, names),
+        workloads=_workloads(run, found, names, rows),
         missing=_missing(run),
         wide=narrowness.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
@@ -238,21 +244,35 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
     )
 
 
-def anchors(run: LoadedRun) -> dict[Place, str]:
-    """The anchor of each measurement's row: its place in the table of all."""
-    return {place: f"row-{at}" for at, place in enumerate(rates.places(run.measurements), start=1)}
+MOST_ROWS = 2000
+"""A run with more measurements shows of each point of its sweeps the typical one, what is invalid, and what findings
+rest on first: a page of all of them could not be opened.
+"""
 
 
-def _findings(run: LoadedRun, facts: Facts, found: Doubts, names: Names) -> list[FindingLine]:
-    sentences, rows = Sentences(run.document, names), anchors(run)
+def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Place, str]:
+    """The anchor of each measurement that is shown: its place in the table of all."""
+    every = rates.places(run.measurements)
+    shown = set(every)
+    if len(every) > MOST_ROWS:
+        shown = set(rates.places(typical(run.measurements)))
+        shown |= set(rates.places(run.measurements.filter(~pl.col("valid")).head(MOST_ROWS)))
+        shown |= {finding.rests_on[0] for finding in told}
+    return {place: f"row-{at}" for at, place in enumerate(every, start=1) if place in shown}
+
+
+def _findings(
+    document: RunDocument, told: Sequence[Finding], rows: Mapping[Place, str], found: Doubts, names: Names
+) -> list[FindingLine]:
+    sentences = Sentences(document, names)
     return [
         FindingLine(
             finding=one,
             sentence=sentences.of(one.evidence, one.rests_on[0]),
-            rows=[(rows[place], names.place(place)) for place in one.rests_on],
+            rows=[(rows[place], names.place(place)) for place in one.rests_on if place in rows],
             marks=found.marks(one.rests_on),
         )
-        for one in findings(facts)
+        for one in told
     ]
 
 
@@ -276,7 +296,7 @@ def _missing(run: LoadedRun) -> list[Place]:
     return [place for case in run.document.cases for place in case.measured if place not in measured]
 
 
-def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart]:
+def _workloads(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, str]) -> list[WorkloadPart]:
     order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
     every = (
         measurements(run)
@@ -286,16 +306,20 @@ def _workloads(run: LoadedRun, found: Doubts, names: Names) -> list[WorkloadPart
         .sort("point_order", "repetition", maintain_order=True)
     )
     sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
-    rows = anchors(run)
     parts = []
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
-        table = [_measurement(row, found, names) | {"anchor": rows[_place(row)]} for row in own.iter_rows(named=True)]
+        table = [
+            _measurement(row, found, names) | {"anchor": rows[_place(row)]}
+            for row in own.iter_rows(named=True)
+            if _place(row) in rows
+        ]
         parts.append(
             WorkloadPart(
                 name=name,
                 title=names.workload(name),
                 measurements=table,
+                measured=own.height,
                 latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),

@@ -88,6 +88,7 @@ def _environment() -> jinja2.Environment:
     environment.filters["shell"] = shlex.join
     environment.filters["commands"] = commands
     environment.filters["groups"] = _groups
+    environment.filters["shown"] = wording.shown
     environment.globals["count"] = format_count
     return environment
 

@@ -235,7 +235,8 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
         for row in part.measurements
     ]
     heads = [*_heads(content, part.columns), "Doubts"]
-    return [f"## {part.title}: every measurement", "", *_table(heads, rows), "", *_costs(content, part)]
+    note = [text, ""] if (text := wording.shown(part)) else []
+    return [f"## {part.title}: every measurement", "", *note, *_table(heads, rows), "", *_costs(content, part)]
 
 
 def _heads(content: Content, columns: Sequence[Column]) -> list[str]:

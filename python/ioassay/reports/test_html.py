@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from ioassay import reports
-from ioassay.reports import pictures
+from ioassay.reports import content, pictures
 from ioassay.reports.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
@@ -190,3 +190,15 @@ def test_of_a_run_with_very_many_measurements_each_point_has_one_time_line(monke
     assert drawn["point"].to_list() == ["1 client", "2 clients"]
     assert drawn["repetition"][0] == 3
     assert "read over time" in read.title
+
+
+def test_a_table_of_very_many_measurements_shows_the_typical_ones_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunBuilder().workload("w").clients(1, 2).repetitions(3).rates("w", "write", 1, 3e9, 1e9, 2e9).build()
+    monkeypatch.setattr(content, "MOST_ROWS", 11)
+    (part,) = assemble(run).workloads
+    assert [(row["phase"], row["point"]) for row in part.measurements] == [
+        (phase, point) for point in ("1 client", "2 clients") for phase in ("write", "read")
+    ]
+    assert part.measured == 12
+    assert "4 of 12 measurements are shown" in reports.build(run, "html").decode()
+    assert "4 of 12 measurements are shown" in reports.build(run, "md").decode()

@@ -5,15 +5,16 @@ Numbers in them are formatted by `format`; nothing is computed here.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content, FindingLine
+from ioassay.reports.content import Content, FindingLine, WorkloadPart
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseState
@@ -240,7 +241,25 @@ def by_message(places: Iterable[tuple[Place, str]], names: Names) -> list[tuple[
     where: dict[str, dict[str, list[str]]] = {}
     for (case, *measured), message in places:
         where.setdefault(message, {}).setdefault(case, []).append(names.measurement(*measured))
-    return [
-        ("; ".join(f"{names.case(case)}: {', '.join(phases)}" for case, phases in cases.items()), message)
-        for message, cases in where.items()
-    ]
+    return [(_where(cases, names), message) for message, cases in where.items()]
+
+
+MOST_PLACES = 100
+"""Cases that are named one by one where many have the same doubt."""
+
+
+def _where(cases: Mapping[str, list[str]], names: Names) -> str:
+    told = [f"{names.case(case)}: {', '.join(phases)}" for case, phases in itertools.islice(cases.items(), MOST_PLACES)]
+    more = len(cases) - MOST_PLACES
+    return "; ".join([*told, f"and {format_count(more, 'more case')}"] if more > 0 else told)
+
+
+def shown(part: WorkloadPart) -> str:
+    """How many of a workload's measurements a table shows, or nothing where it shows all."""
+    if len(part.measurements) == part.measured:
+        return ""
+    return (
+        f"{len(part.measurements)} of {part.measured} measurements are shown: of each point of the sweep the "
+        "repetition nearest the median, what is invalid, and what a finding rests on. `ioassay report --format csv` "
+        "has all."
+    )
