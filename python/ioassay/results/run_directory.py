@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -180,15 +181,19 @@ class RunDirectory:
 
 
 def store(path: Path, document: RunDocument, tables: Tables) -> None:
-    """Makes a run directory of a run that was measured elsewhere and is complete.
+    """Makes a run directory of a run that was measured elsewhere and is complete: as a whole, or not at all.
 
     Raises `UsageError` when `path` exists and holds anything.
     """
     refuse_occupied(path)
-    path.mkdir(parents=True, exist_ok=True)
-    for name in schema.TABLES:
-        _write_table(table_path(path, name), tables[name])
-    _write_document(path, document)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
+        whole = Path(beside) / path.name
+        whole.mkdir()
+        for name in schema.TABLES:
+            _write_table(table_path(whole, name), tables[name])
+        _write_document(whole, document)
+        whole.rename(path)
 
 
 def load(path: Path) -> LoadedRun:
