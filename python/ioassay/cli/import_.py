@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -101,7 +102,7 @@ def _placed(found: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathe
     if second is None:
         yield first, top
         return
-    for gathered in (first, second, *runs):
+    for gathered in itertools.chain((first, second), runs):
         yield gathered, top / gathered.name
 
 
