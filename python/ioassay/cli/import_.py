@@ -67,11 +67,13 @@ def import_(
         if gathered.cases:
             document, tables = run(gathered, sys.argv)
             store(place, document, tables)
-            imported.append((place, document, tables["measurements"].height))
+            measured = tables["measurements"].height
+            imported.append((place, document, measured))
+            if not as_json:
+                cases = format_count(len(document.cases), "case")
+                print(f"{place}: {cases}, {format_count(measured, 'measurement')}", flush=True)
     if as_json:
         _print_json(imported, refused)
-    else:
-        _print(imported)
     _print_refused(refused)
     if not imported:
         raise UsageError(
@@ -104,11 +106,6 @@ def _placed(found: Iterable[Gathered], out: Path | None) -> Iterable[tuple[Gathe
         return
     for gathered in itertools.chain((first, second), runs):
         yield gathered, top / gathered.name
-
-
-def _print(imported: Iterable[_Imported]) -> None:
-    for place, document, measured in imported:
-        print(f"{place}: {format_count(len(document.cases), 'case')}, {format_count(measured, 'measurement')}")
 
 
 def _print_json(imported: Iterable[_Imported], refused: Iterable[RefusedFile]) -> None:
