@@ -2,6 +2,27 @@
 
 The control plane: studies become cases, the engine runs them, results become analysis, figures and reports.
 No rank ever imports this package: the compute nodes run only the native engine.
+
+In Python, `ioassay.load("runs/*")` gives the tables of stored runs as polars frames.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ioassay.runs import Runs
+
 __version__ = "0.1.0"
+
+
+def load(*patterns: str | Path) -> Runs:
+    """The runs whose directories match `patterns`, shell patterns as `runs/*`; what else matches is passed over.
+
+    Raises `UsageError` when nothing that matches a pattern is a run, or when a run is damaged.
+    """
+    from ioassay.runs import load_runs  # noqa: PLC0415  (what it needs takes a second, which `--help` must not)
+
+    return load_runs(*patterns)

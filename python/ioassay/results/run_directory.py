@@ -223,6 +223,11 @@ def _rebuilt(path: Path, document: RunDocument) -> LoadedRun:
     return _loaded(document, tables, tables["samples"].lazy())
 
 
+def is_run(path: Path) -> bool:
+    """True if the directory holds a run, of a study, a front end or an import."""
+    return (path / DOCUMENT).exists() or front_ends.is_front_end(path)
+
+
 def read_document(path: Path) -> RunDocument:
     """`run.json` of the run at `path`, or what a front end left to make one of.
 

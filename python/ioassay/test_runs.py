@@ -1,0 +1,57 @@
+"""Stored runs in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import ioassay
+from ioassay.errors import UsageError
+from ioassay.results.schema import MEASUREMENTS, TABLES
+from ioassay.runs import RUN
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    for name, rate in (("before", 1e9), ("after", 2e9)):
+        builder = RunBuilder().workload("w").clients(1, 2).repetitions(3)
+        store(builder.rates("w", "write", 2, rate, rate * 1.01, rate * 0.99).build(), tmp_path / name)
+    (tmp_path / "notes").mkdir()
+    return tmp_path
+
+
+def test_runs_become_one_frame_with_the_run_of_each_row(runs: Path) -> None:
+    loaded = ioassay.load(runs / "*")
+    assert [Path(path).name for path in loaded.by_path] == ["after", "before"]
+    assert loaded.measurements.columns == [RUN, *MEASUREMENTS]
+    assert loaded.measurements.height == 2 * 2 * 2 * 3
+    for name in TABLES:
+        assert getattr(loaded, name).lazy().collect_schema().names()[0] == RUN
+
+
+def test_medians_of_runs_stand_side_by_side(runs: Path) -> None:
+    medians = ioassay.load(runs / "before", runs / "after").medians().filter(phase="write", clients=2)
+    assert medians["median"].to_list() == pytest.approx([1e9, 2e9])
+    assert medians["low"].to_list() == pytest.approx([0.99e9, 1.98e9])
+
+
+def test_samples_stay_on_disk_until_they_are_collected(runs: Path) -> None:
+    totals = ioassay.load(runs / "*").samples.group_by(RUN).agg(pl.col("bytes").sum()).collect()
+    assert totals.height == 2
+    written_and_read = ioassay.load(runs / "before").measurements["bytes"].sum()
+    assert totals["bytes"].to_list() == pytest.approx([written_and_read] * 2)
+
+
+def test_findings_come_with_their_sentences(runs: Path) -> None:
+    found = ioassay.load(runs / "before").findings()
+    assert found.columns == [RUN, "weight", "kind", "sentence", "rests_on"]
+    assert found["sentence"].str.len_chars().min() or found.is_empty()
+
+
+def test_a_pattern_without_any_run_is_refused(runs: Path) -> None:
+    with pytest.raises(UsageError, match="is a run directory"):
+        ioassay.load(runs / "notes")
