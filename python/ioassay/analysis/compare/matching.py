@@ -75,14 +75,19 @@ def _best(curve: Curve, candidates: dict[int, Curve]) -> int | None:
 def _fit(reference: Curve, other: Curve, column: RateColumn) -> int | None:
     """In how many telling conditions they agree; `None` where they contradict each other in one, or agree in none.
 
-    Operations that move data are counted alike only where both tell the same transfer.
+    Data that is moved is compared only where both tell the same layout or order, which figures of metadata do not, and
+    its operations are counted alike only where both tell the same transfer.
     """
     told = {name: (getattr(reference.conditions, name), getattr(other.conditions, name)) for name in _TELLING}
-    is_counted = column == "rate_operations_per_s" and reference.operation in ("write", "read")
-    if is_counted and None in told["transfer_bytes"]:
+    agreed = [name for name, both in told.items() if None not in both and both[0] == both[1]]
+    contradicted = any(None not in both and both[0] != both[1] for both in told.values())
+    if contradicted or not agreed:
         return None
-    both = [pair for pair in told.values() if None not in pair]
-    return len(both) if both and all(one == another for one, another in both) else None
+    if reference.operation in ("write", "read"):
+        is_counted = column == "rate_operations_per_s"
+        if agreed == ["transfer_bytes"] or (is_counted and "transfer_bytes" not in agreed):
+            return None
+    return len(agreed)
 
 
 def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tuple[Point, Point]], list[Point]]:

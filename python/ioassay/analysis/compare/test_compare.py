@@ -9,8 +9,9 @@ from ioassay.analysis.compare.caches import NONE, cold_cache
 from ioassay.analysis.compare.ratios import Compared, Comparison, compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.compare.verdicts import verdict
-from ioassay.systems.library import builtin_systems
+from ioassay.systems.library import builtin_systems, read
 from ioassay.testing.builder import RunBuilder
+from ioassay.written.source import parse_source
 
 FASTER = (3.0e9, 3.1e9, 3.2e9, 3.3e9, 3.4e9)
 SLOWER = (1.0e9, 1.1e9, 1.2e9, 1.05e9, 1.15e9)
@@ -110,14 +111,28 @@ def test_two_published_systems_are_compared_by_test_and_configuration() -> None:
     assert reads.peak.value == pytest.approx(2.0)
 
 
-def test_rates_that_count_operations_are_taken_where_a_published_figure_does() -> None:
+IOPS = """\
+name: lab
+title: What our own lab has written down
+sources: {book: {title: Our notebook}}
+figures:
+  - {id: told, test: random N-N, operation: read, layout: N-N, transfer: TRANSFER, clients: 64, value: 90K, unit: IOPS,
+     at: book}
+"""
+
+
+@pytest.mark.parametrize(("transfer", "compared"), [("4KiB", 1), ("8KiB", 0)])
+def test_rates_that_count_operations_are_compared_where_the_transfer_is_the_same(transfer: str, compared: int) -> None:
     run = RunBuilder().clients(64).workload("small", order="random", transfer_bytes=4096).build()
-    comparison = compare(
-        measured.subject(run, "mine"), published.subject(builtin_systems()["pixstor-capacity-expanded"])
-    )
-    random = [one for one in comparison.series if one.reference.title.startswith("small")]
-    assert random
-    assert {one.column for one in random} == {"rate_operations_per_s"}
+    system = read(parse_source(IOPS.replace("TRANSFER", transfer), "lab.yaml", "system"), {})
+    comparison = compare(measured.subject(run, "mine"), published.subject(system))
+    assert [one.column for one in comparison.series] == ["rate_operations_per_s"] * compared
+
+
+def test_metadata_that_was_published_is_not_taken_for_data_of_the_same_size() -> None:
+    run = RunBuilder().workload("small", order="random", transfer_bytes=4096).build()
+    system = published.subject(builtin_systems()["pixstor-capacity-expanded"])
+    assert compare(measured.subject(run, "mine"), system).series == ()
 
 
 def test_the_cold_cache_step_is_read_from_the_study_with_its_settings() -> None:
