@@ -1,4 +1,4 @@
-"""Where a document goes: a file that is written atomically. Not: what is in it."""
+"""Where a document goes: the terminal, or a file that is written atomically. Not: what is in it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from ioassay.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from ioassay.reports import Format
 
 
@@ -30,3 +32,13 @@ def write(destination: Path, document: bytes) -> None:
         write_atomically(destination, lambda fresh: fresh.write_bytes(document))
     except OSError as error:
         raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place with -o.") from error
+
+
+def show(shown: RenderableType) -> None:
+    """Prints what is for the terminal."""
+    from rich.console import Console  # noqa: PLC0415
+
+    console = Console()
+    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
+        console.print(shown)
+    print(text.get(), end="", flush=True)
