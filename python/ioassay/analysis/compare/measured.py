@@ -100,7 +100,12 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
             ),
             rates=tuple(same[column]),
             ceiling_bytes_per_s=None if ceiling is None else ceiling.rate_bytes_per_s,
+            doubts=_doubts(measured.run, same),
         )
+
+
+def _doubts(run: LoadedRun, same: pl.DataFrame) -> tuple[str, ...]:
+    return tuple(run.doubts.join(same, on=list(KEY), how="semi", maintain_order="left")["kind"].unique().sort())
 
 
 def _rates(points: tuple[Point, ...], axis: rates.Axis) -> Rates:

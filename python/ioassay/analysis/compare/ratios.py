@@ -53,7 +53,7 @@ class Compared:
     @property
     def is_swept(self) -> bool:
         """True if one of the sides is more than a point that the other has too."""
-        return len(self.points) + len(self.only_one) != 1
+        return len(self.points) != 1 or bool(self.only_one)
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:

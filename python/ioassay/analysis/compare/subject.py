@@ -39,6 +39,8 @@ class Point:
     rates: tuple[float, ...]
     ceiling_bytes_per_s: float | None = None
     """The lowest ceiling on the path, where it is known and `rates` are of bytes."""
+    doubts: tuple[str, ...] = ()
+    """The kinds of doubts about its repetitions."""
 
     @property
     def median(self) -> float:

@@ -47,6 +47,8 @@ class SeriesPart:
     sentences: tuple[str, ...]
     unlike: tuple[str, ...]
     """What differs in how it was measured, and what only one side measured: a sentence for each subject."""
+    doubts: tuple[str, ...]
+    """What is doubted, of each subject."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,16 @@ def _part(curve: Curve, comparisons: Sequence[Comparison]) -> SeriesPart:
         lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
         sentences=tuple(text for comparison, one in found for text in wording.verdicts(comparison, one)),
         unlike=tuple(text for comparison, one in found for text in wording.unlike(comparison, one)),
+        doubts=tuple(_doubts(found)),
     )
+
+
+def _doubts(found: Sequence[tuple[Comparison, Compared]]) -> Iterator[str]:
+    """Those of the reference once, then those of the others."""
+    for comparison, one in found[:1]:
+        yield from wording.doubts(comparison.reference, one.reference.rates[one.column], one)
+    for comparison, one in found:
+        yield from wording.doubts(comparison.other, one.other.rates[one.column], one)
 
 
 def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:

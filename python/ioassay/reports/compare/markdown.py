@@ -36,8 +36,8 @@ def _series(content: Content, part: SeriesPart) -> list[str]:
         ]
         for line in part.lines
     ]
-    unlike = ["", *_listed(list(part.unlike))] if part.unlike else []
-    return [f"## {part.title}", "", *table(heads, rows), *unlike]
+    remarks = [*part.unlike, *part.doubts]
+    return [f"## {part.title}", "", *table(heads, rows), *(["", *_listed(remarks)] if remarks else [])]
 
 
 def _differences(content: Content) -> list[str]:

@@ -56,4 +56,5 @@ def _side(name: str, point: Point) -> dict[str, Any]:
         f"{name}_rate": point.median,
         f"{name}_repetitions": len(point.rates),
         f"{name}_ceiling_share": point.ceiling_share,
+        f"{name}_doubts": ";".join(point.doubts),
     }

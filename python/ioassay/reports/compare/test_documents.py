@@ -14,6 +14,7 @@ from ioassay.reports.compare.wording import few
 from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.net import net
 
 
 def run(factor: float = 1.0, repetitions: int = 5, transfer_bytes: int = 1 << 20) -> LoadedRun:
@@ -130,3 +131,25 @@ def test_subjects_without_anything_alike_have_a_page_that_says_so(sides: list[Si
     content = [system("astra"), sides[0]]
     assert "Not compared" in build(content, "html").decode()
     assert json.loads(build(content, "json"))["ratios"] == []
+
+
+def test_doubts_about_a_point_stand_below_its_ratio() -> None:
+    builder = RunBuilder().clients(1, 8).repetitions(3).workload("seq")
+    plain = side(builder.build(), "plain")
+    builder.doubt("seq-c8-r1", "write", "late-sampler").doubt("seq-c1-r2", "write", "short-phase")
+    content = assemble([side(builder.doubt("seq-c8-r2", "write", "short-phase").build(), "doubted"), plain])
+    assert content.series[0].doubts == ("doubted is doubted: short-phase, late-sampler (at 8 clients).",)
+    assert content.series[1].doubts == ()
+
+
+def test_rates_are_shown_with_their_share_of_the_ceiling() -> None:
+    limited = RunBuilder().clients(1).workload("seq", write=1.2e9).rates("seq", "write", 1, 6e8).build()
+    limited.document.ceilings = net(1, (1, 1, "to-servers", 9.6))
+    (line,) = assemble([side(limited, "a"), side(limited, "b")]).series[0].lines
+    assert line.other_rate == "600 MB/s, 50 % of the ceiling"
+
+
+def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> None:
+    one = RunBuilder().clients(8).workload("seq").build()
+    lines = assemble([side(one, "a"), side(one, "b"), system("isilon-f800")]).series[0].lines
+    assert [(line.at, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
-from ioassay.analysis.compare.subject import Conditions, Point
+from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
 from ioassay.analysis.compare.unlike import Unlike
 from ioassay.analysis.compare.verdicts import verdict
 from ioassay.analysis.intervals import FEWEST, Interval
@@ -133,6 +133,19 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
             alone = [at(point, one) for point in one.only_one if id(point) in mine]
             if alone:
                 yield f"Only {side.name} has {listed(alone)}."
+
+
+def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[str]:
+    """The doubts about a side's points, a sentence for all of them."""
+    places: dict[str, list[str]] = {}
+    for point in rates.points:
+        for kind in point.doubts:
+            places.setdefault(kind, []).append(at(point, one))
+    told = [
+        kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})" for kind, where in places.items()
+    ]
+    if told:
+        yield f"{subject.name} is doubted: {', '.join(told)}."
 
 
 def _differs(found: Unlike, comparison: Comparison) -> str:
