@@ -9,6 +9,8 @@ from ioassay.analysis.compare.caches import NONE, cold_cache
 from ioassay.analysis.compare.ratios import Compared, Comparison, compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.compare.verdicts import verdict
+from ioassay.studies import resolve
+from ioassay.studies.library import find_study
 from ioassay.systems.library import builtin_systems, read
 from ioassay.testing.builder import RunBuilder
 from ioassay.written.source import parse_source
@@ -143,6 +145,18 @@ def test_the_cold_cache_step_is_read_from_the_study_with_its_settings() -> None:
     assert cold_cache(study, "own") == NONE
     study.text = ""
     assert cold_cache(study, "w") is None
+
+
+@pytest.mark.parametrize(
+    ("study", "workload", "methods"),
+    [
+        ("isilon-2018", "sequential-n-n", "drop-caches, fadvise, read-other-rank"),
+        ("io500", "io500", "drop-caches, fadvise"),
+    ],
+)
+def test_the_cold_cache_step_of_a_built_in_study_is_found(study: str, workload: str, methods: str) -> None:
+    entry = resolve(find_study(study), None, []).entry
+    assert cold_cache(entry, workload) == methods
 
 
 def one_point(name: str, rates: list[float]) -> Subject:

@@ -153,3 +153,9 @@ def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> N
     one = RunBuilder().clients(8).workload("seq").build()
     lines = assemble([side(one, "a"), side(one, "b"), system("isilon-f800")]).series[0].lines
     assert [(line.at, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]
+
+
+def test_peaks_of_different_clients_are_told_where_they_are() -> None:
+    shared = RunBuilder().clients(1, 8).workload("shared", layout="N-1").build()
+    unlike = assemble([side(shared, "mine"), system("isilon-f800")]).series[0].unlike
+    assert "isilon-f800, not at the same point: its peak is at 2 clients, that of mine at 8 clients." in unlike

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
@@ -119,20 +119,39 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
         yield f"{comparison.other.name}: its {one.other.title}."
     if told:
         yield f"{comparison.other.name}, not measured alike: {'; '.join(told)}."
+    if one.is_swept and one.peak:
+        yield from _peaks(comparison, one, one.peak)
+    yield from _silent(comparison, one, places)
+    yield from _only(comparison, one)
+
+
+def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[str]:
+    mine, its = peak.reference, peak.other
+    if None not in (mine.clients, its.clients) and mine.clients != its.clients:
+        peaks = f"its peak is at {at(its, one)}, that of {comparison.reference.name} at {at(mine, one)}"
+        yield f"{comparison.other.name}, not at the same point: {peaks}."
+
+
+def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> Iterator[str]:
+    """What one side tells and the other does not."""
     sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
     for side, name, curve in sides:
-        silent = {found.what for found in places if getattr(found, name) is None}
+        silent = {unlike.what for unlike in found if getattr(unlike, name) is None}
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
         if not curve.rates[one.column].points:
             words = ["the number of clients", *words]
         if words:
             yield f"{side.name} does not tell: {', '.join(words)}."
-    if all(curve.rates[one.column].points for curve in (one.reference, one.other)):
-        for side, _, curve in sides:
-            mine = {id(point) for point in curve.rates[one.column].points}
-            alone = [at(point, one) for point in one.only_one if id(point) in mine]
-            if alone:
-                yield f"Only {side.name} has {listed(alone)}."
+
+
+def _only(comparison: Comparison, one: Compared) -> Iterator[str]:
+    """Points without a counterpart, where both sides have points at all."""
+    sides = (comparison.reference, one.reference), (comparison.other, one.other)
+    points = [curve.rates[one.column].points for _, curve in sides]
+    for (side, _), own in zip(sides, points, strict=True):
+        alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
+        if alone and all(points):
+            yield f"Only {side.name} has {listed(alone)}."
 
 
 def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[str]:
