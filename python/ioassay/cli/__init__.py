@@ -20,7 +20,9 @@ import typer
 
 from ioassay import __version__
 from ioassay.cli.api import app as api
+from ioassay.cli.check import check
 from ioassay.cli.clean import clean
+from ioassay.cli.compare import compare
 from ioassay.cli.doctor import doctor
 from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
@@ -33,7 +35,7 @@ from ioassay.cli.systems import systems
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, report, import_, net, doctor, clean):
+for command in (run, studies, systems, report, compare, check, import_, net, doctor, clean):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)

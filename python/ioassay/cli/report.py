@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.errors import CannotRun, UsageError
+from ioassay.cli.output import document_format, write
+from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.reports import Format
@@ -43,7 +44,7 @@ def report(
     from ioassay.results.net_directory import read_net  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
-    chosen = _format(form)
+    chosen = document_format(form)
     destinations = _destinations(runs, output, chosen)
     measured = read_net(ceilings) if ceilings else None
     for run, destination in zip(runs, destinations, strict=True):
@@ -54,17 +55,8 @@ def report(
         if destination is None:
             typer.echo(document, nl=False)
         else:
-            _write(destination, document)
+            write(destination, document)
             typer.echo(f"{destination}", err=True)
-
-
-def _format(text: str) -> Format:
-    from ioassay.reports import FORMATS  # noqa: PLC0415
-
-    chosen = next((known for known in FORMATS if known == text), None)
-    if chosen is None:
-        raise UsageError(f"--format {text} is not known.", f"Use one of {', '.join(FORMATS)}.")
-    return chosen
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[Path | None]:
@@ -87,13 +79,3 @@ def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[P
 
 def _name(run: Path, form: Format) -> str:
     return f"{run.resolve().name}.{form}"
-
-
-def _write(destination: Path, document: bytes) -> None:
-    from ioassay.results.atomic import write_atomically  # noqa: PLC0415
-
-    try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(destination, lambda fresh: fresh.write_bytes(document))
-    except OSError as error:
-        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place with -o.") from error

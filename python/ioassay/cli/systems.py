@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from ioassay.cli.output import show
 from ioassay.errors import UsageError
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 
 def systems(
@@ -46,9 +44,9 @@ def systems(
         from ioassay.reports import systems as shown  # noqa: PLC0415
 
         if check:
-            _print(shown.verification(found))
+            show(shown.verification(found))
         else:
-            _print(shown.overview(found) if name is None else shown.details(*found[0]))
+            show(shown.overview(found) if name is None else shown.details(*found[0]))
     wrong = any(one.verdict == "does not follow" for _, checked in found for one in checked)
     return 1 if check and wrong else 0
 
@@ -57,12 +55,3 @@ def _print_json(printed: dict[str, Any]) -> None:
     import json  # noqa: PLC0415
 
     typer.echo(json.dumps(printed, indent=2, ensure_ascii=False))
-
-
-def _print(shown: RenderableType) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
-    console = Console()
-    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print(shown)
-    print(text.get(), end="", flush=True)

@@ -68,7 +68,7 @@ def test_a_missing_table_and_a_newer_version_are_usage_errors(tmp_path: Path) ->
     with pytest.raises(UsageError, match="missing"):
         report([run])
     document = run / run_directory.DOCUMENT
-    document.write_text(document.read_text().replace('"version":2', '"version":99', 1))
+    document.write_text(document.read_text().replace('"version": 2', '"version": 99', 1))
     with pytest.raises(UsageError, match="version 99"):
         report([run])
 

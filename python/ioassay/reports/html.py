@@ -25,7 +25,7 @@ def page(run: LoadedRun) -> str:
     """The page of a run."""
     content = assemble(run)
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             content=content,
@@ -72,25 +72,26 @@ def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
     return [(group, len(list(own))) for group, own in itertools.groupby(columns, key=lambda column: column.group)]
 
 
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
+def environment() -> jinja2.Environment:
+    """What all templates are rendered with: their folder, filters and globals."""
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["csv_link"] = _csv_link
-    environment.filters["drawn"] = Markup  # only for SVG that `figures.render` made
-    environment.filters["moment"] = wording.moment
-    environment.filters["setting"] = wording.setting
-    environment.filters["by_message"] = wording.by_message
-    environment.filters["shell"] = shlex.join
-    environment.filters["commands"] = commands
-    environment.filters["groups"] = _groups
-    environment.filters["shown"] = wording.shown
-    environment.globals["count"] = format_count
-    return environment
+    made.filters["csv_link"] = _csv_link
+    made.filters["drawn"] = Markup  # only for SVG that `figures.render` made
+    made.filters["moment"] = wording.moment
+    made.filters["setting"] = wording.setting
+    made.filters["by_message"] = wording.by_message
+    made.filters["shell"] = shlex.join
+    made.filters["commands"] = commands
+    made.filters["groups"] = _groups
+    made.filters["shown"] = wording.shown
+    made.globals["count"] = format_count
+    return made
 
 
 def _csv_link(text: str) -> str:

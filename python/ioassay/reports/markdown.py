@@ -79,9 +79,9 @@ def _key_results(content: Content) -> list[str]:
         ]
         for line in content.medians
     ]
-    lines += _table(["Workload", "Phase", "Ranks", "Median rate", "Range", "Repetitions"], medians) if medians else []
+    lines += table(["Workload", "Phase", "Ranks", "Median rate", "Range", "Repetitions"], medians) if medians else []
     heads = ["Workload", "Peak write", "Peak read", "Sustained write", "Sustained read"]
-    lines += _table(heads, rows) if rows else []
+    lines += table(heads, rows) if rows else []
     by_series = [
         [
             line.label,
@@ -90,7 +90,7 @@ def _key_results(content: Content) -> list[str]:
         ]
         for line in content.by_series
     ]
-    return lines + (["", *_table(["Workload", "Phase", "Peak", "Sustained"], by_series)] if by_series else [])
+    return lines + (["", *table(["Workload", "Phase", "Peak", "Sustained"], by_series)] if by_series else [])
 
 
 def _cell(cell: Cell) -> str:
@@ -107,12 +107,12 @@ def _findings(content: Content) -> list[str]:
     return lines
 
 
-def _score(table: ScoreTable) -> list[str]:
+def _score(score: ScoreTable) -> list[str]:
     rows = [
         [line.what, line.score + _marks(line.marks), line.time, ": ".join(filter(None, (line.verdict, line.because)))]
-        for line in table.lines
+        for line in score.lines
     ]
-    return [f"## {table.title}", "", NOTE, "", *_table(["Phase", "Score", "Time", "Validity"], rows)]
+    return [f"## {score.title}", "", NOTE, "", *table(["Phase", "Score", "Time", "Validity"], rows)]
 
 
 def _acceptance(content: Content) -> list[str]:
@@ -128,7 +128,7 @@ def _acceptance(content: Content) -> list[str]:
         for verdict in content.verdicts
     ]
     heads = ["Criterion", "Measured", "Verdict", "Rests on"]
-    return ["## Acceptance", "", wording.acceptance(content), "", *_table(heads, rows)]
+    return ["## Acceptance", "", wording.acceptance(content), "", *table(heads, rows)]
 
 
 def _ceilings(content: Content) -> list[str]:
@@ -136,7 +136,7 @@ def _ceilings(content: Content) -> list[str]:
     if net is None:
         return []
     rows = [[line.path, *line.cells] for line in ceilings.lines(net)]
-    lines = ["## The network's ceilings", "", *_table(ceilings.HEADS, rows), ""]
+    lines = ["## The network's ceilings", "", *table(ceilings.HEADS, rows), ""]
     return lines + [
         f"- {text}"
         for text in (*ceilings.remarks(net), *ceilings.method(net), *ceilings.meaning(content.document, net))
@@ -163,7 +163,7 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
         )
     ]
     heads = ["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Interval of the median", "Valid repetitions"]
-    body = _table([*heads, *["Of the lowest ceiling"] * bool(content.limits)], rows)
+    body = table([*heads, *["Of the lowest ceiling"] * bool(content.limits)], rows)
     return [f"## {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
 
 
@@ -189,7 +189,7 @@ def _survey(survey: Survey) -> list[str]:
             for files, cells in grid.rows
         ]
         heads = [f"{grid.title}, {survey.unit.name}: objects", *(format_count(ranks, "rank") for ranks in grid.ranks)]
-        lines += [*_table(heads, rows), "", grid.sentence, ""]
+        lines += [*table(heads, rows), "", grid.sentence, ""]
     return lines[:-1]
 
 
@@ -201,7 +201,7 @@ def _latencies(part: WorkloadPart) -> list[str]:
         for row in part.latencies
     ]
     heads = ["Phase", "Clients", "Operations", "Median", "90 %", "99 %", "99.9 %", "Slowest", "Doubts"]
-    return [f"## {part.title}: latency", "", *_table(heads, rows)]
+    return [f"## {part.title}: latency", "", *table(heads, rows)]
 
 
 def _at(part: WorkloadPart, row: dict[str, Any]) -> str:
@@ -236,7 +236,7 @@ def _measurements(content: Content, part: WorkloadPart) -> list[str]:
     ]
     heads = [*_heads(content, part.columns), "Doubts"]
     note = [text, ""] if (text := wording.shown(part)) else []
-    return [f"## {part.title}: every measurement", "", *note, *_table(heads, rows), "", *_costs(content, part)]
+    return [f"## {part.title}: every measurement", "", *note, *table(heads, rows), "", *_costs(content, part)]
 
 
 def _heads(content: Content, columns: Sequence[Column]) -> list[str]:
@@ -256,13 +256,13 @@ def _costs(content: Content, part: WorkloadPart) -> list[str]:
         ]
         for row in part.measurements
     ]
-    return [f"### {part.title}: what it cost the clients", "", *_table(_heads(content, part.costs), rows)]
+    return [f"### {part.title}: what it cost the clients", "", *table(_heads(content, part.costs), rows)]
 
 
 def _environment(content: Content) -> list[str]:
     lines = ["## Environment", ""]
     for group in content.nodes:
-        lines += [f"Nodes: {', '.join(group.hosts)}", "", *_table(["", ""], [list(row) for row in group.rows]), ""]
+        lines += [f"Nodes: {', '.join(group.hosts)}", "", *table(["", ""], [list(row) for row in group.rows]), ""]
     run = content.document
     engine = f", engine {run.engine_version}" if run.engine_version else ""
     return [*lines, f"ioassay {run.ioassay_version}{engine}."]
@@ -277,7 +277,7 @@ def _method(content: Content) -> list[str]:
 
 def _sources(content: Content) -> list[str]:
     told = wording.sources(content)
-    return ["## Sources", "", *_table(["File", "SHA-256"], [list(row) for row in told])] if told else []
+    return ["## Sources", "", *table(["File", "SHA-256"], [list(row) for row in told])] if told else []
 
 
 def _commands(content: Content) -> list[str]:
@@ -300,7 +300,9 @@ def _marks(marks: Iterable[str]) -> str:
     return f" [{text}]" if text else ""
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table."""
+
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").strip() for cell in cells) + " |"
 

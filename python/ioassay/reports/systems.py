@@ -44,8 +44,8 @@ _FORMULAS: dict[Rule, tuple[str, str, str]] = {
 def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> RenderableType:
     """Every system in a line."""
     table = _table("Published systems")
-    for head in ("Name", "What it is"):
-        table.add_column(head, overflow="fold")
+    table.add_column("Name", no_wrap=True)
+    table.add_column("What it is", overflow="fold")
     for head in ("Figures", "Claims", "Do not follow"):
         table.add_column(head, justify="right")
     for system, claims in checked:

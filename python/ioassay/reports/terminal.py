@@ -14,7 +14,8 @@ from ioassay.units import format_count
 
 MOST_FINDINGS = 3
 
-_STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
+STYLES = {"passed": "green", "failed": "bold red", "not judged": "yellow"}
+"""Of judgements."""
 
 
 def summary(run: LoadedRun) -> Group:
@@ -90,7 +91,7 @@ def _acceptance(content: Content) -> Table:
     )
     for verdict in content.verdicts:
         why = f" ({verdict.reason})" if verdict.judgement == "not judged" else ""
-        judgement = Text(verdict.judgement, style=_STYLES[verdict.judgement])
+        judgement = Text(verdict.judgement, style=STYLES[verdict.judgement])
         table.add_row(judgement, Text(f"{verdict.criterion}; measured {verdict.value}{why}"))
     return table
 

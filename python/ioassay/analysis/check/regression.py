@@ -1,0 +1,73 @@
+"""Whether a run is slower than a baseline, at each point of its sweep.
+
+A point has become slower where its median is below the baseline's by more than the tolerance and the interval of the
+ratio excludes 1: the tolerance is for what does not matter, the interval for what may be chance. Where only one of
+them says so, or where the two were not measured alike, nothing is judged. What the baseline has and the run has not
+fails: it might be what broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ioassay.analysis.acceptance import Judgement
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
+from ioassay.analysis.compare.subject import Curve, Point
+
+Reason = Literal["held", "slower", "scatter", "too few repetitions", "unlike", "missing"]
+"""`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance."""
+
+_JUDGEMENTS: dict[Reason, Judgement] = {
+    "held": "passed",
+    "slower": "failed",
+    "scatter": "not judged",
+    "too few repetitions": "not judged",
+    "unlike": "not judged",
+    "missing": "failed",
+}
+
+
+@dataclass(frozen=True)
+class PointCheck:
+    """The verdict on a point of the baseline; on a whole series of it where the run has none like it."""
+
+    reason: Reason
+    curve: Curve
+    """Of the baseline."""
+    point: Point | None = None
+    compared: Compared | None = None
+    ratio: Ratio | None = None
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the reason comes down to."""
+        return _JUDGEMENTS[self.reason]
+
+
+def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck]:
+    """A verdict for each point of each series of the baseline, which is the comparison's reference.
+
+    `tolerance` is the share of the baseline that may be lost, 0 to 1.
+    """
+    for one in comparison.series:
+        for ratio in one.points:
+            yield PointCheck(_reason(ratio, tolerance), one.reference, ratio.reference, one, ratio)
+        own = {id(point) for point in one.reference.rates[one.column].points}
+        for point in one.only_one:
+            if id(point) in own:
+                yield PointCheck("missing", one.reference, point, one)
+    for side, curve in comparison.alone:
+        if side is comparison.reference:
+            yield PointCheck("missing", curve)
+
+
+def _reason(ratio: Ratio, tolerance: float) -> Reason:
+    if any(unlike.is_told for unlike in ratio.unlike):
+        return "unlike"
+    if ratio.interval is None:
+        return "too few repetitions"
+    if ratio.value >= 1 - tolerance:
+        return "held"
+    return "slower" if ratio.differs else "scatter"

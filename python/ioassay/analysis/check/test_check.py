@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from ioassay.analysis.check import criteria
+from ioassay.analysis.check.regression import PointCheck, regressions
+from ioassay.analysis.check.slow_samples import slow_share
+from ioassay.analysis.compare import measured
+from ioassay.analysis.compare.ratios import compare
+from ioassay.criteria.model import read
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, SAMPLES
+from ioassay.testing.builder import RunBuilder
+from ioassay.written.source import SourceError
+
+CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
+
+
+def run(*rates: float, clients: tuple[int, ...] = (8,), transfer: int = 1 << 20) -> LoadedRun:
+    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", transfer_bytes=transfer)
+    for count in clients:
+        builder.rates("seq", "write", count, *rates).rates("seq", "read", count, *CALM[: len(rates)])
+    return builder.build()
+
+
+def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> list[PointCheck]:
+    comparison = compare(measured.subject(baseline, "baseline"), measured.subject(judged, "run"))
+    return [check for check in regressions(comparison, tolerance) if check.curve.operation == "write"]
+
+
+@pytest.mark.parametrize(
+    ("factor", "tolerance", "reason", "judgement"),
+    [
+        (1.0, 0.05, "held", "passed"),
+        (0.97, 0.05, "held", "passed"),  # told apart from 1, but tolerated
+        (0.97, 0.01, "slower", "failed"),
+        (0.9, 0.05, "slower", "failed"),
+        (1.5, 0.0, "held", "passed"),
+    ],
+)
+def test_a_point_fails_where_it_is_slower_by_more_than_the_tolerance(
+    factor: float, tolerance: float, reason: str, judgement: str
+) -> None:
+    (check,) = writes(run(*CALM), run(*(factor * rate for rate in CALM)), tolerance)
+    assert (check.reason, check.judgement) == (reason, judgement)
+
+
+def test_a_loss_that_may_be_chance_is_not_judged() -> None:
+    (check,) = writes(run(*CALM), run(0.5e9, 0.9e9, 1.4e9, 0.7e9, 1.2e9), 0.05)
+    assert (check.reason, check.judgement) == ("scatter", "not judged")
+
+
+def test_too_few_repetitions_are_not_judged() -> None:
+    (check,) = writes(run(1e9, 1e9), run(1e8, 1e8))
+    assert (check.reason, check.judgement) == ("too few repetitions", "not judged")
+
+
+def test_what_was_not_measured_alike_is_not_judged() -> None:
+    (check,) = writes(run(*CALM), run(*(rate / 2 for rate in CALM), transfer=4096))
+    assert (check.reason, check.judgement) == ("unlike", "not judged")
+
+
+def test_a_point_that_the_baseline_has_and_the_run_has_not_fails() -> None:
+    checks = writes(run(*CALM, clients=(1, 8)), run(*CALM, clients=(8, 16)))
+    assert [(check.reason, check.judgement) for check in checks] == [("held", "passed"), ("missing", "failed")]
+
+
+def test_a_series_that_the_run_lacks_fails() -> None:
+    judged = run(*CALM)
+    judged = LoadedRun(**{**vars(judged), "measurements": judged.measurements.filter(pl.col("operation") == "read")})
+    (check,) = writes(run(*CALM), judged)
+    assert (check.reason, check.point) == ("missing", None)
+
+
+def written(directory: Path, *lines: str) -> Path:
+    file = directory / "criteria.yaml"
+    file.write_text("criteria:\n" + "".join(f"  - {{{line}}}\n" for line in lines))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("criterion", "judgements"),
+    [
+        ("operation: write, sustained: 900MB/s", ["passed"]),
+        ("operation: write, sustained: 1GB/s, peak: 900MB/s", ["passed", "failed"]),
+        ("operation: write, every_point: 900IOPS", ["passed"]),
+        ("operation: write, every_point: 900MB/s, from_clients: 16", ["failed"]),  # nothing was measured there
+        ("operation: write, layout: N-1, peak: 1MB/s", ["failed"]),  # no such series
+        ("operation: write, order: sequential, workload: seq, peak: 1MB/s", ["passed"]),
+        ("operation: write, slow_samples: 50%", ["passed"]),
+    ],
+)
+def test_a_criterion_is_judged_by_the_series_that_it_is_about(
+    criterion: str, judgements: list[str], tmp_path: Path
+) -> None:
+    file = written(tmp_path, f"name: one, {criterion}")
+    judged = run(*(rate * 0.95 for rate in CALM))
+    assert [check.judgement for check in criteria.check(judged, read(file).criteria)] == judgements
+
+
+def test_sustained_from_some_clients_on_rests_on_these_alone(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 16, 32).workload("seq")
+    for clients, rate in ((1, 9e9), (16, 5e9), (32, 4.9e9)):
+        builder.rates("seq", "write", clients, rate)
+    file = written(tmp_path, "name: one, operation: write, sustained: 4900MB/s, from_clients: 16")
+    (check,) = criteria.check(builder.build(), read(file).criteria)
+    assert check.value == pytest.approx(4.95e9, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (["name: a, operation: write"], "has no limit"),
+        (["name: a, operation: write, peak: fast"], "is not a rate"),
+        (["name: a, operation: wirte, peak: 1GB/s"], "did you mean `write`?"),
+        (["name: a, operation: read, peak: 1GB/s"] * 2, "is given twice"),
+    ],
+)
+def test_what_is_written_wrongly_is_refused_with_its_line(lines: list[str], said: str, tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"criteria\.yaml:[23]") as refused:
+        read(written(tmp_path, *lines))
+    assert said in refused.value.message
+
+
+def test_a_slow_sample_moves_less_than_half_of_the_median_with_all_ranks_together() -> None:
+    key = dict(zip(KEY, ("c", "write", "write", "write"), strict=True))
+    # Rank 1 stands still in every second sample, but rank 0 makes up for it; both are slow in the third.
+    moved = [(60, 40), (100, 0), (20, 20), (60, 40), (1, 0)]
+    rows = [
+        key | {"rank": rank, "sample": sample, "bytes": amounts[rank], "operations": 1}
+        for sample, amounts in enumerate(moved)
+        for rank in (0, 1)
+    ]
+    samples = pl.LazyFrame(rows, schema=SAMPLES)
+    place = ("c", "write", "write", "write")
+    # The last sample is cut off by the end of the phase.
+    assert slow_share(samples, [place], "rate_bytes_per_s") == pytest.approx(1 / 4)
+    assert slow_share(samples, [place], "rate_operations_per_s") == 0
+    assert slow_share(samples, [("d", *place[1:])], "rate_bytes_per_s") is None

@@ -1,0 +1,120 @@
+"""A run as a subject: a curve for each series of each workload, with the valid repetitions of every sweep point.
+
+Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, before this).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+import polars as pl
+
+from ioassay.analysis import ceilings, rates, series
+from ioassay.analysis.ceilings import Limit
+from ioassay.analysis.compare.caches import cold_cache
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.doubts import Place
+from ioassay.analysis.peak_sustained import peak_and_sustained
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.document import Operation
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT
+
+OWN = "ioassay"
+"""The tool of a run that was not imported."""
+
+WRITES: tuple[Operation, ...] = ("write", "create", "create-tree")
+"""Operations that no cache of earlier data makes faster."""
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A run, and what all its curves are made of."""
+
+    run: LoadedRun
+    points: pl.DataFrame
+    limits: Mapping[Place, Limit]
+    caches: Mapping[str, str | None]
+    """How each workload empties caches."""
+
+
+def subject(run: LoadedRun, name: str) -> Subject:
+    """The run under the name that it was given. What has no valid rate has no curve."""
+    points = rates.points(run.measurements).join(
+        run.measurements.select(*KEY, "layout", "order", "transfer_bytes", "file_set_bytes"),
+        on=list(KEY),
+        maintain_order="left",
+    )
+    study = run.document.study
+    caches = {entry.name: cold_cache(study, entry.name) for entry in study.workloads}
+    measured = _Measured(run, points, ceilings.limits(run), caches)
+    curves = [
+        curve
+        for workload in run.document.workloads
+        for one in series.of_workload(run.document, workload)
+        if (curve := _curve(measured, workload, one))
+    ]
+    return Subject(name, "run", tuple(curves))
+
+
+def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | None:
+    document = measured.run.document
+    own = rates.of(measured.points, workload, one.operation, one.phase, one.job)
+    axis, column = rates.axis(own), rates.column(document, own, workload)
+    known = {
+        column: _rates(found, axis)
+        for column in get_args(RateColumn)
+        if (found := tuple(_points(measured, own.filter("valid"), column)))
+    }
+    if column not in known:
+        return None
+    title = next(entry.title for entry in document.study.workloads if entry.name == workload)
+    return Curve(
+        name=(workload, one.phase, one.job),
+        title=f"{title}, {series.label(one)}",
+        operation=one.operation,
+        column=column,
+        rates=known,
+    )
+
+
+def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Iterator[Point]:
+    imported = measured.run.document.imported
+    limits = measured.limits if column == "rate_bytes_per_s" else {}
+    for same in valid.filter(pl.col(column) > 0).partition_by(*POINT, maintain_order=True):
+        row = same.row(0, named=True)
+        ceiling = ceilings.common(limits, rates.places(same))
+        yield Point(
+            clients=row["clients"],
+            conditions=Conditions(
+                tool=imported.tool if imported else OWN,
+                layout=row["layout"] or None,
+                order=row["order"] or None,
+                transfer_bytes=row["transfer_bytes"],
+                file_set_bytes=row["file_set_bytes"],
+                ranks=row["ranks"],
+                files=row["files"],
+                cold_cache=None if row["operation"] in WRITES else measured.caches[row["workload"]],
+            ),
+            rates=tuple(same[column]),
+            ceiling_bytes_per_s=None if ceiling is None else ceiling.rate_bytes_per_s,
+            doubts=_doubts(measured.run, same),
+        )
+
+
+def _doubts(run: LoadedRun, same: pl.DataFrame) -> tuple[str, ...]:
+    return tuple(run.doubts.join(same, on=list(KEY), how="semi", maintain_order="left")["kind"].unique().sort())
+
+
+def _rates(points: tuple[Point, ...], axis: rates.Axis) -> Rates:
+    def place(point: Point) -> int:
+        return (point.clients if axis == "clients" else point.conditions.ranks) or 0
+
+    both = peak_and_sustained([(place(point), point.median) for point in points], axis)
+    if both is None:
+        return Rates(points, None, None)
+    peak = next(point for point in points if (place(point), point.median) == (both.peak.at[0], both.peak.rate))
+    sustained = Point(None, Conditions(tool=peak.conditions.tool), (both.sustained.rate,))
+    return Rates(points, peak, sustained)

@@ -1,0 +1,105 @@
+"""How many times as fast as the reference the other subject is: at each point of the sweep, at the peak, sustained.
+
+The interval of a ratio is that of `intervals.of_ratio`, over the valid repetitions of both sides. Not: which of them
+differ (`verdicts`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ioassay.analysis import intervals
+from ioassay.analysis.compare import matching
+from ioassay.analysis.compare.matching import Pair
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Subject
+from ioassay.analysis.compare.unlike import Unlike, unlike
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.rate_units import RateColumn
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """The median of `other` over that of `reference`. `interval` is `None` where one has too few repetitions."""
+
+    reference: Point
+    other: Point
+    interval: Interval | None
+    unlike: tuple[Unlike, ...]
+
+    @property
+    def value(self) -> float:
+        """Above 1 where the other is faster."""
+        return self.other.median / self.reference.median
+
+    @property
+    def differs(self) -> bool:
+        """True if the interval is known and excludes 1."""
+        return self.interval is not None and intervals.differs(self.interval)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two curves. `peak` divides the best points, which may be of different clients; `sustained` has no interval."""
+
+    reference: Curve
+    other: Curve
+    column: RateColumn
+    points: tuple[Ratio, ...]
+    only_one: tuple[Point, ...]
+    """Points of one side without a counterpart."""
+    peak: Ratio | None
+    sustained: Ratio | None
+
+    @property
+    def is_swept(self) -> bool:
+        """True if one of the sides is more than a point that the other has too."""
+        return len(self.points) != 1 or bool(self.only_one)
+
+    @property
+    def ratios(self) -> tuple[Ratio, ...]:
+        """All that there are."""
+        return tuple(ratio for ratio in (*self.points, self.peak, self.sustained) if ratio)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A subject against the reference."""
+
+    reference: Subject
+    other: Subject
+    series: tuple[Compared, ...]
+    alone: tuple[tuple[Subject, Curve], ...]
+    """Curves without a counterpart, and whose they are."""
+
+
+def compare(reference: Subject, other: Subject) -> Comparison:
+    """All curves of both that belong together, in the order of the reference."""
+    pairs = matching.pairs(reference, other)
+    matched = {id(curve) for pair in pairs for curve in (pair.reference, pair.other)}
+    alone = [(side, curve) for side in (reference, other) for curve in side.curves if id(curve) not in matched]
+    return Comparison(reference, other, tuple(map(_compared, pairs)), tuple(alone))
+
+
+def _compared(pair: Pair) -> Compared:
+    first, second = pair.reference.rates[pair.column], pair.other.rates[pair.column]
+    points, only_one = matching.points(first.points, second.points)
+    return Compared(
+        reference=pair.reference,
+        other=pair.other,
+        column=pair.column,
+        points=tuple(_ratio(one, another) for one, another in points),
+        only_one=tuple(only_one),
+        peak=_ratio(first.peak, second.peak) if first.peak and second.peak else None,
+        sustained=_sustained(first.sustained, second.sustained) if first.sustained and second.sustained else None,
+    )
+
+
+def _ratio(reference: Point, other: Point) -> Ratio:
+    interval = intervals.of_ratio(other.rates, reference.rates)
+    return Ratio(reference, other, interval, unlike(reference.conditions, other.conditions))
+
+
+def _sustained(reference: Point, other: Point) -> Ratio:
+    """What differs is said of the points: a sustained rate is of several."""
+    tools = Conditions(tool=reference.conditions.tool), Conditions(tool=other.conditions.tool)
+    return Ratio(reference, other, None, unlike(*tools))

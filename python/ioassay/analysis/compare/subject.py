@@ -1,0 +1,91 @@
+"""What is compared: a subject has curves, a curve has points, a point has rates and the conditions that they hold for.
+
+Not: where subjects come from (`measured`, `published`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Literal
+
+from ioassay.analysis.rate_units import RateColumn
+
+Kind = Literal["run", "published system"]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What rates were measured with. `None`: not told, or of no meaning for the operation."""
+
+    tool: str | None = None
+    layout: str | None = None
+    order: str | None = None
+    transfer_bytes: int | None = None
+    file_set_bytes: int | None = None
+    ranks: int | None = None
+    files: int | None = None
+    cold_cache: str | None = None
+    """How caches were emptied before, as the study has it; of what writes it is `None`."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A point of a sweep, or a published figure. `rates` are its valid repetitions, at least one, above 0."""
+
+    clients: int | None
+    conditions: Conditions
+    rates: tuple[float, ...]
+    ceiling_bytes_per_s: float | None = None
+    """The lowest ceiling on the path, where it is known and `rates` are of bytes."""
+    doubts: tuple[str, ...] = ()
+    """The kinds of doubts about its repetitions."""
+
+    @property
+    def median(self) -> float:
+        """The median of its repetitions, in their unit."""
+        return median(self.rates)
+
+    @property
+    def ceiling_share(self) -> float | None:
+        """Median / ceiling."""
+        return self.median / self.ceiling_bytes_per_s if self.ceiling_bytes_per_s else None
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a curve has in one quantity: points in ascending order, and the two numbers that a sweep comes down to."""
+
+    points: tuple[Point, ...]
+    peak: Point | None
+    sustained: Point | None
+    """Of a run its only rate is the sustained one of `peak_sustained`, which has no repetitions of its own."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A series of a run, or the figures of a published test that belong together."""
+
+    name: tuple[str, ...]
+    """What tells it apart from others of the same operation: of a run the workload, phase and job."""
+    title: str
+    operation: str
+    column: RateColumn
+    """What its rates count by themselves; one of the keys of `rates`."""
+    rates: Mapping[RateColumn, Rates]
+
+    @property
+    def conditions(self) -> Conditions:
+        """Those of its first point."""
+        own = self.rates[self.column]
+        return next(point for point in (*own.points, own.peak, own.sustained) if point).conditions
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A side of a comparison."""
+
+    name: str
+    kind: Kind
+    curves: tuple[Curve, ...]

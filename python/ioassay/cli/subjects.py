@@ -1,0 +1,36 @@
+"""What is typed to be compared: a run directory, a published system by its name, or a YAML file of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ioassay.reports.compare.content import Side
+
+
+def sides(typed: list[str]) -> list[Side]:
+    """What each of them is. Raises `UsageError` for a name of nothing, `SourceError` with every problem of a file."""
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.compare import measured, published  # noqa: PLC0415
+    from ioassay.reports.compare import configuration  # noqa: PLC0415
+    from ioassay.reports.compare.content import Side  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.systems.library import builtin_systems, find_system  # noqa: PLC0415
+
+    known = builtin_systems()
+    found = []
+    for one, name in zip(typed, _names(typed), strict=True):
+        if one not in known and Path(one).is_dir():
+            run = doubted(load(Path(one)))
+            found.append(Side(measured.subject(run, name), configuration.of_run(run.document)))
+        else:
+            system = find_system(one, known)
+            found.append(Side(published.subject(system), configuration.of_system(system, known)))
+    return found
+
+
+def _names(typed: list[str]) -> list[str]:
+    """What each is called: the directory's own name, the whole path where two have the same."""
+    short = [Path(one).resolve().name if Path(one).is_dir() else one for one in typed]
+    return [name if short.count(name) == 1 else one for name, one in zip(short, typed, strict=True)]

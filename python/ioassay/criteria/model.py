@@ -1,0 +1,87 @@
+"""What a file of criteria can say: every key once, with its meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.studies.values import AnyOperation, Layout
+from ioassay.units import parse_operations_rate, parse_rate, parse_share
+from ioassay.written.source import SourceError, locate, quoted, read_source
+from ioassay.written.validate import validate
+from ioassay.written.values import Count, Identifier, Kind, Part, Prose, parsed
+
+
+@dataclass(frozen=True)
+class RateLimit:
+    """The smallest rate that passes, in the unit of `column`."""
+
+    per_s: float
+    column: RateColumn
+
+
+def _rate_limit(text: str) -> RateLimit:
+    if text.endswith("IOPS"):
+        return RateLimit(parse_operations_rate(text), "rate_operations_per_s")
+    return RateLimit(parse_rate(text), "rate_bytes_per_s")
+
+
+AtLeast = Annotated[RateLimit, parsed(_rate_limit), Kind("`20GB/s` or `5kIOPS`")]
+AtMostShare = Annotated[float, parsed(parse_share), Kind("percentage, such as `3%`")]
+
+
+class Criterion(Part):
+    """A criterion: which series it is about, from how many clients on, and at least one limit."""
+
+    name: Identifier = Field(description="What it is called in verdicts. Unique in the file.")
+    operation: AnyOperation = Field(description="Which operations.")
+    workload: Identifier | None = Field(default=None, description="Only this workload.")
+    layout: Layout | None = Field(default=None, description="Only file sets of this layout.")
+    order: Prose | None = Field(default=None, description="Only transfers in this order, such as `sequential`.")
+    from_clients: Count = Field(default=1, description="Only points of the sweep with so many clients or more.")
+    peak: AtLeast | None = Field(default=None, description="The best median must be this or more.")
+    sustained: AtLeast | None = Field(
+        default=None, description="The median of the points from 90 % of the peak on must be this or more."
+    )
+    every_point: AtLeast | None = Field(default=None, description="The lowest median must be this or more.")
+    slow_samples: AtMostShare | None = Field(
+        default=None,
+        description="At most this share of all samples, of all ranks together, may move less than half of the median "
+        "sample of their phase.",
+    )
+    because: Prose | None = Field(default=None, description="Why a healthy system meets it.")
+
+    @model_validator(mode="after")
+    def _has_a_limit(self) -> Self:
+        if all(limit is None for limit in (self.peak, self.sustained, self.every_point, self.slow_samples)):
+            raise ValueError("has no limit; give `peak`, `sustained`, `every_point` or `slow_samples`")
+        return self
+
+
+class Criteria(Part):
+    """A file of criteria."""
+
+    criteria: list[Criterion] = Field(min_length=1, description="What a run must meet.")
+
+
+def read(path: Path) -> Criteria:
+    """The criteria in a file. Raises `SourceError` with every problem and its line."""
+    source = read_source(path, "file of criteria")
+    criteria = validate(Criteria, source.tree)
+    problems = [
+        locate(source.tree, ["criteria", at, "name"]).problem(f"{quoted(name)} is given twice", "call one differently")
+        for at, name in _repeated(criteria)
+    ]
+    if problems:
+        raise SourceError(problems)
+    return criteria
+
+
+def _repeated(criteria: Criteria) -> Iterator[tuple[int, str]]:
+    names = [criterion.name for criterion in criteria.criteria]
+    return ((at, name) for at, name in enumerate(names) if name in names[:at])

@@ -1,0 +1,100 @@
+"""What differs between subjects besides their results: study, settings, target, versions, nodes, mount, devices.
+
+A fact stands here where subjects tell different things of it, or where some runs have it and others do not. Not: what
+rates were measured with (`ioassay.analysis.compare.unlike`), which stands beside the rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ioassay.reports import format, nodes
+from ioassay.results.document import RunDocument
+from ioassay.systems.model import System
+
+_AS_OF_RUNS = {
+    ("clients", "processor"): "Processor",
+    ("clients", "memory"): "Memory",
+    ("clients", "kernel"): "Kernel",
+    ("clients", "distribution"): "Operating system",
+    ("mount", "options"): "Mount options",
+}
+"""What published systems call by another name than the environment of a run."""
+
+_VOLATILE = "Size, free"
+"""How full a file system is differs always."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A row of the table. `values` has one for each subject, in their order; `format.ABSENT` where it is not told."""
+
+    what: str
+    values: tuple[str, ...]
+
+
+def of_run(document: RunDocument) -> dict[str, str]:
+    """The facts of a run."""
+    study, imported = document.study, document.imported
+    facts = {
+        "Study": f"{study.name}, scale {study.scale}" if study.scale else study.name,
+        **{f"Setting {name}": _text(value) for name, value in study.settings.items()},
+        "Method": " ".join(study.method),
+        "Target": document.where,
+        "Launcher": " ".join([document.launcher, *document.launcher_options]),
+        "Nodes": str(len(document.environment)),
+        "ioassay": document.ioassay_version,
+        "Engine": document.engine_version or "",
+        "Imported from": " ".join([imported.tool, *imported.versions]) if imported else "",
+        "Lab": document.lab.yaml if document.lab else "",
+    }
+    of_nodes: dict[str, list[str]] = {}
+    for group in nodes.alike(document.environment):
+        for what, value in group.rows:
+            of_nodes.setdefault(what, []).append(value)
+    of_nodes.pop(_VOLATILE, None)
+    facts |= {what: "; ".join(dict.fromkeys(values)) for what, values in of_nodes.items()}
+    return {what: value for what, value in facts.items() if value}
+
+
+def of_system(system: System, known: Mapping[str, System]) -> dict[str, str]:
+    """The facts of a published system; of its test bed what it does not say itself."""
+    facts: dict[str, str] = {}
+    bed = known[system.test_bed] if system.test_bed else None
+    for source in (bed, system):
+        told: dict[str, list[str]] = {}
+        for group, settings in source.settings.items() if source else ():
+            # The storage of another system that was measured in the same room is none of this one.
+            if source is bed and group == "storage":
+                continue
+            for setting in settings:
+                what = _AS_OF_RUNS.get((group, setting.what), f"{group.replace('-', ' ').capitalize()}: {setting.what}")
+                told.setdefault(what, []).append(setting.value)
+        facts |= {what: "; ".join(values) for what, values in told.items()}
+    return facts
+
+
+def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) -> list[Difference]:
+    """The facts that differ, in the order in which they are told first. `are_runs`: which of the subjects are runs."""
+    found = []
+    for what in dict.fromkeys(what for one in facts for what in one):
+        told = [one.get(what) for one in facts]
+        values = {value for value in told if value is not None}
+        of_runs = {value for value, is_run in zip(told, are_runs, strict=True) if is_run}
+        if len(values) > 1 or len(of_runs) > 1:
+            found.append(Difference(what, tuple(value or format.ABSENT for value in told)))
+    return [_sentences(one) if one.what == "Method" else one for one in found]
+
+
+def _sentences(method: Difference) -> Difference:
+    """Only the sentences that not all have: of two methods most are the same."""
+    every = [value.replace(". ", ".\n").split("\n") for value in method.values]
+    common = set(every[0]).intersection(*every[1:])
+    own = (" ".join(sentence for sentence in one if sentence not in common) for one in every)
+    return Difference(method.what, tuple(text or format.ABSENT for text in own))
+
+
+def _text(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

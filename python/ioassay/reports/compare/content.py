@@ -1,0 +1,152 @@
+"""What a comparison shows: for each series of the reference a table of ratios, sentences, and what was unlike.
+
+Not: how it looks (`terminal`, `markdown`, `html`), sentences (`wording`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, compare
+from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.reports import format
+from ioassay.reports.compare import wording
+from ioassay.reports.compare.configuration import Difference, differences
+
+
+@dataclass(frozen=True)
+class Side:
+    """A subject and the facts of its configuration (`configuration`)."""
+
+    subject: Subject
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table of ratios, in words."""
+
+    at: str
+    other: str
+    reference_rate: str
+    other_rate: str
+    ratio: str
+    interval: str
+    """`–` where there are too few repetitions."""
+    differs: bool
+
+
+@dataclass(frozen=True)
+class SeriesPart:
+    """A series of the reference with what all others did in it."""
+
+    title: str
+    compared: tuple[tuple[Subject, Compared], ...]
+    lines: tuple[Line, ...]
+    sentences: tuple[str, ...]
+    unlike: tuple[str, ...]
+    """What differs in how it was measured, and what only one side measured: a sentence for each subject."""
+    doubts: tuple[str, ...]
+    """What is doubted, of each subject."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """A comparison of all others with the first."""
+
+    subjects: tuple[Subject, ...]
+    comparisons: tuple[Comparison, ...]
+    series: tuple[SeriesPart, ...]
+    alone: tuple[str, ...]
+    differences: tuple[Difference, ...]
+
+    @property
+    def reference(self) -> Subject:
+        """What all others are divided by."""
+        return self.subjects[0]
+
+    @property
+    def title(self) -> str:
+        """`b and c against a`."""
+        return f"{wording.listed([subject.name for subject in self.subjects[1:]])} against {self.reference.name}"
+
+
+def assemble(sides: Sequence[Side]) -> Content:
+    """The comparison of two sides or more; the first is the reference."""
+    subjects = tuple(side.subject for side in sides)
+    comparisons = tuple(compare(subjects[0], other) for other in subjects[1:])
+    parts = [_part(curve, comparisons) for curve in subjects[0].curves]
+    return Content(
+        subjects=subjects,
+        comparisons=comparisons,
+        series=tuple(part for part in parts if part.compared),
+        alone=tuple(text for comparison in comparisons for text in wording.alone(comparison)),
+        differences=tuple(differences([side.facts for side in sides], [subject.kind == "run" for subject in subjects])),
+    )
+
+
+def _part(curve: Curve, comparisons: Sequence[Comparison]) -> SeriesPart:
+    found = [(comparison, one) for comparison in comparisons for one in comparison.series if one.reference is curve]
+    lines = [(ratio, line) for comparison, one in found for ratio, line in _lines(comparison.other, one)]
+    return SeriesPart(
+        title=curve.title,
+        compared=tuple((comparison.other, one) for comparison, one in found),
+        lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
+        sentences=tuple(text for comparison, one in found for text in wording.verdicts(comparison, one)),
+        unlike=tuple(text for comparison, one in found for text in wording.unlike(comparison, one)),
+        doubts=tuple(_doubts(found)),
+    )
+
+
+def _doubts(found: Sequence[tuple[Comparison, Compared]]) -> Iterator[str]:
+    """Those of the reference once, then those of the others."""
+    for comparison, one in found[:1]:
+        yield from wording.doubts(comparison.reference, one.reference.rates[one.column], one)
+    for comparison, one in found:
+        yield from wording.doubts(comparison.other, one.other.rates[one.column], one)
+
+
+def _position(curve: Curve) -> Callable[[tuple[Ratio, Line]], int]:
+    """Points in the order of the reference's, all subjects of one together; then peaks, then sustained rates."""
+    points = [id(point) for rates in curve.rates.values() for point in rates.points]
+
+    def position(item: tuple[Ratio, Line]) -> int:
+        ratio, line = item
+        if line.at in wording.LEVELS:
+            return len(points) + wording.LEVELS.index(line.at)
+        return points.index(id(ratio.reference))
+
+    return position
+
+
+def _lines(other: Subject, one: Compared) -> Iterator[tuple[Ratio, Line]]:
+    for ratio in one.points:
+        yield ratio, _line(wording.at(ratio.reference, one), other, one, ratio)
+    if one.is_swept:
+        for level, level_ratio in zip(wording.LEVELS, (one.peak, one.sustained), strict=True):
+            if level_ratio is not None:
+                yield level_ratio, _line(level, other, one, level_ratio)
+
+
+def _line(at: str, other: Subject, one: Compared, ratio: Ratio) -> Line:
+    return Line(
+        at=at,
+        other=other.name,
+        reference_rate=_rate(one, ratio.reference, at),
+        other_rate=_rate(one, ratio.other, at),
+        ratio=wording.times(ratio.value),
+        interval=format.ABSENT
+        if ratio.interval is None
+        else format.interval(
+            wording.times(ratio.interval.low), wording.times(ratio.interval.high), ratio.interval.confidence
+        ),
+        differs=ratio.differs,
+    )
+
+
+def _rate(one: Compared, point: Point, at: str) -> str:
+    """A rate; of a peak also where it was, of either its share of the ceiling."""
+    notes = [f"at {wording.at(point, one)}" if at == wording.PEAK and point.clients else ""]
+    notes.append("" if point.ceiling_share is None else f"{format.share(point.ceiling_share)} of the ceiling")
+    return ", ".join([wording.rate(one, point.median), *filter(None, notes)])

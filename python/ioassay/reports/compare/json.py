@@ -1,0 +1,32 @@
+"""A comparison as one JSON document for other programs."""
+
+from __future__ import annotations
+
+import json
+
+from ioassay.reports.compare.content import Content
+from ioassay.reports.compare.rows import rows
+from ioassay.reports.compare.terminal import notes
+
+COMPARE_VERSION = 1
+
+
+def document(content: Content) -> str:
+    """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `notes`, `configuration`."""
+    names = [subject.name for subject in content.subjects]
+    whole = {
+        "version": COMPARE_VERSION,
+        "subjects": [{"name": subject.name, "kind": subject.kind} for subject in content.subjects],
+        "ratios": list(rows(content)),
+        "sentences": [text for part in content.series for text in part.sentences],
+        "notes": notes(content),
+        "not_compared": [
+            {"subject": side.name, "against": comparison.other.name, "series": curve.title}
+            for comparison in content.comparisons
+            for side, curve in comparison.alone
+        ],
+        "configuration": [
+            {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences
+        ],
+    }
+    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

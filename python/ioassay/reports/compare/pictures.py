@@ -1,0 +1,89 @@
+"""The figures of a comparison: each series with a line for every subject. Not: drawing (`figures.rate_by_clients`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from ioassay.analysis.compare.subject import Point
+from ioassay.analysis.rate_units import UNITS, RateColumn, Unit
+from ioassay.analysis.rates import Axis
+from ioassay.figures import rate_by_clients, render
+from ioassay.reports.compare.content import Content, SeriesPart
+from ioassay.reports.pictures import Picture
+from ioassay.results.document import Operation
+from ioassay.units import RateUnit
+
+_UNITS: dict[tuple[RateColumn, bool], tuple[RateUnit, RateUnit]] = {
+    ("rate_bytes_per_s", True): ("MB/s", "GB/s"),
+    ("rate_operations_per_s", True): ("IOPS", "kIOPS"),
+    ("rate_operations_per_s", False): ("ops/s", "kops/s"),
+}
+"""By what is counted, and whether the operation moves data: the unit below and from a thousand on."""
+
+_MOVES: tuple[Operation, ...] = ("write", "read")
+
+
+def pictures(content: Content) -> list[Picture | None]:
+    """A figure for each series, in their order; `None` of one that no subject swept, or without a common axis."""
+    return [_picture(content, part, f"series-{at}") for at, part in enumerate(content.series, start=1)]
+
+
+def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
+    first = part.compared[0][1]
+    column = first.column
+    curves = [(content.reference.name, first.reference.rates[column].points)]
+    curves += [(other.name, one.other.rates[column].points) for other, one in part.compared if one.column == column]
+    axis = _axis([points for _, points in curves])
+    unit = _unit(column, first.reference.operation, [point for _, points in curves for point in points])
+    rows = [row for name, points in curves for point in points for row in _rows(name, point, unit)]
+    if axis is None or len({row[axis] for row in rows}) < 2:
+        return None
+    data = pl.DataFrame(rows)
+    undrawn = [name for name, points in curves if not points]
+    caption = ["A point per repetition, medians joined."]
+    if undrawn:
+        caption.append(f"Not drawn, because only its peak is told: {', '.join(undrawn)}.")
+    return Picture(
+        id=identifier,
+        title=part.title,
+        svg=render.svg(rate_by_clients.chart(data, first.reference.operation, unit, {}, axis), identifier),
+        csv=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}).write_csv(),
+        caption=" ".join(caption),
+        description=f"{part.title}: rate in {unit.name} against {axis} of each subject; the table has the values.",
+    )
+
+
+def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
+    """What tells the points of every curve apart, where all of them tell it."""
+    axes: tuple[Axis, ...] = ("clients", "ranks")
+    for axis in axes:
+        places = [[_place(point, axis) for point in points] for points in curves]
+        if all(None not in own and len(set(own)) == len(own) for own in places):
+            return axis
+    return None
+
+
+def _place(point: Point, axis: Axis) -> int | None:
+    return point.clients if axis == "clients" else point.conditions.ranks
+
+
+def _unit(column: RateColumn, operation: str, points: Sequence[Point]) -> Unit:
+    small, large = _UNITS[column, column == "rate_bytes_per_s" or operation in _MOVES]
+    highest = max((point.median for point in points), default=0.0)
+    return UNITS[large if highest >= UNITS[large].divisor else small]
+
+
+def _rows(name: str, point: Point, unit: Unit) -> list[dict[str, object]]:
+    return [
+        {
+            "series": name,
+            "clients": point.clients,
+            "ranks": point.conditions.ranks,
+            "valid": True,
+            "rate": rate / unit.divisor,
+            "median": point.median / unit.divisor,
+        }
+        for rate in point.rates
+    ]

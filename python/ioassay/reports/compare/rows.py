@@ -1,0 +1,60 @@
+"""The ratios of a comparison for other programs: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from ioassay.analysis.compare.ratios import Compared, Ratio
+from ioassay.analysis.compare.subject import Point
+from ioassay.reports.compare.content import Content
+from ioassay.reports.compare.wording import LEVELS
+
+
+def rows(content: Content) -> Iterator[dict[str, Any]]:
+    """A row per ratio: series, operation, what it is at (`point`, `peak`, `sustained`), both sides, ratio, interval.
+
+    `column` says what both rates count.
+    """
+    for part in content.series:
+        for other, one in part.compared:
+            levels = zip(LEVELS, (one.peak, one.sustained), strict=True)
+            named = [*(("point", ratio) for ratio in one.points), *(pair for pair in levels if pair[1])]
+            for at, ratio in named:
+                if ratio is not None:
+                    yield {
+                        "series": one.reference.title,
+                        "operation": one.reference.operation,
+                        "reference": content.reference.name,
+                        "other": other.name,
+                        "other_series": one.other.title,
+                        "at": at,
+                        **_ratio(one, ratio),
+                    }
+
+
+def _ratio(one: Compared, ratio: Ratio) -> dict[str, Any]:
+    interval = ratio.interval
+    return {
+        "column": one.column,
+        **_side("reference", ratio.reference),
+        **_side("other", ratio.other),
+        "ratio": ratio.value,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "confidence": None if interval is None else interval.confidence,
+        "differs": None if interval is None else ratio.differs,
+        "unlike": [asdict(unlike) for unlike in ratio.unlike],
+    }
+
+
+def _side(name: str, point: Point) -> dict[str, Any]:
+    return {
+        f"{name}_clients": point.clients,
+        f"{name}_ranks": point.conditions.ranks,
+        f"{name}_rate": point.median,
+        f"{name}_repetitions": len(point.rates),
+        f"{name}_ceiling_share": point.ceiling_share,
+        f"{name}_doubts": ";".join(point.doubts),
+    }

@@ -1,0 +1,161 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+
+import pytest
+
+from ioassay.analysis.compare import measured, published
+from ioassay.reports.compare import build, configuration
+from ioassay.reports.compare.content import Side, assemble
+from ioassay.reports.compare.wording import few
+from ioassay.results.loaded import LoadedRun
+from ioassay.systems.library import builtin_systems
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.net import net
+
+
+def run(factor: float = 1.0, repetitions: int = 5, transfer_bytes: int = 1 << 20) -> LoadedRun:
+    builder = RunBuilder().clients(1, 8, 64).repetitions(repetitions)
+    builder.workload("seq", "Sequential", write=8e9 * factor, read=12e9, transfer_bytes=transfer_bytes)
+    return builder.build()
+
+
+def side(of: LoadedRun, name: str) -> Side:
+    return Side(measured.subject(of, name), configuration.of_run(of.document))
+
+
+def system(name: str) -> Side:
+    known = builtin_systems()
+    return Side(published.subject(known[name]), configuration.of_system(known[name], known))
+
+
+@pytest.fixture(scope="module")
+def sides() -> list[Side]:
+    return [side(run(), "before"), side(run(2.0), "after"), system("isilon-f800")]
+
+
+def test_a_difference_is_said_in_the_style_of_the_papers_with_its_interval_and_where_it_is(sides: list[Side]) -> None:
+    sentences = [text for part in assemble(sides).series for text in part.sentences]
+    up_to = r"after is up to 2\.00 times as fast as before in Sequential, write \(97 % interval .* at \d+ clients?\)\."
+    assert sum(bool(re.fullmatch(up_to, text)) for text in sentences) == 1
+    assert "No difference can be told between after and before in Sequential, read." in sentences
+
+
+def test_what_is_slower_is_said_of_the_faster_one() -> None:
+    part = assemble([side(run(2.0), "before"), side(run(), "after")]).series[0]
+    assert all(text.startswith("before is") and "as fast as after" in text for text in part.sentences)
+
+
+def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
+    part = assemble([side(run(), "a"), side(run(2.0, transfer_bytes=4096), "b")]).series[0]
+    assert all(text.endswith("; unlike: transfer 4 KiB against 1 MiB of a.") for text in part.sentences)
+    assert part.unlike == ("b, not measured alike: transfer 4 KiB against 1 MiB of a.",)
+
+
+def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not_told(sides: list[Side]) -> None:
+    content = assemble([sides[0], sides[2]])
+    write = content.series[0]
+    assert [(line.at, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
+    assert write.sentences == ()
+    assert "isilon-f800, not measured alike: tool IOR against ioassay of before." in write.unlike
+    assert "isilon-f800 does not tell: the number of clients, total, ranks." in write.unlike
+    assert "single figures are published" in few(content.comparisons[0])
+
+
+def test_too_few_repetitions_are_said_once_for_all_series() -> None:
+    content = assemble([side(run(repetitions=2), "a"), side(run(2.0, repetitions=2), "b")])
+    assert [text for part in content.series for text in part.sentences] == []
+    assert few(content.comparisons[0]).endswith("it takes 3 valid repetitions on both sides.")
+
+
+def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
+    other = run()
+    other.document.environment[0]["kernel"] = "6.1.0"
+    other.document.study.settings["total"] = "2GiB"
+    other.document.study.method[0] = "A fixed total of 2 GiB is divided among the clients."
+    rows = assemble([sides[0], side(other, "other")]).differences
+    assert {row.what: row.values for row in rows} == {
+        "Setting total": ("1GiB", "2GiB"),
+        "Method": (
+            "A fixed total of 1 GiB is divided among the clients.",
+            "A fixed total of 2 GiB is divided among the clients.",
+        ),
+        "Kernel": ("3.10.0-327.13.1.el7.x86_64", "6.1.0"),
+    }
+
+
+def test_a_run_that_lacks_what_another_run_has_differs_in_it() -> None:
+    other = run()
+    other.document.environment[0]["client_parameters"] = {"max_rpcs_in_flight": "32"}
+    rows = assemble([side(run(), "a"), side(other, "b")]).differences
+    assert [(row.what, row.values) for row in rows] == [("Client parameters", ("–", "max_rpcs_in_flight 32"))]
+
+
+def test_the_clients_of_a_published_system_stand_beside_those_of_a_run(sides: list[Side]) -> None:
+    rows = {row.what: row.values for row in assemble([sides[0], sides[2]]).differences}
+    assert rows["Mount options"] == ("rw, relatime, errors=remount-ro", "tcp,vers=3")
+
+
+def test_every_format_has_every_ratio(sides: list[Side]) -> None:
+    document = json.loads(build(sides, "json"))
+    rows = list(csv.DictReader(io.StringIO(build(sides, "csv").decode())))
+    assert len(rows) == len(document["ratios"])
+    assert {(row["other"], row["at"]) for row in rows} == {
+        ("after", "point"),
+        ("after", "peak"),
+        ("after", "sustained"),
+        ("isilon-f800", "peak"),
+    }
+    ratio = next(one for one in document["ratios"] if one["differs"])
+    assert ratio["low"] <= ratio["ratio"] <= ratio["high"]
+    text = build(sides, "md").decode()
+    lines = [line for part in assemble(sides).series for line in part.lines]
+    assert all(line.reference_rate in text and line.ratio in text for line in lines)
+    assert len(lines) == len(rows)
+
+
+def test_the_page_has_a_figure_with_a_line_for_every_run_and_is_the_same_every_time(sides: list[Side]) -> None:
+    page = build(sides, "html").decode()
+    assert page == build(sides, "html").decode()
+    assert page.count("<svg") == 2
+    assert "Not drawn, because only its peak is told: isilon-f800." in page
+    drawn = page[page.index("<svg") : page.index("</svg>")]
+    assert ">before</text>" in drawn
+    assert ">after</text>" in drawn
+
+
+def test_subjects_without_anything_alike_have_a_page_that_says_so(sides: list[Side]) -> None:
+    content = [system("astra"), sides[0]]
+    assert "Not compared" in build(content, "html").decode()
+    assert json.loads(build(content, "json"))["ratios"] == []
+
+
+def test_doubts_about_a_point_stand_below_its_ratio() -> None:
+    builder = RunBuilder().clients(1, 8).repetitions(3).workload("seq")
+    plain = side(builder.build(), "plain")
+    builder.doubt("seq-c8-r1", "write", "late-sampler").doubt("seq-c1-r2", "write", "short-phase")
+    content = assemble([side(builder.doubt("seq-c8-r2", "write", "short-phase").build(), "doubted"), plain])
+    assert content.series[0].doubts == ("doubted is doubted: short-phase, late-sampler (at 8 clients).",)
+    assert content.series[1].doubts == ()
+
+
+def test_rates_are_shown_with_their_share_of_the_ceiling() -> None:
+    limited = RunBuilder().clients(1).workload("seq", write=1.2e9).rates("seq", "write", 1, 6e8).build()
+    limited.document.ceilings = net(1, (1, 1, "to-servers", 9.6))
+    (line,) = assemble([side(limited, "a"), side(limited, "b")]).series[0].lines
+    assert line.other_rate == "600 MB/s, 50 % of the ceiling"
+
+
+def test_a_single_point_has_its_ratio_once_and_a_published_peak_beside_it() -> None:
+    one = RunBuilder().clients(8).workload("seq").build()
+    lines = assemble([side(one, "a"), side(one, "b"), system("isilon-f800")]).series[0].lines
+    assert [(line.at, line.other) for line in lines] == [("8 clients", "b"), ("peak", "isilon-f800")]
+
+
+def test_peaks_of_different_clients_are_told_where_they_are() -> None:
+    shared = RunBuilder().clients(1, 8).workload("shared", layout="N-1").build()
+    unlike = assemble([side(shared, "mine"), system("isilon-f800")]).series[0].unlike
+    assert "isilon-f800, not at the same point: its peak is at 2 clients, that of mine at 8 clients." in unlike

@@ -1,0 +1,200 @@
+"""The sentences of a comparison. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields
+
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
+from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
+from ioassay.analysis.compare.unlike import Unlike
+from ioassay.analysis.compare.verdicts import verdict
+from ioassay.analysis.intervals import FEWEST, Interval
+from ioassay.reports import format
+from ioassay.reports.names import NOUNS
+from ioassay.units import format_count
+
+PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
+"""What stands in place of a point of the sweep."""
+
+CONDITIONS: Mapping[str, str] = {
+    "tool": "tool",
+    "layout": "layout",
+    "order": "order",
+    "transfer_bytes": "transfer",
+    "file_set_bytes": "total",
+    "ranks": "ranks",
+    "files": "files",
+    "cold_cache": "cold-cache step",
+}
+"""What each field of `Conditions` is called."""
+
+
+def listed(texts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *first, last = texts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def times(ratio: float) -> str:
+    """A ratio: `3.20`."""
+    return format.significant(ratio)
+
+
+def rate(one: Compared, per_s: float) -> str:
+    """A rate of a series: of bytes, of operations on data, or of what its operation counts."""
+    if one.column == "rate_bytes_per_s":
+        return format.rate(per_s)
+    if one.reference.operation in ("write", "read"):
+        return format.operations_rate(per_s)
+    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == one.reference.operation))
+
+
+def at(point: Point, one: Compared) -> str:
+    """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, 16 files`."""
+    points = one.reference.rates[one.column].points
+    clients = Counter(other.clients for other in points)
+    ranks = Counter((other.clients, other.conditions.ranks) for other in points)
+    told = [format_count(point.clients, "client")] if point.clients is not None else []
+    if point.conditions.ranks is not None and (clients[point.clients] > 1 or not told):
+        told.append(format_count(point.conditions.ranks, "rank"))
+    if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks] > 1:
+        told.append(format_count(point.conditions.files, "file"))
+    return ", ".join(told) or "not told"
+
+
+def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
+    """What can be told of a series, at least a sentence unless nothing of it has repetitions to speak of."""
+    found = verdict(one)
+    reference, other, title = comparison.reference.name, comparison.other.name, one.reference.title
+    match found.outcome:
+        case "too few repetitions":
+            return
+        case "no difference":
+            yield f"No difference can be told between {other} and {reference} in {title}."
+            return
+        case "differs":
+            several = len(one.points) > 1
+            for ratio in (found.fastest, found.slowest):
+                if ratio is not None:
+                    yield _ahead(comparison, one, ratio, several=several)
+            if found.last is not None:
+                yield _ahead(comparison, one, found.last, several=False)
+
+
+def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool) -> str:
+    """`b is up to 3.20 times as fast as a in Sequential, write (95 % interval 2.90 to 3.50, at 16 clients).`"""
+    assert ratio.interval is not None
+    first, second = comparison.other.name, comparison.reference.name
+    value, known = ratio.value, ratio.interval
+    if value < 1:
+        first, second, value = second, first, 1 / value
+        known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
+    up_to = "up to " if several else ""
+    differing = [unlike for unlike in ratio.unlike if unlike.is_told]
+    but = f"; unlike: {'; '.join(_differs(unlike, comparison) for unlike in differing)}" if differing else ""
+    return (
+        f"{first} is {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
+        f"({format.share(known.confidence)} interval {times(known.low)} to {times(known.high)}, "
+        f"at {at(ratio.reference, one)}){but}."
+    )
+
+
+def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
+    """What was not measured alike in a series, what a side does not tell, and points that only one side has."""
+    places: dict[Unlike, list[str]] = {}
+    named = [(at(ratio.reference, one), ratio) for ratio in one.points]
+    if one.is_swept:
+        named += [(level, ratio) for level, ratio in zip(LEVELS, (one.peak, one.sustained), strict=True) if ratio]
+    for where, ratio in named:
+        for found in ratio.unlike:
+            places.setdefault(found, []).append(where)
+    told = [
+        _differs(found, comparison) + ("" if len(where) >= len(one.points) else f" (at {listed(where)})")
+        for found, where in places.items()
+        if found.is_told
+    ]
+    if one.other.title != one.reference.title:
+        yield f"{comparison.other.name}: its {one.other.title}."
+    if told:
+        yield f"{comparison.other.name}, not measured alike: {'; '.join(told)}."
+    if one.is_swept and one.peak:
+        yield from _peaks(comparison, one, one.peak)
+    yield from _silent(comparison, one, places)
+    yield from _only(comparison, one)
+
+
+def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[str]:
+    mine, its = peak.reference, peak.other
+    if None not in (mine.clients, its.clients) and mine.clients != its.clients:
+        peaks = f"its peak is at {at(its, one)}, that of {comparison.reference.name} at {at(mine, one)}"
+        yield f"{comparison.other.name}, not at the same point: {peaks}."
+
+
+def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> Iterator[str]:
+    """What one side tells and the other does not."""
+    sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
+    for side, name, curve in sides:
+        silent = {unlike.what for unlike in found if getattr(unlike, name) is None}
+        words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
+        if not curve.rates[one.column].points:
+            words = ["the number of clients", *words]
+        if words:
+            yield f"{side.name} does not tell: {', '.join(words)}."
+
+
+def _only(comparison: Comparison, one: Compared) -> Iterator[str]:
+    """Points without a counterpart, where both sides have points at all."""
+    sides = (comparison.reference, one.reference), (comparison.other, one.other)
+    points = [curve.rates[one.column].points for _, curve in sides]
+    for (side, _), own in zip(sides, points, strict=True):
+        alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
+        if alone and all(points):
+            yield f"Only {side.name} has {listed(alone)}."
+
+
+def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[str]:
+    """The doubts about a side's points, a sentence for all of them."""
+    places: dict[str, list[str]] = {}
+    for point in rates.points:
+        for kind in point.doubts:
+            places.setdefault(kind, []).append(at(point, one))
+    told = [
+        kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})" for kind, where in places.items()
+    ]
+    if told:
+        yield f"{subject.name} is doubted: {', '.join(told)}."
+
+
+def _differs(found: Unlike, comparison: Comparison) -> str:
+    mine, its = (_value(found.what, value) for value in (found.reference, found.other))
+    return f"{CONDITIONS[found.what]} {its} against {mine} of {comparison.reference.name}"
+
+
+def _value(what: str, value: str | int | None) -> str:
+    return format.size(value) if what.endswith("_bytes") and isinstance(value, int) else str(value)
+
+
+def alone(comparison: Comparison) -> Iterator[str]:
+    """What is not compared, a sentence for each side."""
+    for side, other in (
+        (comparison.reference, comparison.other),
+        (comparison.other, comparison.reference),
+    ):
+        titles = [curve.title for subject, curve in comparison.alone if subject is side]
+        if titles:
+            yield (
+                f"Not compared, because {other.name} has nothing, or more than one thing, that is measured alike: "
+                f"{side.name}'s {'; '.join(titles)}."
+            )
+
+
+def few(comparison: Comparison) -> str:
+    """Why ratios of a comparison have no interval, or nothing."""
+    points = [ratio for one in comparison.series for ratio in one.points or one.ratios]
+    if not points or all(ratio.interval for ratio in points):
+        return ""
+    of = "single figures" if "published system" in (comparison.reference.kind, comparison.other.kind) else ""
+    because = f"{of} are published" if of else f"it takes {FEWEST} valid repetitions on both sides"
+    return f"Ratios of {comparison.other.name} without an interval are no verdict: {because}."

@@ -1,0 +1,100 @@
+"""`ioassay compare` and `ioassay check`: what they print and write, and their exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+from .support import ioassay
+
+CRITERIA = """\
+criteria:
+  - name: sequential-write
+    operation: write
+    layout: N-N
+    from_clients: 8
+    sustained: LIMIT
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A directory with the runs `before` and `after`, of which the second reads half as fast."""
+    for name, read in (("before", 8e9), ("after", 4e9)):
+        builder = RunBuilder().clients(1, 8).repetitions(5).workload("seq", "Sequential", write=4e9, read=read)
+        store(builder.build(), tmp_path / name)
+    return tmp_path
+
+
+def test_two_runs_and_a_published_system_are_compared_on_the_terminal(runs: Path) -> None:
+    code, out, err = ioassay("compare", "before", "after", "isilon-f800", directory=runs)
+    assert (code, err) == (0, "")
+    said = " ".join(out.split())
+    assert "before is up to 2.00 times as fast as after in Sequential, read" in said
+    assert "No difference can be told between after and before in Sequential, write." in said
+    assert "isilon-f800, not measured alike: tool IOR against ioassay of before." in said
+    assert "What differs in configuration" in said
+
+
+def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
+    code, printed, err = ioassay("compare", "before", "after", "--json", directory=runs)
+    assert (code, err) == (0, "")
+    ratios = json.loads(printed)["ratios"]
+    code, table, _ = ioassay("compare", "before", "after", "--format", "csv", directory=runs)
+    assert code == 0
+    assert [float(row["ratio"]) for row in csv.DictReader(io.StringIO(table))] == [one["ratio"] for one in ratios]
+    for form in ("html", "md"):
+        code, out, err = ioassay("compare", "before", "after", "--format", form, "-o", f"it.{form}", directory=runs)
+        assert (code, out, err) == (0, "", f"it.{form}\n")
+        assert "after against before" in (runs / f"it.{form}").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["compare", "before"], "ioassay compare A B"),
+        (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
+        (["compare", "before", "./absent"], "cannot be read"),
+        (["compare", "before", "."], "is not a run directory"),
+        (["compare", "before", "after", "--format", "pdf"], "Use one of html, md, csv, json."),
+        (["compare", "before", "after", "--format", "html"], "Name it with -o."),
+        (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
+        (["compare", "before", "after", "-o", "it"], "-o needs a format."),
+        (["check", "before"], "Give --baseline RUN, --criteria FILE, or both."),
+        (["check", "before", "--baseline", "isilon-f800"], "no repetitions"),
+        (["check", "before", "--baseline", "after", "--tolerance", "5"], "--tolerance: "),
+        (["check", "before", "--criteria", "criteria.yaml"], "criteria.yaml:6: criteria[0].sustained"),
+    ],
+)
+def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:
+    (runs / "criteria.yaml").write_text(CRITERIA.replace("LIMIT", "fast"))
+    code, out, err = ioassay(*arguments, directory=runs)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_a_run_that_became_slower_exits_with_1_and_junit_names_each_point(runs: Path) -> None:
+    code, out, err = ioassay("check", "after", "--baseline", "before", "--junit", "ci/junit.xml", directory=runs)
+    assert (code, err) == (1, "")
+    assert "4 checks: 2 failed, 2 passed." in out
+    cases = ElementTree.parse(runs / "ci/junit.xml").findall(".//testcase")
+    failed = [(case.get("classname"), case.get("name")) for case in cases if case.find("failure") is not None]
+    assert failed == [("ioassay.Sequential, read", "1 client"), ("ioassay.Sequential, read", "8 clients")]
+    code, _, _ = ioassay("check", "before", "--baseline", "after", directory=runs)
+    assert code == 0
+
+
+@pytest.mark.parametrize(("limit", "code"), [("3GB/s", 0), ("4GB/s", 1)])
+def test_criteria_in_a_file_are_judged(limit: str, code: int, runs: Path) -> None:
+    (runs / "criteria.yaml").write_text(CRITERIA.replace("LIMIT", limit))
+    exited, out, err = ioassay("check", "before", "--criteria", "criteria.yaml", "--json", directory=runs)
+    assert (exited, err) == (code, "")
+    assert json.loads(out)["accepted"] is (code == 0)
