@@ -96,8 +96,9 @@ def test_the_csv_without_separators_is_refused_with_its_line() -> None:
     assert caught.value.line == 2
 
 
-def test_a_file_of_something_else_is_refused() -> None:
-    source = printed("mdtest/1.9-plain.txt")
+@pytest.mark.parametrize("name", ["mdtest/1.9-plain.txt", "io500/script-2019/result_summary.txt"])
+def test_a_file_of_something_else_is_refused(name: str) -> None:
+    source = printed(name)
     with pytest.raises(Refused, match="is not of IOR"):
         ior.read(source, beside_of(source))
 

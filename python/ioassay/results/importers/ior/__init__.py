@@ -18,7 +18,7 @@ def read(source: Source, beside: Beside) -> list[Case]:
     if table.is_iterations(source.text):
         return list(cases.of(source, table.execution(source), beside))
     executions = list(text.executions(source))
-    if not executions and source.text.lstrip().startswith(("{", "[")):
+    if not executions and source.text.lstrip().startswith("{"):
         executions = [document.execution(source)]
     if not executions:
         raise Refused("is not of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
