@@ -32,38 +32,31 @@ _ONCE_EXTENDED = ("ior-rnd4K-write", "ior-rnd4K-read", "ior-rnd1MB-write", "ior-
 """Bandwidth phases that the extended list had in 2021; where they were measured, they counted."""
 
 
-@dataclass(frozen=True)
-class Recomputed:
-    """A printed score beside what follows from the printed phases, both in the unit of the score."""
+@dataclass(frozen=True, kw_only=True)
+class _Mean:
+    """A geometric mean of scores, in their unit, with the least and the greatest that their digits allow."""
 
-    printed: PrintedScore
     value: float
     lowest: float
     highest: float
-    """Between these it must lie by the digits of the phases."""
     left_out: tuple[str, ...]
     """Phases whose score is 0: the program leaves them out of its means."""
     missing: tuple[str, ...]
     """Phases of the list that are not there."""
     rests_on: tuple[Place, ...]
 
+
+@dataclass(frozen=True, kw_only=True)
+class Recomputed(_Mean):
+    """A printed score beside what follows from the printed phases."""
+
+    printed: PrintedScore
+
     @property
     def follows(self) -> bool:
         """True if what was printed can be what follows."""
         allowed = self.printed.half_unit + SLACK * self.printed.value
         return self.lowest - allowed <= self.printed.value <= self.highest + allowed
-
-
-@dataclass(frozen=True)
-class _Mean:
-    """The geometric mean of a group of phases, with the least and the greatest that their digits allow."""
-
-    value: float
-    lowest: float
-    highest: float
-    left_out: tuple[str, ...]
-    missing: tuple[str, ...]
-    rests_on: tuple[Place, ...]
 
 
 def recomputed(run: LoadedRun) -> list[Recomputed]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from ioassay.cli.output import show
 from ioassay.errors import CannotRun
 from ioassay.units import format_count
 
@@ -49,14 +50,10 @@ class Ended:
 
 def _show(loaded: LoadedRun, report: Path) -> None:
     """Prints the summary, and where the report is."""
-    from rich.console import Console  # noqa: PLC0415
-
     from ioassay.reports import terminal  # noqa: PLC0415
 
-    console = Console()
-    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print("", terminal.summary(loaded))
-    print(f"{text.get()}\nReport: {report}", flush=True)
+    show("", terminal.summary(loaded))
+    print(f"\nReport: {report}", flush=True)
 
 
 def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:

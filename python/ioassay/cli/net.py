@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from ioassay.cli.output import show
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -136,11 +137,7 @@ def _provide(clients: Sequence[Host], servers: Sequence[Host], *, install: bool)
 
 
 def _show(path: Path, document: NetDocument) -> None:
-    from rich.console import Console  # noqa: PLC0415
-
     from ioassay.reports import ceilings  # noqa: PLC0415
 
-    console = Console()
-    with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print("", ceilings.table(document))
-    print(f"{text.get()}\nCeilings: {path}\nGive them to runs: ioassay run … --ceilings {path}", flush=True)
+    show("", ceilings.table(document))
+    print(f"\nCeilings: {path}\nGive them to runs: ioassay run … --ceilings {path}", flush=True)

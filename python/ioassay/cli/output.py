@@ -34,11 +34,11 @@ def write(destination: Path, document: bytes) -> None:
         raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place with -o.") from error
 
 
-def show(shown: RenderableType) -> None:
-    """Prints what is for the terminal."""
+def show(*shown: RenderableType) -> None:
+    """Prints what is for the terminal, one below the other."""
     from rich.console import Console  # noqa: PLC0415
 
     console = Console()
     with console.capture() as text:  # printed below: rich would end the process when nobody reads it
-        console.print(shown)
+        console.print(*shown)
     print(text.get(), end="", flush=True)

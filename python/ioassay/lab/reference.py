@@ -15,8 +15,7 @@ from ioassay.lab.storage.hdfs import Hdfs
 from ioassay.lab.storage.local import Ext4, Stripe, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
 from ioassay.lab.storage.s3 import S3
-from ioassay.written.reference import Headings, first_line, main, table
-from ioassay.written.validate import keys
+from ioassay.written.reference import Headings, main
 
 PAGE = "lab.md"
 
@@ -46,12 +45,7 @@ storage system of which nothing is to be said is written `xfs: {}`.
 
 def page() -> str:
     """The page as Markdown."""
-    parts = [_OPENING]
-    for part, heading in _HEADINGS.of.items():
-        rows = [_HEADINGS.row(key, field) for key, field in keys(part).items()]
-        parts.append(f"## {heading}\n\n{first_line(part)}\n")
-        parts.append(table(["key", "value", "default", "meaning"], rows))
-    return "\n".join(parts)
+    return "\n".join([_OPENING, *_HEADINGS.sections()])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -23,6 +24,11 @@ CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "
 
 CaseOrder = Literal["as-written", "randomised", "interleaved"]
 """The order of the cases of each repetition of a sweep."""
+
+
+def moment(unix_ns: int) -> str:
+    """A moment as `run.json` writes it: ISO 8601, UTC, to the second."""
+    return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()
 
 
 class _Document(BaseModel):

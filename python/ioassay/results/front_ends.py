@@ -13,7 +13,6 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
@@ -21,7 +20,15 @@ from pydantic import BaseModel, ConfigDict
 
 from ioassay import __version__
 from ioassay.results import described
-from ioassay.results.document import CaseEntry, RunDocument, StudyEntry, TargetKind, WorkloadEntry, read_versioned
+from ioassay.results.document import (
+    CaseEntry,
+    RunDocument,
+    StudyEntry,
+    TargetKind,
+    WorkloadEntry,
+    moment,
+    read_versioned,
+)
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry
 from ioassay.units import format_count
@@ -94,8 +101,8 @@ def document(path: Path) -> RunDocument:
         ioassay_version=__version__,
         engine_version=front_end.engine_version,
         state="failed" if front_end.exit_code and not front_end.cases else "running",
-        started=_moment(front_end.started_unix_ns),
-        ended=None if front_end.ended_unix_ns is None else _moment(front_end.ended_unix_ns),
+        started=moment(front_end.started_unix_ns),
+        ended=None if front_end.ended_unix_ns is None else moment(front_end.ended_unix_ns),
     )
 
 
@@ -215,8 +222,3 @@ def _ranks(plan: Plan) -> str:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _moment(unix_ns: int) -> str:
-    """As `run.json` writes it."""
-    return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()

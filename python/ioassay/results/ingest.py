@@ -8,7 +8,7 @@ measured travels in the next phase's `resident_bytes_before`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -57,7 +57,8 @@ def _phase_tables(case: CaseEntry, nodes: list[str], phase: Event) -> Tables:
     }
 
 
-def _rate(amount: int, duration_ns: int) -> float | None:
+def rate(amount: int, duration_ns: int) -> float | None:
+    """Amount per second; `None` of no time."""
     return amount * NS_PER_S / duration_ns if duration_ns > 0 else None
 
 
@@ -81,17 +82,17 @@ def _measurement(case: CaseEntry, phase: Event) -> pl.DataFrame:
         "file_set_bytes": job.file_set_bytes,
         "transfer_bytes": job.transfer_bytes,
         "valid": phase["complete"] and not any(doubt["invalidates"] for doubt in phase["doubts"]),
-        "rate_bytes_per_s": _rate(phase["bytes"], phase["duration_ns"]),
-        "rate_operations_per_s": _rate(phase["operations"], phase["duration_ns"]),
-        "first_finished_rate_bytes_per_s": _rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
-        "first_finished_rate_operations_per_s": _rate(phase["first_finished_operations"], phase["first_finished_ns"]),
+        "rate_bytes_per_s": rate(phase["bytes"], phase["duration_ns"]),
+        "rate_operations_per_s": rate(phase["operations"], phase["duration_ns"]),
+        "first_finished_rate_bytes_per_s": rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
+        "first_finished_rate_operations_per_s": rate(phase["first_finished_operations"], phase["first_finished_ns"]),
         "stonewall_ns": stonewall.get("at_ns"),
         "stonewall_bytes": stonewall.get("bytes"),
         "stonewall_operations": stonewall.get("operations"),
         "stonewall_least_operations": stonewall.get("least_operations"),
         "stonewall_most_operations": stonewall.get("most_operations"),
-        "stonewall_rate_bytes_per_s": _rate(stonewall.get("bytes", 0), stonewall.get("at_ns", 0)),
-        "stonewall_rate_operations_per_s": _rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
+        "stonewall_rate_bytes_per_s": rate(stonewall.get("bytes", 0), stonewall.get("at_ns", 0)),
+        "stonewall_rate_operations_per_s": rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
         "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
     }
     return _frame([row | {name: phase[name] for name in schema.MEASUREMENTS if name not in row}], schema.MEASUREMENTS)
@@ -117,11 +118,16 @@ def _samples(case: CaseEntry, phase: Event) -> pl.DataFrame:
         columns["sample"].extend(range(count))
         columns["bytes"].extend(rank["sample_bytes"])
         columns["operations"].extend(rank["sample_operations"])
-    return _labelled(case, phase, columns, schema.SAMPLES)
+    return labelled(_key(case, phase), columns, schema.SAMPLES)
 
 
 def _latencies(case: CaseEntry, phase: Event) -> pl.DataFrame:
-    return _labelled(case, phase, phase["latencies"], schema.LATENCIES)
+    return labelled(_key(case, phase), phase["latencies"], schema.LATENCIES)
+
+
+def evidence(values: Mapping[str, object]) -> str:
+    """The evidence of a doubt, as its column has it."""
+    return json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
 
 
 def _doubts(case: CaseEntry, phase: Event) -> pl.DataFrame:
@@ -129,7 +135,7 @@ def _doubts(case: CaseEntry, phase: Event) -> pl.DataFrame:
         doubt
         | _key(case, phase)
         # A kind without evidence has none in the event either.
-        | {"evidence": json.dumps(doubt.get("evidence", {}), sort_keys=True, separators=(",", ":"))}
+        | {"evidence": evidence(doubt.get("evidence", {}))}
         for doubt in phase["doubts"]
     ]
     return _frame(rows, schema.DOUBTS)
@@ -140,8 +146,8 @@ def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
     return pl.DataFrame({name: [row[name] for row in rows] for name in columns}, schema=columns)
 
 
-def _labelled(case: CaseEntry, phase: Event, values: Mapping[str, list[Any]], columns: pl.Schema) -> pl.DataFrame:
-    """A table of `columns` whose rows are all of one phase."""
+def labelled(key: Mapping[str, str], values: Mapping[str, Sequence[Any]], columns: pl.Schema) -> pl.DataFrame:
+    """A table of `columns` whose rows are all of one measurement."""
     own = {name: kind for name, kind in columns.items() if name not in schema.KEY}
     frame = pl.DataFrame({name: values[name] for name in own}, schema=own)
-    return frame.select(*(pl.lit(value).alias(name) for name, value in _key(case, phase).items()), *own)
+    return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import front_ends, lock, schema
 from ioassay.results.atomic import write_atomically
-from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState, damaged
+from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState, damaged, moment
 from ioassay.results.events import Event, read_events
 from ioassay.results.ingest import Tables, case_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
@@ -326,7 +326,7 @@ def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
     if document.state == "running":
         document.state = _settled(document)
         if ends and document.ended is None:
-            document.ended = datetime.fromtimestamp(max(ends) // 1_000_000_000, UTC).isoformat()
+            document.ended = moment(max(ends))
     return tables
 
 

@@ -12,8 +12,7 @@ from ioassay.reports.systems import recomputed, says
 from ioassay.systems.claims import Checked, Verdict, check
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Claim, Document, Figure, Setting, System
-from ioassay.written.reference import Headings, first_line, main, table
-from ioassay.written.validate import keys
+from ioassay.written.reference import Headings, main, table
 
 PAGE = "systems.md"
 
@@ -56,11 +55,7 @@ drawn may say otherwise.
 
 def page() -> str:
     """The page as Markdown."""
-    parts = [_OPENING]
-    for part, heading in _HEADINGS.of.items():
-        rows = [_HEADINGS.row(key, field) for key, field in keys(part).items()]
-        parts.append(f"## {heading}\n\n{first_line(part)}\n")
-        parts.append(table(["key", "value", "default", "meaning"], rows))
+    parts = [_OPENING, *_HEADINGS.sections()]
     parts.append(_RULES)
     known = builtin_systems()
     checked = [one for system in known.values() for one in check(system, known)]

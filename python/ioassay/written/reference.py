@@ -27,6 +27,14 @@ class Headings:
 
     of: Mapping[type[Part], str]
 
+    def sections(self) -> list[str]:
+        """A section for each part, with the table of its keys."""
+        return [
+            f"## {heading}\n\n{first_line(part)}\n\n"
+            + table(["key", "value", "default", "meaning"], [self.row(*item) for item in keys(part).items()])
+            for part, heading in self.of.items()
+        ]
+
     def row(self, key: str, field: FieldInfo) -> list[str]:
         """A key: its name, what can be written after the colon, its default, its meaning."""
         return [f"`{key}`", self._value(field), _default(field), field.description or ""]

@@ -62,10 +62,10 @@ def ranks_missing(there: int, ranks: int) -> Doubt:
     )
 
 
-def does_not_add_up(amount: str, time: str, rate: str) -> Doubt:
-    """Numbers of one line that contradict each other."""
+def does_not_add_up(message: str) -> Doubt:
+    """Numbers that contradict each other, as `message` says."""
     return Doubt(
         kind="does-not-add-up",
-        message=f"{amount} in {time} are not {rate}, as is printed",
+        message=message,
         remedy="look at the tool's own output; measure again",
     )

@@ -25,7 +25,12 @@ class Files:
 
     def __init__(self) -> None:
         self.read: dict[Path, ImportedFile] = {}
-        self.refused: list[RefusedFile] = []
+        self._refused: dict[Path, RefusedFile] = {}
+
+    @property
+    def refused(self) -> list[RefusedFile]:
+        """What cannot be imported."""
+        return list(self._refused.values())
 
     def open(self, path: Path) -> Source | None:
         """The file's text, `None` where it is refused."""
@@ -40,12 +45,8 @@ class Files:
     def refuse(self, path: Path, error: Refused | OSError) -> None:
         """Keeps why a file cannot be imported, unless that is known."""
         self.read.pop(path, None)
-        if any(known.path == str(path) for known in self.refused):
-            return
-        if isinstance(error, Refused):
-            self.refused.append(RefusedFile(path=str(path), line=error.line, reason=error.reason))
-        else:
-            self.refused.append(RefusedFile(path=str(path), line=None, reason=error.strerror or str(error)))
+        told = (error.line, error.reason) if isinstance(error, Refused) else (None, error.strerror or str(error))
+        self._refused.setdefault(path, RefusedFile(path=str(path), line=told[0], reason=told[1]))
 
 
 def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Iterator[Gathered]:
@@ -53,7 +54,11 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
     files = Files()
     cases: dict[Path, list[Case]] = {}
     belong: set[Path] = set()
-    for path in below(paths):
+    found = list(below(paths))
+    # Tables that another file names come last, and are read with it alone.
+    for path in sorted(found, key=lambda path: path.suffix == ".csv"):
+        if path in belong:
+            continue
         source = files.open(path)
         if source is None:
             continue
@@ -74,7 +79,7 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
         title=title,
         name=run_name(tool, paths),
         # What belongs to another file is told there.
-        cases=[case for path, own in cases.items() if path not in belong for case in own],
+        cases=[case for path in found if path not in belong for case in cases.get(path, ())],
         files=list(files.read.values()),
         refused=files.refused,
     )

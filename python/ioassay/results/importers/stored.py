@@ -6,12 +6,10 @@ reading files, writing the directory (`run_directory`).
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 import polars as pl
 
@@ -31,10 +29,10 @@ from ioassay.results.document import (
     StudyEntry,
     SummaryRow,
     WorkloadEntry,
+    moment,
 )
 from ioassay.results.importers.model import Case, Measured, Setting
-from ioassay.results.importers.numbers import NS_PER_S
-from ioassay.results.ingest import Tables
+from ioassay.results.ingest import Tables, evidence, labelled, rate
 from ioassay.units import RateUnit, format_count
 
 
@@ -87,8 +85,8 @@ def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables
         ioassay_version=__version__,
         environment=[],
         state="complete",
-        started=_moment(min(began)) if began else "",
-        ended=_moment(max(ended)) if ended else None,
+        started=moment(min(began)) if began else "",
+        ended=moment(max(ended)) if ended else None,
     )
     return document, _tables(rows, frames)
 
@@ -125,7 +123,9 @@ def _settings(case: Case) -> tuple[Setting, ...]:
 
 
 def _common(every: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
-    """The settings that all workloads have: they need no saying in each title. The first two are always said."""
+    """The settings that all workloads have: they need no saying in each title. Of a single workload all are said but
+    the file system.
+    """
     shared = frozenset.intersection(*(frozenset(settings) for settings in every)) if every else frozenset()
     return shared if len(every) > 1 else frozenset(one for one in shared if one.name == "file system")
 
@@ -210,26 +210,24 @@ def _add(
             "invalidates": doubt.invalidates,
             "message": doubt.message,
             "remedy": doubt.remedy,
-            "evidence": json.dumps(dict(doubt.evidence), sort_keys=True, separators=(",", ":")),
+            "evidence": evidence(doubt.evidence),
         }
         for doubt in measured.doubts
     ]
     if measured.samples is not None:
         told = measured.samples
         frames["samples"].append(
-            _frame(
-                {"rank": told.rank, "sample": told.sample, "bytes": told.bytes, "operations": told.operations},
+            labelled(
                 key,
+                {"rank": told.rank, "sample": told.sample, "bytes": told.bytes, "operations": told.operations},
                 schema.SAMPLES,
             )
         )
     if measured.latencies is not None:
         bins = measured.latencies
         frames["latencies"].append(
-            _frame(
-                {"lowest_ns": bins.lowest_ns, "highest_ns": bins.highest_ns, "count": bins.count},
-                key,
-                schema.LATENCIES,
+            labelled(
+                key, {"lowest_ns": bins.lowest_ns, "highest_ns": bins.highest_ns, "count": bins.count}, schema.LATENCIES
             )
         )
 
@@ -294,13 +292,7 @@ def _rate(printed: float | None, amount: int | None, duration_ns: int | None) ->
     """As printed; where it was not, what follows from the amount and the time."""
     if printed is not None or amount is None or not duration_ns:
         return printed
-    return amount * NS_PER_S / duration_ns
-
-
-def _frame(columns: Mapping[str, Sequence[int]], key: Mapping[str, str], table: pl.Schema) -> pl.DataFrame:
-    own = {name: kind for name, kind in table.items() if name not in schema.KEY}
-    frame = pl.DataFrame(dict(columns), schema=own)
-    return frame.select(*(pl.lit(value).alias(name) for name, value in key.items()), *own)
+    return rate(amount, duration_ns)
 
 
 def _ranks(each: pl.DataFrame, key: Mapping[str, str]) -> pl.DataFrame:
@@ -369,10 +361,6 @@ def _method(gathered: Gathered) -> list[str]:
         "Rates are as printed; what was not printed follows from amounts and times, or is left open.",
         "Moments are those of the files, which do not tell their time zone.",
     ]
-
-
-def _moment(unix_ns: int) -> str:
-    return datetime.fromtimestamp(unix_ns // NS_PER_S, UTC).isoformat()
 
 
 def _versions(cases: Iterable[Case]) -> list[str]:

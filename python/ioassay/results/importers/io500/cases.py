@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ioassay.results.document import Operation, PrintedScore
-from ioassay.results.importers import ior, mdtest
+from ioassay.results.importers import doubts, ior, mdtest
 from ioassay.results.importers.gather import Files
 from ioassay.results.importers.io500.result_ini import Sections, Value
 from ioassay.results.importers.io500.summary import Phase, Quantity, Summary
@@ -257,17 +257,17 @@ def _doubts(told: Told, phase: str, line: _Line, base: Measured) -> Iterator[Dou
         )
     score = told.section(phase).get("score")
     if told.summary is not None and score is not None and not score.number.agrees(line.value):
-        yield _contradiction(f"result_summary.txt has {line.value.text}, and result.txt {score.text}")
+        yield doubts.does_not_add_up(f"result_summary.txt has {line.value.text}, and result.txt {score.text}")
     own = _own_rate(phase, base)
     if phase in told.phases and own is not None and not _fits(own, base.summarised, line.value):
         unit = _unit(phase)
         tool = "IOR" if phase.startswith("ior-") else "mdtest"
-        yield _contradiction(
+        yield doubts.does_not_add_up(
             f"the IO500 printed {line.value.text} {unit}, and {tool} in the phase's file {own:.6g} {unit}"
         )
     took = line.seconds.value if line.seconds else 0.0
     if base.duration_ns is not None and took > 0 and base.duration_ns / NS_PER_S > took * _LONGER + 1:
-        yield _contradiction(
+        yield doubts.does_not_add_up(
             f"the tool worked for {base.duration_ns / NS_PER_S:.4g} s by its own count, and the whole phase took "
             f"{took:.4g} s, as happens where the clocks of nodes differ"
         )
@@ -291,14 +291,6 @@ def _fits(own: float, sums: Summarised | None, printed: Printed) -> bool:
     allowed = printed.half_unit + max(own * 0.001, 0.0006)
     lowest, highest = (sums.lowest / 1000, sums.highest / 1000) if sums is not None else (own, own)
     return lowest - allowed <= printed.value <= highest + allowed
-
-
-def _contradiction(message: str) -> Doubt:
-    return Doubt(
-        kind="does-not-add-up",
-        message=message,
-        remedy="look at the tool's own output; measure again",
-    )
 
 
 _UNITS: Mapping[Quantity, str] = MappingProxyType({"bandwidth": "GiB/s", "metadata": "kIOPS", "total": ""})

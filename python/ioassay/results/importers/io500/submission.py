@@ -11,7 +11,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ioassay.results.document import RefusedFile
 from ioassay.results.importers.gather import Files
 from ioassay.results.importers.io500 import cases, result_ini, summary
 from ioassay.results.importers.io500.summary import PHASES
@@ -46,9 +45,8 @@ def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
             alone=sorted(path for path in directories[directory] if path in paths),
         )
     if not directories and not stray.refused:
-        stray.refused += [
-            RefusedFile(path=str(path), line=None, reason=f"has neither {SUMMARY} nor {RESULT}") for path in paths
-        ]
+        for path in paths:
+            stray.refuse(path, Refused(f"has neither {SUMMARY} nor {RESULT}"))
     if stray.refused:
         yield Gathered(tool="io500", title=_TITLE, name="", cases=[], files=[], refused=stray.refused)
 

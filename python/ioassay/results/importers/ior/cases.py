@@ -220,7 +220,11 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
         if told.stonewall_s and row.moved_bytes is None:
             moved = None  # it ended early, and IOR did not say how much it had moved
         else:
-            found.append(doubts.does_not_add_up(format_bytes(moved), f"{total.text} s", f"{rate.text} MiB/s"))
+            found.append(
+                doubts.does_not_add_up(
+                    f"{format_bytes(moved)} in {total.text} s are not {rate.text} MiB/s, as is printed"
+                )
+            )
     if moved is None:
         moved = round(rate.value * MIB * total.value)
     return replace(
