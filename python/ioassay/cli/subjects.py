@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ioassay.errors import UsageError
+
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
 
@@ -25,7 +27,12 @@ def sides(typed: list[str]) -> list[Side]:
             run = doubted(load(Path(one)))
             found.append(Side(measured.subject(run, name), configuration.of_run(run.document)))
         else:
-            system = find_system(one, known)
+            try:
+                system = find_system(one, known)
+            except UsageError as error:
+                if Path(one).exists():
+                    raise
+                raise UsageError(f"{one} is no run directory. {error.message}", error.remedy) from error
             found.append(Side(published.subject(system), configuration.of_system(system, known)))
     return found
 
