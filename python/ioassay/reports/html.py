@@ -12,8 +12,9 @@ import jinja2
 from markupsafe import Markup
 
 from ioassay.reports import ceilings, pictures, wording
-from ioassay.reports.content import Column, assemble, commands
+from ioassay.reports.content import assemble, commands
 from ioassay.reports.io500 import NOTE
+from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count

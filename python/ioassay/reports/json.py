@@ -12,8 +12,9 @@ from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.reports.content import Content, FindingLine, assemble, measurements
+from ioassay.reports.content import Content, FindingLine, assemble
 from ioassay.reports.surveys import Survey
+from ioassay.reports.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 

@@ -10,9 +10,11 @@ from ioassay.analysis import rates
 from ioassay.analysis.ceilings import common
 from ioassay.analysis.rate_units import UNITS
 from ioassay.reports import ceilings, format, wording
-from ioassay.reports.content import Cell, Column, Content, WorkloadPart, assemble, commands
+from ioassay.reports.content import Content, assemble, commands
 from ioassay.reports.io500 import NOTE, ScoreTable
+from ioassay.reports.levels import Cell
 from ioassay.reports.surveys import Survey
+from ioassay.reports.workloads import Column, WorkloadPart
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import RateUnit, format_count, format_rate

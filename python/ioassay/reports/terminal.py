@@ -7,8 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.reports import wording
-from ioassay.reports.content import Cell, Content, assemble
+from ioassay.reports.content import Content, assemble
 from ioassay.reports.io500 import INVALID, ScoreTable
+from ioassay.reports.levels import Cell
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 

@@ -14,9 +14,10 @@ from ioassay.analysis import series
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content, FindingLine, WorkloadPart
+from ioassay.reports.content import Content, FindingLine
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
+from ioassay.reports.workloads import WorkloadPart
 from ioassay.results.document import CaseState
 from ioassay.units import format_count, format_link_rate
 
