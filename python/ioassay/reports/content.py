@@ -22,7 +22,7 @@ from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.typical import typical
 from ioassay.reports import io500 as score_tables
 from ioassay.reports import levels, medians, nodes, surveys, verdicts, workloads
-from ioassay.reports.findings import Sentences
+from ioassay.reports.findings import Said, Sentences
 from ioassay.reports.io500 import ScoreTable
 from ioassay.reports.levels import SeriesLine, SummaryLine
 from ioassay.reports.medians import MedianLine
@@ -40,7 +40,7 @@ class FindingLine:
     """A finding in words, with the measurements that it rests on: (anchor of its row, its name)."""
 
     finding: Finding
-    sentence: str
+    said: Said
     rows: list[tuple[str, str]]
     marks: tuple[str, ...]
 
@@ -139,7 +139,7 @@ def _findings(
     return [
         FindingLine(
             finding=one,
-            sentence=sentences.of(one.evidence, one.rests_on[0]),
+            said=sentences.of(one.evidence, one.rests_on[0]),
             rows=[(rows[place], names.place(place)) for place in one.rests_on if place in rows],
             marks=found.marks(one.rests_on),
         )

@@ -82,7 +82,7 @@ def _finding(line: FindingLine) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "weight": finding.weight,
-        "sentence": line.sentence,
+        "sentence": line.said.text,
         "evidence": _plain(asdict(finding.evidence)),
         "rests_on": [dict(zip(KEY, place, strict=True)) for place in finding.rests_on],
     }

@@ -105,7 +105,7 @@ def _findings(content: Content) -> list[str]:
     lines = ["## Findings", ""]
     for line in content.findings:
         warning = "**Warning.** " if line.finding.weight == "warning" else ""
-        lines.append(f"- {warning}{line.sentence}{_marks(line.marks)} Rests on: {wording.rests_on(line)}.")
+        lines.append(f"- {warning}{line.said.text}{_marks(line.marks)} Rests on: {wording.rests_on(line)}.")
     return lines
 
 
