@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import document_format, write
+from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,6 +36,14 @@ def report(
             show_default=False,
         ),
     ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN|SYSTEM",
+            help="Compare it with this run or published system in a section of its own; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
     form: Annotated[str, typer.Option("--format", metavar="html|md|csv|json", help="What to write.")] = "html",
 ) -> None:
     """Builds the report of stored runs, without touching the storage."""
@@ -45,13 +54,16 @@ def report(
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
     chosen = document_format(form)
+    if against and chosen == "csv":
+        raise UsageError("A table of measurements has no comparison.", "Write `ioassay compare A B --format csv`.")
     destinations = _destinations(runs, output, chosen)
     measured = read_net(ceilings) if ceilings else None
+    others = sides(against) if against else []
     for run, destination in zip(runs, destinations, strict=True):
         loaded = load(run)
         if measured is not None:
             loaded.document.ceilings = measured
-        document = reports.build(doubted(loaded), chosen)
+        document = reports.build(doubted(loaded), chosen, others)
         if destination is None:
             typer.echo(document, nl=False)
         else:

@@ -10,11 +10,12 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ioassay.analysis import series
+from ioassay.analysis import rates, series
 from ioassay.analysis.doubts import Place
+from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content, FindingLine
+from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.reports.workloads import WorkloadPart
@@ -30,6 +31,9 @@ _ENDS: dict[str, str] = {
 
 MOST_IN_FULL = 4
 """Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
+
+MOST_EXAMPLES = 12
+"""Command lines that a method shows; of more the appendix has all."""
 
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
@@ -225,6 +229,85 @@ def commands_title(content: Content) -> tuple[str, str]:
     if content.document.imported is not None:
         return "Command lines", "How the tool was called, as its output tells."
     return "Equivalent commands", "What to run to repeat a phase with IOR or mdtest."
+
+
+def examples(content: Content) -> list[tuple[str, str]]:
+    """(where, equivalent command line) of every phase at the first point of each sweep, unless there are too many."""
+    if content.document.front_end is not None:
+        return []
+    told = [
+        (f"{part.title}, {content.names.point(case.id)}, {where}", command)
+        for part in content.workloads
+        for case in part.cases[:1]
+        for where, command in commands(case)
+        if command
+    ]
+    return told if len(told) <= MOST_EXAMPLES else []
+
+
+def gaps(content: Content) -> list[str]:
+    """What the run cannot tell because of how it was measured, whatever its numbers are."""
+    told = []
+    document = content.document
+    if document.imported is not None:
+        told.append(
+            f"The numbers were read from what {document.imported.tool} printed; none of the checks that go with a "
+            "measurement of ioassay was made."
+        )
+    if content.missing:
+        told.append(missing(content))
+    medians = rates.medians(content.points, "rate_operations_per_s")
+    few = medians.filter(medians["repetitions"] < FEWEST).height
+    if few:
+        which = "No median" if few == medians.height else f"{few} of {format_count(medians.height, 'median')}"
+        have = "has" if few in (1, medians.height) else "have"
+        no = "an" if few == medians.height else "no"
+        told.append(
+            f"{which} {have} {no} interval, because it takes {FEWEST} valid repetitions: how far the value would "
+            "differ in another run is not known."
+        )
+    if document.ceilings is None and len(document.environment) > 1:
+        told.append("What the network carries was not measured, so rates are not held against it (`ioassay net`).")
+    return told
+
+
+_TERMS = {
+    "Rate": "last-finished, as IOR's: all bytes, or all operations, over the time until the slowest rank is done, "
+    "open, fsync and close included",
+    "First-finished rate": "what was moved when the first rank was done, over that time",
+    "Rate at the stonewall": "what was done when the time limit of the phase came, over that time, with the operations "
+    "of the slowest and of the fastest rank; all other rates go on to the end of the last rank",
+    "Peak": "the best median of the sweep",
+    "Sustained": "the median over the points of the sweep at and beyond the first that reaches 90 % of the peak",
+    "Interval": "from where to where the true median lies, with the confidence in brackets, by order statistics of the "
+    "repetitions",
+    "Of ceiling": "the share of the lowest ceiling of the network on the path",
+    "Open, transfer, fsync, close": "shares of the time of all ranks",
+    "Apart at start, at end": "how long after the first rank the last one started, and ended",
+    "In memory": "the share of the file set that the page cache held before a read",
+}
+
+
+def terms(content: Content) -> list[tuple[str, str]]:
+    """The terms of the tables with their meaning: those that this report uses."""
+    columns = {column.key for part in content.workloads for column in part.columns}
+    has = {
+        "First-finished rate": "first_rate" in columns,
+        "Rate at the stonewall": "stonewall" in columns,
+        "Peak": bool(content.levels),
+        "Sustained": bool(content.levels),
+        "Interval": bool(intervals(content)),
+        "Of ceiling": "ceiling" in columns,
+        "Open, transfer, fsync, close": "transfer" in columns,
+        "Apart at start, at end": bool({"start_spread", "finish_spread"} & columns),
+        "In memory": "resident" in columns,
+    }
+    return [(term, f"{meaning}.") for term, meaning in _TERMS.items() if has.get(term, True)]
+
+
+def day(iso: str) -> str:
+    """The day of an ISO time: `2026-02-02`."""
+    return iso[:10]
 
 
 def moment(iso: str) -> str:
