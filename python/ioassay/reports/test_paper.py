@@ -101,7 +101,7 @@ def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) 
 def test_the_matrix_tells_of_each_workload_what_it_did_and_where(run: LoadedRun) -> None:
     rows = matrix.rows(run.document, assemble(run).names)
     assert [row.workload for row in rows] == [entry.title for entry in run.document.study.workloads]
-    cells = ("write, read", "N-N", "sequential", "1 MiB", "128 MiB", "1, 2, 4, 8, 16, 32, 64", "1", "1")
+    cells = ("write, read", "N-N", "sequential", "1 MiB", "1 GiB", "1, 2, 4, 8, 16, 32, 64", "1", "1")
     assert rows[0].cells == cells
     assert len(matrix.HEADS) == 1 + len(cells)
 
