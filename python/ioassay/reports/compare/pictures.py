@@ -10,9 +10,10 @@ from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import UNITS, RateColumn, Unit
 from ioassay.analysis.rates import Axis
 from ioassay.figures import rate_by_clients, render
+from ioassay.figures.picture import Picture
 from ioassay.reports.compare.content import Content, SeriesPart
-from ioassay.reports.pictures import Picture
 from ioassay.results.document import Operation
+from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit
 
 _UNITS: dict[tuple[RateColumn, bool], tuple[RateUnit, RateUnit]] = {
@@ -27,7 +28,8 @@ _MOVES: tuple[Operation, ...] = ("write", "read")
 
 def pictures(content: Content) -> list[Picture | None]:
     """A figure for each series, in their order; `None` of one that no subject swept, or without a common axis."""
-    return [_picture(content, part, f"series-{at}") for at, part in enumerate(content.series, start=1)]
+    taken: set[str] = set()
+    return [_picture(content, part, unique(slug(f"rate-{part.title}", "rate"), taken)) for part in content.series]
 
 
 def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
@@ -49,7 +51,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
         id=identifier,
         title=part.title,
         svg=render.svg(rate_by_clients.chart(data, first.reference.operation, unit, {}, axis), identifier),
-        csv=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}).write_csv(),
+        data=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}),
         caption=" ".join(caption),
         description=f"{part.title}: rate in {unit.name} against {axis} of each subject; the table has the values.",
     )
