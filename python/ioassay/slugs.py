@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-MOST = 80
-"""Letters of a name."""
 
-
-def slug(text: str, default: str) -> str:
-    """`text` in small letters, digits and hyphens; `default` where nothing of it is left."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:MOST].strip("-") or default
+def slug(text: str, default: str, most: int = 120) -> str:
+    """`text` in at most so many small letters, digits and hyphens; `default` where nothing of it is left."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:most].strip("-") or default
 
 
 def unique(name: str, taken: set[str]) -> str:

@@ -28,7 +28,9 @@ def compare(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="html|md|csv|json", help="What to write. Default: tables for the terminal."),
+        typer.Option(
+            "--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
 ) -> None:
@@ -41,13 +43,14 @@ def compare(
     chosen = None if form is None else document_format(form)
     if chosen is None and output is not None:
         raise UsageError("-o needs a format.", "Write for example --format html.")
-    if chosen == "html" and output is None:
-        raise UsageError("A page goes into a file.", "Name it with -o.")
     # Imported here because they take a second, which `--help` must not.
+    from ioassay.reports import IN_FILES  # noqa: PLC0415
     from ioassay.reports.compare import build  # noqa: PLC0415
     from ioassay.reports.compare.content import assemble  # noqa: PLC0415
     from ioassay.reports.compare.terminal import summary  # noqa: PLC0415
 
+    if chosen in IN_FILES and output is None:
+        raise UsageError(f"--format {chosen} goes into a file.", "Name it with -o.")
     compared = sides(subjects)
     if chosen is None:
         show(summary(assemble(compared)))

@@ -24,7 +24,7 @@ def report(
             "--output",
             metavar="FILE",
             help="Where to write: a file, or a directory for several runs. "
-            "Default: RUN/report.html for html, standard output for the rest.",
+            "Default: RUN/report.html or RUN/report.pdf, standard output for the rest.",
             show_default=False,
         ),
     ] = None,
@@ -44,7 +44,7 @@ def report(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[str, typer.Option("--format", metavar="html|md|csv|json", help="What to write.")] = "html",
+    form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> None:
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
@@ -73,14 +73,14 @@ def report(
 
 def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[Path | None]:
     """Where each report goes; `None` is standard output."""
+    from ioassay.reports import IN_FILES  # noqa: PLC0415
+
+    if output is None and form in IN_FILES:
+        return [run / f"report.{form}" for run in runs]
     if len(runs) == 1:
-        if output is None:
-            return [runs[0] / "report.html" if form == "html" else None]
-        return [output / _name(runs[0], form) if output.is_dir() else output]
+        return [output / _name(runs[0], form) if output is not None and output.is_dir() else output]
     if output is None:
-        if form != "html":
-            raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
-        return [run / "report.html" for run in runs]
+        raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output} is a file, and {len(runs)} runs give {len(runs)} reports.", "Name a directory.")
     destinations = [output / _name(run, form) for run in runs]

@@ -1,7 +1,8 @@
 """Reports: a loaded run becomes a document. Every document is a function of the stored run and of nothing else.
 
-Same run, same bytes: no clock, no random number, no path of the run directory goes in. Not: computing a
-number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing files (`ioassay.results`).
+Same run, same bytes: no clock, no random number, no path of the run directory goes in; of a PDF that holds for the page
+that a browser prints. Not: computing a number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing
+files (`ioassay.results`).
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
     from ioassay.results.loaded import LoadedRun
 
-Format = Literal["html", "md", "csv", "json"]
+Format = Literal["html", "pdf", "md", "csv", "json"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
+IN_FILES: tuple[Format, ...] = ("html", "pdf")
+"""Those that nobody wants on a terminal."""
+
 
 def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
-    """The report of `run` in UTF-8, with a section that compares it with what it is `against`.
+    """The report of `run`, text in UTF-8, with a section that compares it with what it is `against`.
 
-    `html` is one self-contained page, `md` the same without figures, `csv` a row per measurement and no comparison,
-    `json` one document with the run, the peak and sustained table, the verdicts, the measurements and the doubts.
+    `html` is one self-contained page, `pdf` that page as a browser prints it (`CannotRun` where there is none), `md`
+    the same without figures, `csv` a row per measurement and no comparison, `json` one document with the run, the peak
+    and sustained table, the verdicts, the measurements and the doubts.
     """
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
@@ -31,6 +36,10 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
             from ioassay.reports.html import page  # noqa: PLC0415
 
             return page(run, _comparison(run, against)).encode()
+        case "pdf":
+            from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+            return printed(build(run, "html", against))
         case "md":
             from ioassay.reports import markdown  # noqa: PLC0415
 

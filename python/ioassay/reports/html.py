@@ -12,13 +12,13 @@ from urllib.parse import quote
 import jinja2
 from markupsafe import Markup
 
+from ioassay.figures.picture import Picture
 from ioassay.reports import abstract, ceilings, matrix, pictures, wording
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.pictures import pictures as comparison_pictures
 from ioassay.reports.compare.terminal import notes
 from ioassay.reports.content import Content, assemble, commands
 from ioassay.reports.io500 import NOTE
-from ioassay.reports.pictures import Picture
 from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun

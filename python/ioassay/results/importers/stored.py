@@ -114,7 +114,7 @@ def _workloads(cases: Sequence[Case]) -> _Workloads:
         settings, amount = key
         words = [one.value for one in settings if one not in same] + ([amount] if amount else [])
         titles[key] = ", ".join(words or [one.value for one in settings][:3]) or "All"
-        names[key] = unique(slug(titles[key], "all"), taken)
+        names[key] = unique(slug(titles[key], "all", most=60), taken)
     return _Workloads([names[key] for key in keys], {names[key]: titles[key] for key in names})
 
 
