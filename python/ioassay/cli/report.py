@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)],
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -24,7 +25,7 @@ def report(
             "--output",
             metavar="FILE",
             help="Where to write: a file, or a directory for several runs. "
-            "Default: RUN/report.html or RUN/report.pdf, standard output for the rest.",
+            "Default: RUN/report.html, or RUN/report.pdf, RUN/summary.html; standard output for the rest.",
             show_default=False,
         ),
     ] = None,
@@ -44,6 +45,9 @@ def report(
             show_default=False,
         ),
     ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="One page for those who decide, as html or pdf, instead of the report.")
+    ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> None:
     """Builds the report of stored runs, without touching the storage."""
@@ -56,14 +60,17 @@ def report(
     chosen = document_format(form)
     if against and chosen == "csv":
         raise UsageError("A table of measurements has no comparison.", "Write `ioassay compare A B --format csv`.")
-    destinations = _destinations(runs, output, chosen)
+    if summary and chosen not in reports.IN_FILES:
+        raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+    destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     measured = read_net(ceilings) if ceilings else None
     others = sides(against) if against else []
     for run, destination in zip(runs, destinations, strict=True):
         loaded = load(run)
         if measured is not None:
             loaded.document.ceilings = measured
-        document = reports.build(doubted(loaded), chosen, others)
+        build = reports.one_page if summary else reports.build
+        document = build(doubted(loaded), chosen, others)
         if destination is None:
             typer.echo(document, nl=False)
         else:
@@ -71,12 +78,12 @@ def report(
             typer.echo(f"{destination}", err=True)
 
 
-def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[Path | None]:
+def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:
     """Where each report goes; `None` is standard output."""
     from ioassay.reports import IN_FILES  # noqa: PLC0415
 
     if output is None and form in IN_FILES:
-        return [run / f"report.{form}" for run in runs]
+        return [run / f"{name}.{form}" for run in runs]
     if len(runs) == 1:
         return [output / _name(runs[0], form) if output is not None and output.is_dir() else output]
     if output is None:

@@ -54,6 +54,21 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
             return csv.table(run).encode()
 
 
+def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
+    """The report on one page of A4, for those who decide: what came out, what to beware of, how far to trust it.
+
+    `format` is one of `IN_FILES`.
+    """
+    from ioassay.reports.summary import page  # noqa: PLC0415
+
+    made = page(run, _comparison(run, against)).encode()
+    if format != "pdf":
+        return made
+    from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+    return printed(made)
+
+
 def _comparison(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
     """The comparison of all others with the run itself."""
     from ioassay.analysis.compare import measured  # noqa: PLC0415

@@ -45,17 +45,13 @@ def about(content: Content) -> str:
         most = "up to " if document.stops_early else ""
         parts.append(f"{most}{repetitions} repetitions of each")
     if document.imported is not None:
-        parts.append(f"read from {format_count(len(document.imported.files), 'file')} that {_tool(content)} wrote")
+        files = format_count(len(document.imported.files), "file")
+        parts.append(f"read from {files} that {wording.imported(document.imported)} wrote")
     else:
         nodes = f" from {format_count(len(document.environment), 'node')}" if document.environment else ""
         parts.append(f"against {document.where}{nodes}")
     day = f", on {wording.day(document.started)}" if document.started else ""
     return f"{what} {', '.join(parts)}{day}."
-
-
-def _tool(content: Content) -> str:
-    entry = content.document.imported
-    return "" if entry is None else " ".join([entry.tool, ", ".join(entry.versions)]).strip()
 
 
 def where(headline: Headline) -> str:

@@ -25,14 +25,6 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-@pytest.fixture
-def browser() -> None:
-    try:
-        pdf.find_browser()
-    except CannotRun as error:
-        pytest.skip(f"a browser cannot be had: {error.message}")
-
-
 def _named(tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Names a program that does this as the browser."""
     program = tmp_path / "browser"

@@ -19,7 +19,7 @@ from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.reports.workloads import WorkloadPart
-from ioassay.results.document import CaseState
+from ioassay.results.document import CaseState, ImportEntry
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
@@ -34,6 +34,9 @@ MOST_IN_FULL = 4
 
 MOST_EXAMPLES = 12
 """Command lines that a method shows; of more the appendix has all."""
+
+MOST_RESULTS = 10
+"""Sentences of key results; the tables have all."""
 
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
@@ -59,8 +62,14 @@ def asked(content: Content) -> tuple[str, str]:
     scale = f", scale {document.study.scale}" if document.study.scale else ""
     source = f"; method of: {document.study.source}" if document.study.source else ""
     if document.imported is not None:
-        return "Imported", " ".join([document.study.name, ", ".join(document.imported.versions)]).strip()
+        return "Imported", imported(document.imported)
     return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
+
+
+def imported(entry: ImportEntry) -> str:
+    """The tool that results were imported from, and its versions."""
+    versions = ", ".join(entry.versions)
+    return versions if versions.startswith(entry.tool) else f"{entry.tool} {versions}".strip()
 
 
 def lab(content: Content) -> str:
@@ -144,11 +153,25 @@ def results(content: Content) -> list[str]:
             said += f" and sustains {row.sustained.text}" if many[row.label] <= MOST_IN_FULL else ""
         by_label.setdefault(row.label, []).append(said)
     sentences += [f"{label}: {'; '.join(parts)}." for label, parts in by_label.items()]
-    return sentences + [grid.sentence for survey in content.surveys for grid in survey.grids]
+    sentences += [grid.sentence for survey in content.surveys for grid in survey.grids]
+    sentences = sentences or _single(content)
+    more = len(sentences) - MOST_RESULTS
+    return sentences[:MOST_RESULTS] + ([f"{format_count(more, 'more workload')} in the results."] if more > 0 else [])
 
 
-def trust(content: Content) -> str:
-    """How far the numbers can be believed, in a sentence or two."""
+def _single(content: Content) -> list[str]:
+    """What came out where nothing was swept: a sentence for each workload."""
+    lines: dict[str, list[str]] = {}
+    for line in content.medians:
+        lines.setdefault(line.label, []).append(f"{line.series} {line.median}")
+    return [
+        f"{label}: {', '.join(told)}." if len(told) <= MOST_IN_FULL else f"{label}: {len(told)} rates."
+        for label, told in lines.items()
+    ]
+
+
+def trust(content: Content, *, with_letters: bool = True) -> str:
+    """How far the numbers can be believed, in a sentence or two. `with_letters`: doubts are marked where it stands."""
     total = content.doubts.measurements
     if total == 0:
         return "Nothing was measured."
@@ -160,7 +183,8 @@ def trust(content: Content) -> str:
     if doubted == 0:
         return f"{valid}, and none carries a doubt."
     carry = "carries" if doubted == 1 else "carry"
-    return f"{valid}. {doubted} of {total} {carry} at least one doubt; the letters beside the numbers name them."
+    letters = "; the letters beside the numbers name them" * with_letters
+    return f"{valid}. {doubted} of {total} {carry} at least one doubt{letters}."
 
 
 def _but_not_the_score(content: Content) -> str:

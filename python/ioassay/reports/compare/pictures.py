@@ -29,7 +29,9 @@ _MOVES: tuple[Operation, ...] = ("write", "read")
 def pictures(content: Content) -> list[Picture | None]:
     """A figure for each series, in their order; `None` of one that no subject swept, or without a common axis."""
     taken: set[str] = set()
-    return [_picture(content, part, unique(slug(f"compared-{part.title}", "compared"), taken)) for part in content.series]
+    return [
+        _picture(content, part, unique(slug(f"compared-{part.title}", "compared"), taken)) for part in content.series
+    ]
 
 
 def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
