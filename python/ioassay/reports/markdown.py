@@ -26,9 +26,10 @@ def document(run: LoadedRun, comparison: Comparison | None = None) -> str:
         *results(content),
         *([["## Comparison"], *comparisons.sections(comparison, "###")] if comparison else []),
         _findings(content),
-        *_limits(content),
+        _limits(content),
         ["## Appendix"],
         *(_measurements(content, part) for part in content.workloads),
+        *_doubts(content),
         _sources(content),
         _commands(content),
         _study(content),
@@ -116,11 +117,22 @@ def _method(content: Content) -> list[str]:
     return [*lines, *listed(f"**{term}**: {meaning}" for term, meaning in wording.terms(content))]
 
 
-def _limits(content: Content) -> list[list[str]]:
+def _limits(content: Content) -> list[str]:
+    wide = wording.wide(content)
+    lines = ["## Limits", "", *_paragraphs([wording.trust(content), *wording.gaps(content), *wide[:1]])]
+    rows = [
+        [
+            group.mark,
+            group.kind + (", makes the number invalid" if group.invalidates else ""),
+            f"{len(group.places)} of {content.doubts.measurements}",
+            "; ".join(filter(None, group.remedies)),
+        ]
+        for group in content.doubts.groups
+    ]
     return [
-        ["## Limits", "", *_paragraphs([wording.trust(content), *wording.gaps(content)])],
-        _wide(content),
-        *_doubts(content),
+        *lines,
+        *(["", *listed(wide[1:])] if wide else []),
+        *(["", *table(["", "Doubt", "Measurements", "Remedy"], rows)] if rows else []),
     ]
 
 
@@ -128,21 +140,15 @@ def _paragraphs(sentences: Sequence[str]) -> list[str]:
     return "\n\n".join(sentences).split("\n")
 
 
-def _wide(content: Content) -> list[str]:
-    wide = wording.wide(content)
-    return [wide[0], "", *listed(wide[1:])] if wide else []
-
-
 def _doubts(content: Content) -> list[list[str]]:
-    sections = []
-    for group in content.doubts.groups:
-        invalid = ", makes the number invalid" if group.invalidates else ""
-        number = f"{len(group.places)} of {content.doubts.measurements}{invalid}"
-        lines = [f"### {group.mark}: {group.kind} ({number})", ""]
-        lines += [f"Remedy: {remedy}." for remedy in group.remedies if remedy]
-        places = wording.by_message(group.places, content.names)
-        sections.append([*lines, "", *listed(f"{text} ({where})" for where, text in places)])
-    return sections
+    return [
+        [
+            f"### Doubt {group.mark}: {group.kind}",
+            "",
+            *listed(f"{text} ({where})" for where, text in wording.by_message(group.places, content.names)),
+        ]
+        for group in content.doubts.groups
+    ]
 
 
 def _measurements(content: Content, part: WorkloadPart) -> list[str]:
