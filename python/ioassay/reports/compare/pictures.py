@@ -40,7 +40,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     curves = [(content.reference.name, first.reference.rates[column].points)]
     curves += [(other.name, one.other.rates[column].points) for other, one in part.compared if one.column == column]
     axis = _axis([points for _, points in curves])
-    unit = _unit(column, first.reference.operation, [point for _, points in curves for point in points])
+    unit = unit_of(column, first.reference.operation, [point for _, points in curves for point in points])
     rows = [row for name, points in curves for point in points for row in _rows(name, point, unit)]
     if axis is None or len({row[axis] for row in rows}) < 2:
         return None
@@ -73,7 +73,8 @@ def _place(point: Point, axis: Axis) -> int | None:
     return point.clients if axis == "clients" else point.conditions.ranks
 
 
-def _unit(column: RateColumn, operation: str, points: Sequence[Point]) -> Unit:
+def unit_of(column: RateColumn, operation: str, points: Sequence[Point]) -> Unit:
+    """The unit that suits the highest of `points`."""
     small, large = _UNITS[column, column == "rate_bytes_per_s" or operation in _MOVES]
     highest = max((point.median for point in points), default=0.0)
     return UNITS[large if highest >= UNITS[large].divisor else small]
