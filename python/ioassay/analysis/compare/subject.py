@@ -76,6 +76,11 @@ class Curve:
     rates: Mapping[RateColumn, Rates]
 
     @property
+    def test(self) -> str:
+        """The title without the operation: what was tested, as a file about a system calls it."""
+        return self.title.removesuffix(f", {self.operation}").removesuffix(f" ({self.operation})")
+
+    @property
     def conditions(self) -> Conditions:
         """Those of its first point."""
         own = self.rates[self.column]

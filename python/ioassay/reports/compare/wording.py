@@ -129,7 +129,7 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
         for found, where in places.items()
         if found.is_told
     ]
-    if one.other.title != one.reference.title:
+    if one.other.test != one.reference.test:
         yield f"{comparison.other.name}: its {one.other.title}."
     if told:
         yield f"{comparison.other.name}, not measured alike: {'; '.join(told)}."

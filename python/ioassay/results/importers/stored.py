@@ -304,7 +304,7 @@ def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntr
         question=f"What {gathered.title} printed, as it was found in {format_count(len(gathered.files), 'file')}.",
         source=None,
         scale=None,
-        settings={},
+        settings=_told(gathered.cases),
         text="",
         method=_method(gathered),
         workloads=[WorkloadEntry(name=name, title=title) for name, title in workloads.titles.items()],
@@ -313,6 +313,23 @@ def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntr
         acceptance=[],
         scores="io500" if gathered.tool == "io500" else None,
     )
+
+
+_UNTOLD = "–"
+"""Stands among the values of a setting that some results tell and others do not."""
+
+
+def _told(cases: Sequence[Case]) -> dict[str, str | list[str]]:
+    """Every setting and fact with the value that it has, or with all of them. The version stands elsewhere."""
+    values: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for one in (*case.settings, *case.facts):
+            values.setdefault(one.name, {})[one.value] = None
+    values.pop("version", None)
+    for case in cases:
+        for name in values.keys() - {one.name for one in (*case.settings, *case.facts)}:
+            values[name][_UNTOLD] = None
+    return {name: next(iter(found)) if len(found) == 1 else list(found) for name, found in values.items()}
 
 
 def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:
