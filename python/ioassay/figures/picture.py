@@ -49,8 +49,8 @@ class Picture:
         """
         if not self.svg:
             raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Take another figure.")
-        # Its resolution is told as well, so that it has the size of the SVG wherever it is placed. Pixels of the SVG are
-        # 1/96 inch, a scale of 1 means 72 pixels to the inch.
+        # Its resolution is told as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
+        # are 1/96 inch, and a scale of 1 means 72 pixels to the inch.
         return vl_convert.svg_to_png(self.svg, scale=72 / 96, ppi=96 * scale)
 
     def save(self, path: str | Path) -> None:
