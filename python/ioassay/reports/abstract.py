@@ -33,13 +33,13 @@ class Headline:
 def about(content: Content) -> str:
     """What was measured, on what and when, in a sentence."""
     document = content.document
-    told = [case for case in document.cases if case.clients]
-    clients = sorted({case.clients for case in told})
+    clients = sorted({case.clients for case in document.cases if case.clients})
     what = format_count(content.doubts.measurements, "measurement")
     what += f" of {format_count(len(content.workloads), 'workload')}" if len(content.workloads) > 1 else ""
-    parts = [
-        f"with {format.points(clients) if len(clients) == 1 else f'{clients[0]} to {clients[-1]} clients'}"
-    ] * bool(clients)
+    parts = []
+    if clients:
+        ends = format.points(clients) if len(clients) == 1 else f"{clients[0]} to {clients[-1]} clients"
+        parts.append(f"with {ends}")
     repetitions = max((case.repetition for case in document.cases), default=1)
     if repetitions > 1:
         most = "up to " if document.stops_early else ""

@@ -62,6 +62,13 @@ def test_the_abstract_says_what_was_measured_what_came_out_and_what_to_beware_of
     assert "does not reach its peak" in told
 
 
+def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -> None:
+    run = RunBuilder().workload("w").build()
+    for case in run.document.cases:
+        case.clients = 0
+    assert abstract.about(assemble(run)).startswith("8 measurements against ")
+
+
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
     content = assemble(found)
     page = reports.build(found, "html").decode()
