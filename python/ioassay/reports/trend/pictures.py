@@ -29,7 +29,7 @@ def pictures(content: Content) -> list[list[Picture | None]]:
 
 def _picture(series: SeriesPart, identifier: str) -> Picture | None:
     curve = series.courses[0].history.curve
-    measured = [one.point for course in series.courses for one in course.history.measured]
+    measured = [one.point.median for course in series.courses for one in course.history.measured]
     unit = unit_of(curve.column, curve.operation, measured)
     pairs = zip(series.courses, series.rows, strict=True)
     data = pl.DataFrame(
