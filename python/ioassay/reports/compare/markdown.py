@@ -13,7 +13,7 @@ def document(content: Content) -> str:
         [f"# {content.title}"],
         ["## What can be told", "", *_listed([text for part in content.series for text in part.sentences])],
         *(_series(content, part) for part in content.series),
-        ["## What is not compared", "", *_listed(notes(content))],
+        ["## What to know of all of it", "", *_listed(notes(content))],
         _differences(content),
     ]
     return "\n".join("\n".join(section) + "\n" for section in sections if section)
