@@ -45,7 +45,8 @@ def of_run(document: RunDocument) -> dict[str, str]:
     study, imported = document.study, document.imported
     facts = {
         "Study": f"{study.name}, scale {study.scale}" if study.scale else study.name,
-        **{f"Setting {name}": _text(value) for name, value in study.settings.items()},
+        # What imported files tell is called as they call it.
+        **{f"Setting {name}" if imported is None else name: _text(value) for name, value in study.settings.items()},
         "Method": " ".join(study.method),
         "Target": document.where,
         "Launcher": " ".join([document.launcher, *document.launcher_options]),

@@ -18,7 +18,7 @@ def sections(content: Content, heading: str) -> list[list[str]]:
     parts = [
         [f"{heading} What can be told", "", *listed(content.verdict)],
         *(_series(content, part, heading) for part in content.series),
-        [f"{heading} What is not compared", "", *listed(remarks)] if (remarks := notes(content)) else [],
+        [f"{heading} What to know of all of it", "", *listed(remarks)] if (remarks := notes(content)) else [],
         _differences(content, heading),
     ]
     return [part for part in parts if part]
