@@ -57,9 +57,9 @@ def test_letters_of_doubts_that_nothing_explains_stand_nowhere(full: LoadedRun) 
 
 
 def test_a_comparison_is_summed_up_too_differences_first() -> None:
-    builders = [RunBuilder().clients(1, 8).repetitions(5).workload("first", "First") for _ in range(2)]
-    run = builders[0].workload("seq", "Sequential", write=1e9).build()
-    other = builders[1].workload("seq", "Sequential", write=2e9).build()
+    builders = [RunBuilder().clients(1, 8, 64).repetitions(5).workload("first", "First") for _ in range(2)]
+    run = builders[0].workload("seq", "Sequential", write=8e9).build()
+    other = builders[1].workload("seq", "Sequential", write=16e9).build()
     side = Side(measured.subject(other, "after"), configuration.of_run(other.document))
     assert "<h2>after against this run</h2>" in page(run, side)
     faster = page(run, side).index("after is up to 2.00 times as fast as this run")
