@@ -110,6 +110,43 @@ def test_sustained_from_some_clients_on_rests_on_these_alone(tmp_path: Path) -> 
     assert check.value == pytest.approx(4.95e9, rel=1e-6)
 
 
+def judgements(judged: LoadedRun, criterion: str, tmp_path: Path) -> list[str]:
+    file = written(tmp_path, f"name: one, {criterion}")
+    return [check.judgement for check in criteria.check(judged, read(file).criteria)]
+
+
+def test_what_has_no_valid_measurement_fails_however_fast_the_rest_is(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 8).workload("seq").doubt("seq-c8-r1", "write", "failed", invalidates=True)
+    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["failed"]
+    assert judgements(builder.build(), "operation: read, peak: 1MB/s", tmp_path) == ["passed"]
+
+
+def test_a_run_that_ended_before_its_time_meets_no_criterion(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 8).workload("seq").stop_after(1)
+    assert judgements(builder.build(), "operation: write, every_point: 1MB/s", tmp_path) == ["failed"]
+
+
+def test_sustained_is_over_ranks_where_clients_do_not_tell_the_points_apart(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 2, 4, 8).workload("seq")
+    for ranks, rate in ((1, 1e9), (2, 5e9), (4, 3e9), (8, 3e9)):
+        builder.rates("seq", "write", ranks, rate)
+    swept = builder.build()
+    one_client = swept.measurements.with_columns(clients=pl.lit(1, pl.Int64))
+    (check,) = criteria.check(
+        LoadedRun(**{**vars(swept), "measurements": one_client}),
+        read(written(tmp_path, "name: one, operation: write, sustained: 4GB/s")).criteria,
+    )
+    assert check.value == pytest.approx(3e9, rel=1e-6)
+
+
+@pytest.mark.parametrize("limit", ["p99_latency", "slowest_operation"])
+def test_latencies_have_limits(limit: str, tmp_path: Path) -> None:
+    judged = RunBuilder().clients(1, 8).workload("seq").build()
+    assert judgements(judged, f"operation: write, {limit}: 1h", tmp_path) == ["passed"]
+    assert judgements(judged, f"operation: write, {limit}: 1ns", tmp_path) == ["failed"]
+    assert judgements(judged, f"operation: write, {limit}: 1h, from_clients: 16", tmp_path) == ["failed"]
+
+
 @pytest.mark.parametrize(
     ("lines", "said"),
     [

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.reports.check.lines import Line, accepted
+from ioassay.reports.check.lines import Line
 from ioassay.reports.terminal import STYLES
 from ioassay.units import format_count
 
 _ORDER: tuple[Judgement, ...] = ("failed", "not judged", "passed")
 
 
-def summary(lines: Sequence[Line]) -> RenderableType:
+def summary(lines: Sequence[Line]) -> Group:
     """Every verdict and how many of each there are."""
     table = Table(box=None, show_header=False)
     table.add_column(no_wrap=True)
@@ -27,7 +27,4 @@ def summary(lines: Sequence[Line]) -> RenderableType:
         table.add_row(judgement, Text(f"{line.group}, {line.name}: {line.says}"))
     counts = Counter(line.judgement for line in lines)
     said = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
-    parts: list[RenderableType] = [table, Text(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
-    if not accepted(lines) and not counts["failed"]:
-        parts.append(Text("Nothing could be judged, so nothing is accepted.", style="bold red"))
-    return Group(*parts)
+    return Group(table, Text(f"{format_count(len(lines), 'check')}: {said}."))

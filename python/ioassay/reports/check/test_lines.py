@@ -1,36 +1,117 @@
 from __future__ import annotations
 
 import json as plain
+from dataclasses import replace
 from xml.etree import ElementTree
 
-from ioassay.analysis.acceptance import Judgement
+import pytest
+from junitparser import Failure, JUnitXml, Skipped, TestCase
+
+from ioassay.analysis.acceptance import Judgement, judge
+from ioassay.analysis.check.criteria import check
+from ioassay.criteria.model import Criteria
 from ioassay.reports.check import json, junit
-from ioassay.reports.check.lines import Line, accepted
+from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
+from ioassay.results.document import RunDocument
+from ioassay.testing.builder import RunBuilder
 
 
 def line(judgement: Judgement, says: str = "1.00 GB/s & <more>") -> Line:
-    return Line("Sequential, write", "8 clients", judgement, says)
+    return Line("Sequential 1.5 MiB, write", "8 clients", judgement, says)
 
 
-def test_nothing_is_accepted_that_could_not_be_judged() -> None:
+def a_run() -> RunBuilder:
+    return RunBuilder().workload("seq", "Sequential").clients(8).repetitions(2)
+
+
+@pytest.fixture
+def document() -> RunDocument:
+    return a_run().build().document
+
+
+def cases(xml: bytes) -> list[TestCase]:
+    (suite,) = JUnitXml.fromstring(xml)
+    return list(suite)
+
+
+def test_a_run_is_accepted_where_nothing_failed() -> None:
     assert accepted([line("passed"), line("not judged")])
-    assert not accepted([line("not judged")])
-    assert not accepted([])
     assert not accepted([line("passed"), line("failed")])
 
 
-def test_junit_has_a_case_for_each_verdict_with_what_it_says() -> None:
-    lines = [line("passed"), line("failed"), line("not judged")]
-    suite = ElementTree.fromstring(junit.document("mine", lines)).find("testsuite")
-    assert suite is not None
-    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["3", "1", "1"]
-    passed, failed, skipped = suite.findall("testcase")
-    assert passed.findtext("system-out") == lines[0].says
-    told = [case.find(tag) for case, tag in ((failed, "failure"), (skipped, "skipped"))]
-    assert [one.get("message") for one in told if one is not None] == [lines[1].says, lines[2].says]
-    assert failed.get("classname") == "ioassay.Sequential, write"
+def test_nothing_is_accepted_that_could_not_be_judged() -> None:
+    (said,) = of_baseline([], "before", 0.05)
+    assert (said.judgement, said.says) == ("failed", "nothing of before could be judged, so nothing is accepted")
 
 
-def test_the_document_says_whether_the_run_is_accepted() -> None:
-    document = plain.loads(json.document("mine", [line("failed")]))
-    assert (document["accepted"], document["checks"][0]["judgement"]) == (False, "failed")
+def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:
+    run = a_run().criterion("rate", unit="bytes/s", of="seq", operation="write", at_least=1e6).stop_after(1).build()
+    (said,) = (of_study(verdict, run) for verdict in judge(run))
+    assert (said.group, said.name, said.judgement) == ("Sequential, write", "rate", "failed")
+    assert "at least 1 MB/s; 1 of 2 phases has no valid measurement (the tender asks for it)" in said.says
+
+
+def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
+    run = a_run().rates("seq", "write", 8, 2e9, 2e9).build()
+    wanted = {"name": "contract", "operation": "write", "peak": "3GB/s", "because": "it was bought so"}
+    (said,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert said.says == "2.00 GB/s, at least 3 GB/s (it was bought so)"
+    assert said.value == pytest.approx(2e9)
+    assert (said.at_least, said.at_most, said.unit) == (3e9, None, "bytes/s")
+
+
+def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
+    builder = a_run().criterion("rate", unit="bytes/s", of="seq", operation="read", at_least=1)
+    run = builder.doubt("seq-c8-r2", "read", "cache-resident").doubt("seq-c8-r1", "write", "short-phase").build()
+    wanted = Criteria.model_validate({"criteria": [{"name": "one", "operation": "read", "every_point": "1MB/s"}]})
+    for said in (*(of_study(one, run) for one in judge(run)), *map(of_criterion, check(run, wanted.criteria))):
+        assert said.doubts == ("cache-resident",)
+        assert said.says.endswith("; doubted: cache-resident")
+
+
+def test_junit_has_a_case_for_each_verdict_with_what_it_says(document: RunDocument) -> None:
+    xml = junit.document(document, [line("passed"), line("failed"), line("not judged")])
+    (suite,) = JUnitXml.fromstring(xml)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (3, 1, 0, 1)
+    told = {known.get("name"): known.get("value") for known in ElementTree.fromstring(xml).iter("property")}
+    assert (told["run"], told["target"]) == (document.run, document.target)
+    passed, failed, skipped = suite
+    assert (passed.result, passed.system_out) == ([], line("passed").says)
+    # Jenkins shows the message of a failure, GitLab its text.
+    for case, kind in ((failed, Failure), (skipped, Skipped)):
+        (result,) = case.result
+        assert isinstance(result, kind)
+        assert (result.message, result.text) == (line("failed").says, line("failed").says)
+
+
+def test_a_test_case_is_called_the_same_in_every_run_of_a_study(document: RunDocument) -> None:
+    xml, later = (
+        junit.document(one, [line("passed")])
+        for one in (document, document.model_copy(update={"run": "20991231-000000-later", "started": "2099-12-31"}))
+    )
+    assert xml != later
+    assert [case.classname for case in cases(xml)] == [case.classname for case in cases(later)]
+    assert JUnitXml.fromstring(xml).name == JUnitXml.fromstring(later).name
+
+
+def test_jenkins_takes_the_study_for_a_package_and_no_dot_of_a_title_for_one(document: RunDocument) -> None:
+    (case,) = cases(junit.document(document, [line("passed")]))
+    assert case.classname.rpartition(".") == (document.study.name, ".", "Sequential 1_5 MiB, write")
+
+
+def test_junit_is_xml_whatever_stands_in_a_name(document: RunDocument) -> None:
+    odd = replace(line("failed", "\x1b[1m of \udcff\x00"), group="\ufffe", name="\x08")
+    strange = document.model_copy(update={"target": "/mnt/\udcff\x01"})
+    (case,) = cases(junit.document(strange, [odd]))
+    assert (case.name, case.result[0].message) == ("\\x08", "\\x1b[1m of \\udcff\\x00")
+
+
+def test_a_check_that_could_not_be_done_is_an_error_in_junit() -> None:
+    (suite,) = JUnitXml.fromstring(junit.refusal("x is not a run directory."))
+    assert (suite.tests, suite.errors) == (1, 1)
+    assert next(iter(suite)).result[0].message == "x is not a run directory."
+
+
+def test_the_document_says_whether_the_run_is_accepted(document: RunDocument) -> None:
+    told = plain.loads(json.document(document, [line("failed")]))
+    assert (told["accepted"], told["checks"][0]["judgement"], told["study"]) == (False, "failed", document.study.name)
