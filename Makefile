@@ -86,12 +86,14 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check
+	$(BIN)/python -m ioassay.criteria.reference --check
 
 generate: build ## Write the generated files: schemas and reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
 	$(BIN)/python -m ioassay.studies.reference
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
+	$(BIN)/python -m ioassay.criteria.reference
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self

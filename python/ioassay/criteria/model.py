@@ -41,13 +41,18 @@ LIMITS = ("peak", "sustained", "every_point", "slow_samples", "p99_latency", "sl
 
 
 class Criterion(Part):
-    """A criterion: which series it is about, from how many clients on, and at least one limit."""
+    """A criterion: which series it is about, from how many clients on, and at least one limit.
+
+    What it means where it has several limits, or means several series, is said in `analysis.check.criteria`.
+    """
 
     name: Identifier = Field(description="What it is called in verdicts. Unique in the file.")
-    operation: AnyOperation = Field(description="Which operations.")
-    workload: Identifier | None = Field(default=None, description="Only this workload.")
-    layout: Layout | None = Field(default=None, description="Only file sets of this layout.")
-    order: Prose | None = Field(default=None, description="Only transfers in this order, such as `sequential`.")
+    operation: AnyOperation = Field(description="What the series does.")
+    workload: Identifier | None = Field(default=None, description="Only series of this workload.")
+    layout: Layout | None = Field(default=None, description="Only series on file sets of this layout.")
+    order: Prose | None = Field(
+        default=None, description="Only series with transfers in this order, such as `sequential`."
+    )
     from_clients: Count = Field(default=1, description="Only points of the sweep with so many clients or more.")
     peak: AtLeast | None = Field(default=None, description="The best median must be this or more.")
     sustained: AtLeast | None = Field(

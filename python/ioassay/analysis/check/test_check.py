@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,8 @@ from ioassay.analysis.check.regression import PointCheck, regressions
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.rate_units import RateColumn
 from ioassay.criteria.model import read
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, SAMPLES
@@ -73,6 +77,31 @@ def test_a_series_that_the_run_lacks_fails() -> None:
     judged = LoadedRun(**{**vars(judged), "measurements": judged.measurements.filter(pl.col("operation") == "read")})
     (check,) = writes(run(*CALM), judged)
     assert (check.reason, check.point) == ("missing", None)
+
+
+def failing(scatter: float, repetitions: int, loss: float, pairs: int = 500) -> float:
+    """The share of pairs of log-normal repetitions whose check fails at 5 % tolerance, after a true loss."""
+    dice = random.Random(1)
+
+    def drawn(median: float) -> Subject:
+        rates = tuple(median * math.exp(dice.gauss(0, scatter)) for _ in range(repetitions))
+        point = Point(8, Conditions(), rates)
+        known: dict[RateColumn, Rates] = {"rate_bytes_per_s": Rates((point,), point, point)}
+        return Subject("one", "run", (Curve(("seq", "write", "write"), "", "write", "rate_bytes_per_s", known),))
+
+    judged = (next(regressions(compare(drawn(1), drawn(1 - loss)), 0.05)) for _ in range(pairs))
+    return sum(check.judgement == "failed" for check in judged) / pairs
+
+
+@pytest.mark.parametrize(
+    ("scatter", "repetitions", "in_vain", "tenth_lost"),
+    [(0.03, 3, 0.015, 0.93), (0.05, 3, 0.036, 0.65), (0.05, 10, 0.012, 0.98), (0.10, 5, 0.013, 0.23)],
+)
+def test_the_guide_says_how_often_a_check_fails_in_vain_and_finds_a_loss(
+    scatter: float, repetitions: int, in_vain: float, tenth_lost: float
+) -> None:
+    assert failing(scatter, repetitions, 0) == pytest.approx(in_vain, abs=0.02)
+    assert failing(scatter, repetitions, 0.1) == pytest.approx(tenth_lost, abs=0.06)
 
 
 def written(directory: Path, *lines: str) -> Path:

@@ -81,7 +81,9 @@ def of_criterion(check: CriterionCheck) -> Line:
     """The verdict on a limit of a criterion in a file."""
     criterion = check.criterion
     says = [_against(check.value, check.at_least, check.at_most, check.measure, check.unit)]
-    if check.value is None:
+    if check.curve is None:
+        says.append("it means no series of which the run has a valid measurement")
+    elif check.value is None:
         says.append("nothing valid was measured that it could rest on")
     elif check.missing:
         says.append(f"{format_count(check.missing, 'phase')} without a valid measurement")

@@ -60,6 +60,21 @@ def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
     assert (said.at_least, said.at_most, said.unit) == (3e9, None, "bytes/s")
 
 
+@pytest.mark.parametrize(
+    ("criterion", "said"),
+    [
+        ({"order": "sequentail"}, "it means no series of which the run has a valid measurement"),
+        ({"from_clients": "9"}, "nothing valid was measured that it could rest on"),
+        ({}, "1 phase without a valid measurement"),
+    ],
+)
+def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[str, str], said: str) -> None:
+    run = a_run().doubt("seq-c8-r2", "write", "failed", invalidates=True).build()
+    wanted = {"name": "contract", "operation": "write", "peak": "1MB/s"} | criterion
+    (line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert (line.judgement, line.says.split("; ")[1]) == ("failed", said)
+
+
 def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
     builder = a_run().criterion("rate", unit="bytes/s", of="seq", operation="read", at_least=1)
     run = builder.doubt("seq-c8-r2", "read", "cache-resident").doubt("seq-c8-r1", "write", "short-phase").build()
