@@ -1,7 +1,7 @@
 """A site of one machine, whose jobs ReFrame starts itself.
 
-Of a cluster's partition the scheduler is its own, for example `slurm`, and the launcher stays `local`: a job is one
-`ioassay`, which starts its ranks on the nodes of the job by `--launcher srun`.
+A partition of a cluster has the scheduler of its own, for example `slurm`, and the launcher `local` too: what ReFrame
+starts is one `ioassay`, which starts its ranks itself (`launcher` in storage.py).
 """
 
 site_configuration = {

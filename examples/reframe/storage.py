@@ -24,6 +24,7 @@ class StorageStudy(rfm.RunOnlyRegressionTest):
     target = variable(str)
     study = variable(str)
     settings = variable(typ.Dict[str, str], value={})
+    launcher = variable(str, value="local")  # of the ranks; in a job of several nodes `srun`
     criteria = variable(str, value="")  # a file in `src`, or an absolute path
     baseline = variable(str, value="")  # an absolute path
     tolerance = variable(str, value="5%")
@@ -36,7 +37,7 @@ class StorageStudy(rfm.RunOnlyRegressionTest):
     @run_before("run")
     def say_what_to_do(self):
         """A job that runs the study, then writes its rates and its verdict into files."""
-        options = ["run", self.study, "--target", self.target, "--out", "run"]
+        options = ["run", self.study, "--target", self.target, "--launcher", self.launcher, "--out", "run"]
         for name, value in self.settings.items():
             options += ["--set", f"{name}={value}"]
         by = []
