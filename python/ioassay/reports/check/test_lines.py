@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from ioassay.analysis.acceptance import Judgement, judge
 from ioassay.analysis.check.criteria import check
-from ioassay.criteria.model import Criteria
+from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.reports.check import json, junit
 from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
 from ioassay.results.document import RunDocument
@@ -73,6 +73,16 @@ def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[st
     wanted = {"name": "contract", "operation": "write", "peak": "1MB/s"} | criterion
     (line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
     assert (line.judgement, line.says.split("; ")[1]) == ("failed", said)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_every_limit_of_a_criterion_is_judged_and_has_words(limit: str) -> None:
+    example = {"slow_samples": "3%", "p99_latency": "1s", "slowest_operation": "1s"}.get(limit, "1GB/s")
+    wanted = {"name": "contract", "operation": "write", limit: example}
+    (line,) = map(of_criterion, check(a_run().build(), Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert line.name
+    assert line.value is not None
+    assert (line.at_least is None) != (line.at_most is None)
 
 
 def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
