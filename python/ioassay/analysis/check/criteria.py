@@ -13,7 +13,7 @@ from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis import latency, rates
+from ioassay.analysis import latency, rates, series
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
@@ -21,7 +21,9 @@ from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.series import Series
 from ioassay.criteria.model import Criterion, RateLimit
+from ioassay.results.document import JobEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 
@@ -35,7 +37,7 @@ UNIT_OF: Mapping[RateColumn, str] = {"rate_bytes_per_s": "bytes/s", "rate_operat
 
 @dataclass(frozen=True)
 class CriterionCheck:
-    """The verdict on one limit of a criterion in one series; `curve` is `None` where no series is meant by it.
+    """The verdict on one limit of a criterion in one series; `title` is `None` where no series is meant by it.
 
     `at_least`, `at_most` (one of them) and `value` are in `unit`: `bytes/s`, `operations/s`, `s`, or `1` of a share.
     """
@@ -43,7 +45,7 @@ class CriterionCheck:
     criterion: Criterion
     measure: Measure
     unit: str
-    curve: Curve | None
+    title: str | None
     value: float | None
     """`None` where nothing valid was measured."""
     missing: int
@@ -68,27 +70,35 @@ class _Series:
     """A series that a criterion is about, from so many clients on."""
 
     run: LoadedRun
-    curve: Curve
+    workload: str
+    one: Series
+    curve: Curve | None
+    """`None` where nothing of it is valid."""
     from_clients: int
+
+    @property
+    def title(self) -> str:
+        """Its workload, and what it does."""
+        study = self.run.document.study
+        title = next(entry.title for entry in study.workloads if entry.name == self.workload)
+        return f"{title}, {series.label(self.one)}"
 
     @property
     def measured(self) -> pl.DataFrame:
         """Its measurements, valid or not. Those whose clients are not told count only where any number will do."""
-        workload, phase, job = self.curve.name
-        own = rates.of(self.run.measurements, workload, self.curve.operation, phase, job)
+        own = rates.of(self.run.measurements, self.workload, self.one.operation, self.one.phase, self.one.job)
         return own.filter(pl.col("clients").fill_null(1) >= self.from_clients)
 
     @property
     def missing(self) -> int:
         """How many of its phases left no valid measurement."""
-        workload, *names = self.curve.name
         found = set(rates.places(self.measured.filter("valid")))
         return sum(
             place not in found
             for case in self.run.document.cases
-            if case.workload == workload and (case.clients or 1) >= self.from_clients
+            if case.workload == self.workload and (case.clients or 1) >= self.from_clients
             for place in case.measured
-            if place[1:] == (*names, self.curve.operation)
+            if place[1:] == self.one
         )
 
     @property
@@ -98,49 +108,58 @@ class _Series:
 
     def points(self, column: RateColumn) -> list[Point]:
         """Its points with rates in that unit."""
-        known = self.curve.rates.get(column)
+        known = self.curve and self.curve.rates.get(column)
         return [point for point in known.points if (point.clients or 1) >= self.from_clients] if known else []
 
 
 def check(run: LoadedRun, criteria: Sequence[Criterion]) -> Iterator[CriterionCheck]:
     """A verdict for each limit of each criterion and each series that it is about, in their order."""
-    curves = measured.subject(run, run.document.run).curves
+    curves = {(*curve.name, curve.operation): curve for curve in measured.subject(run, run.document.run).curves}
+    planned = _planned(run.document)
     for criterion in criteria:
-        meant = [curve for curve in curves if _is_meant(curve, criterion)]
-        if not meant:
-            yield from _of_series(criterion, None)
-        for curve in meant:
-            yield from _of_series(criterion, _Series(run, curve, criterion.from_clients))
+        meant: list[_Series | None] = [
+            _Series(run, workload, one, curves.get((workload, *one)), criterion.from_clients)
+            for (workload, one), job in planned.items()
+            if _is_meant(workload, one, job, criterion)
+        ]
+        for one in meant or [None]:
+            yield from _of_series(criterion, one)
 
 
-def _is_meant(curve: Curve, criterion: Criterion) -> bool:
-    has = curve.conditions
-    wanted = (
-        (criterion.workload, curve.name[0]),
-        (criterion.layout, has.layout),
-        (criterion.order, has.order),
-    )
-    return curve.operation == criterion.operation and all(one in (None, own) for one, own in wanted)
+def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
+    """Every series that the run was to measure, and its job in its first case."""
+    found: dict[tuple[str, Series], JobEntry] = {}
+    for case in document.cases:
+        for phase in case.phases:
+            for job in phase.jobs:
+                for operation in job.operations:
+                    found.setdefault((case.workload, Series(phase.name, job.name, operation)), job)
+    return found
 
 
-def _of_series(criterion: Criterion, series: _Series | None) -> Iterator[CriterionCheck]:
+def _is_meant(workload: str, one: Series, job: JobEntry, criterion: Criterion) -> bool:
+    wanted = ((criterion.workload, workload), (criterion.layout, job.layout), (criterion.order, job.order))
+    return one.operation == criterion.operation and all(wish in (None, own) for wish, own in wanted)
+
+
+def _of_series(criterion: Criterion, one: _Series | None) -> Iterator[CriterionCheck]:
     about = partial(
         CriterionCheck,
         criterion,
-        curve=series.curve if series else None,
-        missing=series.missing if series else 0,
-        doubts=series.doubts if series else (),
+        title=one.title if one else None,
+        missing=one.missing if one else 0,
+        doubts=one.doubts if one else (),
     )
     for rate, find in _RATES.items():
         least: RateLimit | None = getattr(criterion, rate)
         if least is not None:
-            points = series.points(least.column) if series else []
+            points = one.points(least.column) if one else []
             value = find(points) if points else None
             yield about(rate, UNIT_OF[least.column], value=value, at_least=least.per_s)
     for other, (unit, look) in _OTHERS.items():
         most: float | None = getattr(criterion, other)
         if most is not None:
-            yield about(other, unit, value=look(series) if series else None, at_most=most)
+            yield about(other, unit, value=look(one) if one else None, at_most=most)
 
 
 def _sustained(points: Sequence[Point]) -> float | None:
@@ -158,19 +177,19 @@ _RATES: Mapping[RateMeasure, Callable[[Sequence[Point]], float | None]] = {
 }
 
 
-def _slow_samples(series: _Series) -> float | None:
-    valid = series.measured.filter("valid")
-    return slow_share(series.run.samples, rates.places(valid), series.curve.column)
+def _slow_samples(one: _Series) -> float | None:
+    valid = one.measured.filter("valid")
+    return slow_share(one.run.samples, rates.places(valid), one.curve.column) if one.curve else None
 
 
-def _p99_latency(series: _Series) -> float | None:
-    largest = latency.by_sweep_point(series.measured, series.run.latencies)["p99_ns"].max()
+def _p99_latency(one: _Series) -> float | None:
+    largest = latency.by_sweep_point(one.measured, one.run.latencies)["p99_ns"].max()
     return largest / 1e9 if isinstance(largest, int) else None
 
 
-def _slowest_operation(series: _Series) -> float | None:
+def _slowest_operation(one: _Series) -> float | None:
     # A stall is a fact also in a phase that failed later.
-    slowest = series.run.ranks.join(series.measured, on=list(KEY), how="semi")["slowest_ns"].max()
+    slowest = one.run.ranks.join(one.measured, on=list(KEY), how="semi")["slowest_ns"].max()
     return slowest / 1e9 if isinstance(slowest, int) else None
 
 

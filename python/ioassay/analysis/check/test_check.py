@@ -155,6 +155,11 @@ def test_a_run_that_ended_before_its_time_meets_no_criterion(tmp_path: Path) -> 
     assert judgements(builder.build(), "operation: write, every_point: 1MB/s", tmp_path) == ["failed"]
 
 
+def test_a_workload_that_was_not_measured_at_all_fails_what_is_about_it_too(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(8).workload("first").workload("second").stop_after(1)
+    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["passed", "failed"]
+
+
 def test_sustained_is_over_ranks_where_clients_do_not_tell_the_points_apart(tmp_path: Path) -> None:
     builder = RunBuilder().clients(1, 2, 4, 8).workload("seq")
     for ranks, rate in ((1, 1e9), (2, 5e9), (4, 3e9), (8, 3e9)):

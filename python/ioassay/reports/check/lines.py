@@ -81,15 +81,15 @@ def of_criterion(check: CriterionCheck) -> Line:
     """The verdict on a limit of a criterion in a file."""
     criterion = check.criterion
     says = [_against(check.value, check.at_least, check.at_most, check.measure, check.unit)]
-    if check.curve is None:
-        says.append("it means no series of which the run has a valid measurement")
+    if check.title is None:
+        says.append("it means no series of this run")
     elif check.value is None:
         says.append("nothing valid was measured that it could rest on")
     elif check.missing:
         says.append(f"{format_count(check.missing, 'phase')} without a valid measurement")
     from_clients = f", from {criterion.from_clients} clients on" if criterion.from_clients > 1 else ""
     return Line(
-        group=f"{criterion.name}: {check.curve.title}" if check.curve else criterion.name,
+        group=f"{criterion.name}: {check.title}" if check.title else criterion.name,
         name=_MEASURES[check.measure] + from_clients,
         judgement=check.judgement,
         says=_joined(says, check.judgement, criterion.because, check.doubts),

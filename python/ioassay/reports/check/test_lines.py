@@ -63,7 +63,7 @@ def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("criterion", "said"),
     [
-        ({"order": "sequentail"}, "it means no series of which the run has a valid measurement"),
+        ({"order": "sequentail"}, "it means no series of this run"),
         ({"from_clients": "9"}, "nothing valid was measured that it could rest on"),
         ({}, "1 phase without a valid measurement"),
     ],
