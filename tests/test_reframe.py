@@ -49,7 +49,7 @@ def reframe(place: Path, **variables: str | Path) -> tuple[int, str, dict[str, A
             "--run",
         ],
         cwd=place,
-        env=os.environ | {"PATH": f"{place}/bin:{os.environ['PATH']}", "HOME": str(place)},
+        env=os.environ | {"PATH": f"{place}/bin:{os.environ['PATH']}", "HOME": str(place), "TMPDIR": str(place)},
         capture_output=True,
         text=True,
         timeout=DEADLINE_S,
