@@ -17,7 +17,7 @@ MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
-.PHONY: help build demo labs mpis reframe test test-rust test-python lint generate bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,11 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 			|| { $(PYTHON) -m venv $$place && $$place/bin/pip install --quiet --disable-pip-version-check $$wheel; } \
 			|| failed=1; \
 	done; exit $$failed
+
+browser: ## Install the browser that prints reports (as root), where there is none.
+	@{ which chromium || which chromium-browser || which google-chrome; } > /dev/null \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends chromium fonts-liberation; } > /dev/null
 
 reframe: ## Install the ReFrame of the tests in target/reframe.
 	@test -x target/reframe/bin/reframe \

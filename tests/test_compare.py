@@ -57,6 +57,23 @@ def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
         assert "after against before" in (runs / f"it.{form}").read_text()
 
 
+def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare = ("compare", "before", "after", "--format", "pdf")
+    code, out, err = ioassay(*compare, directory=runs)
+    assert (code, out) == (2, "")
+    assert "--format pdf goes into a file.\n  Name it with -o." in err
+    browser = runs / "browser"
+    browser.write_text(
+        "#!/bin/sh\n"
+        'for it; do case $it in --print-to-pdf=*) into=${it#*=} ;; file://*) cp "${it#file://}" "$into"; esac; done\n'
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_BROWSER", str(browser))
+    code, out, err = ioassay(*compare, "-o", "it.pdf", directory=runs)
+    assert (code, out, err) == (0, "", "it.pdf\n")
+    assert "after against before" in (runs / "it.pdf").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -64,7 +81,7 @@ def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
         (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
         (["compare", "before", "./absent"], "cannot be read"),
         (["compare", "before", "."], "is not a run directory"),
-        (["compare", "before", "after", "--format", "pdf"], "Use one of html, md, csv, json."),
+        (["compare", "before", "after", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
         (["compare", "before", "after", "--format", "html"], "Name it with -o."),
         (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
         (["compare", "before", "after", "-o", "it"], "-o needs a format."),
@@ -95,7 +112,8 @@ def test_a_run_that_became_slower_exits_with_1_and_junit_names_each_point(runs: 
     assert "4 checks: 2 failed, 2 passed." in out
     cases = ElementTree.parse(runs / "ci/junit.xml").findall(".//testcase")
     failed = [(case.get("classname"), case.get("name")) for case in cases if case.find("failure") is not None]
-    assert failed == [("example.Sequential, read", "1 client"), ("example.Sequential, read", "8 clients")]
+    series = "ioassay check example on /mnt/store/iotest.Sequential, read"
+    assert failed == [(series, "1 client"), (series, "8 clients")]
     code, _, _ = ioassay("check", "before", "--baseline", "after", directory=runs)
     assert code == 0
 

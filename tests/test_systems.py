@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
 from .support import ioassay
 
 OWN = """\
@@ -63,6 +66,27 @@ def test_a_check_exits_with_1_where_a_claim_does_not_follow(says: str, code: int
     assert [claim["verdict"] for claim in json.loads(out)["claims"]] == [verdict]
 
 
+def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -> None:
+    store(RunBuilder().clients(1, 8).workload("seq", "Sequential").build(), tmp_path / "run")
+    code, out, err = ioassay("systems", "--from", "run", "-o", "ours.yaml", directory=tmp_path)
+    assert (code, out, err) == (0, "", "ours.yaml\n")
+    code, out, _ = ioassay("systems", "ours.yaml", directory=tmp_path)
+    assert code == 0
+    assert "peak write, 8 clients" in out
+    assert ioassay("systems", "ours.yaml", "--check", directory=tmp_path)[0] == 0
+    ratios = [
+        json.loads(ioassay("compare", subject, "isilon-f800", "--json", directory=tmp_path)[1])["ratios"]
+        for subject in ("run", "ours.yaml")
+    ]
+    assert ratios[0]
+    rates = [[(one["at"], one["other_rate"]) for one in of] for of in ratios]
+    assert rates[0] == rates[1]
+    assert [one["ratio"] for one in ratios[1]] == pytest.approx([one["ratio"] for one in ratios[0]], rel=1e-8)
+    code, printed, err = ioassay("systems", "--from", "run", directory=tmp_path)
+    assert (code, err) == (0, "")
+    assert printed.replace("name: run", "name: ours") == (tmp_path / "ours.yaml").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -71,6 +95,10 @@ def test_a_check_exits_with_1_where_a_claim_does_not_follow(says: str, code: int
         (["./"], "Is a directory"),
         (["mine.yaml"], 'mine.yaml:7: claims[0]: "fast" is not a number with a unit'),
         (["empty.yaml"], "empty.yaml:1: there is nothing in it"),
+        (["--from", "."], "is not a run directory"),
+        (["--from", "absent"], "is not a run directory"),
+        (["--from", ".", "--check"], "--from writes a system and does nothing else."),
+        (["-o", "ours.yaml"], "Write `ioassay systems --from RUN -o FILE`."),
         (["--yaml"], "Write `ioassay systems NAME --yaml`."),
     ],
 )

@@ -77,6 +77,19 @@ def of_ratio(numerator: Sequence[float], denominator: Sequence[float]) -> Interv
     return Interval(median(numerator) / median(denominator), ratios[at], ratios[-1 - at], confidence)
 
 
+def chance_of_order(one: Sequence[float], other: Sequence[float]) -> float:
+    """The probability that repetitions of one rate lie as far apart by chance as these, in either direction.
+
+    Mann and Whitney's U, two-sided, of which orders just as far apart count half (Lancaster's mid-p, 1961), as suits
+    those who combine many: where 3 all lie above 3, which has 10 %, it is 5 %. Equal values count as close together.
+    """
+    below = sum(mine < its for mine in one for its in other)
+    equal = sum(mine == its for mine in one for its in other)
+    ways = _mann_whitney(len(one), len(other))
+    apart = min(below, len(one) * len(other) - below - equal) + equal
+    return min(1.0, (2 * sum(ways[:apart]) + ways[apart]) / sum(ways))
+
+
 def differs(ratio: Interval) -> bool:
     """True if equality, a ratio of 1, lies outside of the interval."""
     return not ratio.low <= 1 <= ratio.high

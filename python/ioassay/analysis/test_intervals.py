@@ -109,3 +109,11 @@ def test_repetitions_far_apart_differ_and_those_that_overlap_do_not() -> None:
     assert same is not None
     assert intervals.differs(apart)
     assert not intervals.differs(same)
+
+
+def test_the_chance_of_an_order_is_small_where_repetitions_lie_apart_and_1_where_they_are_equal() -> None:
+    assert intervals.chance_of_order([1, 2, 3], [4, 5, 6]) == pytest.approx(0.05)
+    assert intervals.chance_of_order([4, 5, 6], [1, 2, 3]) == pytest.approx(0.05)
+    assert intervals.chance_of_order([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == pytest.approx(1 / 252)
+    assert intervals.chance_of_order([1, 1, 1], [1, 1, 1]) == 1
+    assert intervals.chance_of_order([1, 4, 5], [2, 3, 6]) > 0.5

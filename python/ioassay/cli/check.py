@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import show, write
+from ioassay.cli import judged
+from ioassay.cli.output import show
 from ioassay.cli.subjects import sides
-from ioassay.errors import IoassayError, UsageError
-from ioassay.units import UnitError, parse_share
+from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.reports.check.lines import Line
@@ -37,42 +37,30 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """Judges a run by its study's criteria, by a file of criteria and by a baseline; exits with 1 where it fails."""
-    try:
-        return _check(run, baseline, _share(tolerance), criteria, junit=junit, as_json=as_json)
-    except IoassayError as error:
-        if junit is not None:
-            from ioassay.reports.check import junit as xml  # noqa: PLC0415
-
-            write(junit, xml.refusal(f"{error.message}\n{error.remedy}"))
-        raise
-
-
-def _check(
-    run: Path, baseline: str | None, tolerance: float, criteria: Path | None, *, junit: Path | None, as_json: bool
-) -> int:
     # Imported here because they take a second, which `--help` must not.
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.reports.check import json, terminal  # noqa: PLC0415
-    from ioassay.reports.check import junit as xml  # noqa: PLC0415
-    from ioassay.reports.check.lines import accepted  # noqa: PLC0415
+    from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
-    loaded = doubted(load(run))
-    lines = _by_study(loaded)
-    lines += _by_criteria(loaded, criteria) if criteria else []
-    lines += _by_baseline(run, baseline, tolerance) if baseline else []
-    if not lines:
-        raise UsageError(
-            "There is nothing to check it by: its study has no acceptance criteria.",
-            "Give --baseline RUN, --criteria FILE, or both.",
-        )
-    if junit is not None:
-        write(junit, xml.document(loaded.document, lines))
+    with judged.errors_in(junit, "ioassay check"):
+        share = judged.tolerance(tolerance)
+        loaded = doubted(load(run))
+        lines = _by_study(loaded)
+        lines += _by_criteria(loaded, criteria) if criteria else []
+        lines += _by_baseline(run, baseline, share) if baseline else []
+        if not lines:
+            raise UsageError(
+                "There is nothing to check it by: its study has no acceptance criteria.",
+                "Give --baseline RUN, --criteria FILE, or both.",
+            )
     if as_json:
         typer.echo(json.document(loaded.document, lines), nl=False)
     else:
         show(terminal.summary(lines))
-    return 0 if accepted(lines) else 1
+    about = loaded.document
+    name = f"ioassay check {about.study.name} on {about.target}"
+    return judged.exit_code(Suite(name, lines, {"run": about.run, "started": about.started}), junit)
 
 
 def _by_study(run: LoadedRun) -> list[Line]:
@@ -102,10 +90,3 @@ def _by_baseline(run: Path, baseline: str, tolerance: float) -> list[Line]:
             "Write what they ask for into a file for --criteria.",
         )
     return of_baseline(regressions(compare(reference, other), tolerance), reference.name, tolerance)
-
-
-def _share(text: str) -> float:
-    try:
-        return parse_share(text)
-    except UnitError as error:
-        raise UsageError(f"--tolerance: {error}.") from error

@@ -1,12 +1,13 @@
-"""`ioassay systems`: published systems, their figures, and whether what was claimed of them follows."""
+"""`ioassay systems`: published systems, their figures, whether what was claimed of them follows, and a run as one."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ioassay.cli.output import show
+from ioassay.cli.output import show, write
 from ioassay.errors import UsageError
 
 
@@ -21,8 +22,30 @@ def systems(
     ] = False,
     as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the YAML of the system, to copy.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+    run: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Write the YAML of a system from a run: measured, or imported from other tools' results.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where --from writes. Default: standard output."),
+    ] = None,
 ) -> int:
-    """List published storage systems, show all that is known of one, or check what was claimed of them."""
+    """List published storage systems, show all that is known of one, or check what was claimed of them.
+
+    A system of your own is a YAML file, written by hand or from a run: ioassay systems --from RUN -o mine.yaml
+    """
+    if run is not None:
+        if name is not None or check or as_yaml or as_json:
+            raise UsageError("--from writes a system and does nothing else.", "Write `ioassay systems --from RUN`.")
+        _write_from(run, output)
+        return 0
+    if output is not None:
+        raise UsageError("-o is where --from writes.", "Write `ioassay systems --from RUN -o FILE`.")
     from ioassay.systems import claims, document  # noqa: PLC0415
     from ioassay.systems.library import LIBRARY, builtin_systems, find_system  # noqa: PLC0415
 
@@ -49,6 +72,21 @@ def systems(
             show(shown.overview(found) if name is None else shown.details(*found[0]))
     wrong = any(one.verdict == "does not follow" for _, checked in found for one in checked)
     return 1 if check and wrong else 0
+
+
+def _write_from(run: Path, output: Path | None) -> None:
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.reports import as_system  # noqa: PLC0415
+    from ioassay.results.run_directory import hashes, load  # noqa: PLC0415
+
+    loaded = doubted(load(run))
+    name = run.resolve().name if output is None else output.stem
+    text = as_system.text(loaded, name, hashes(run))
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        write(output, text.encode())
+        typer.echo(f"{output}", err=True)
 
 
 def _print_json(printed: dict[str, Any]) -> None:

@@ -61,6 +61,7 @@ def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> RenderableT
         "\nioassay systems NAME           all of one: hardware, settings, figures, claims",
         "ioassay systems NAME --yaml    its YAML, to copy",
         "ioassay systems --check        which claims follow from the printed figures",
+        "ioassay systems --from RUN     a run of your own as such a YAML",
     )
     return Group(table, *map(Text, hints))
 

@@ -11,6 +11,7 @@ Not: deciding what to run (`execution`), what the tables mean (`analysis`).
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import tempfile
@@ -273,6 +274,14 @@ def _caught_up(path: Path, document: RunDocument) -> RunDocument:
     now = front_ends.document(path)
     gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
     return now if gone_on else document
+
+
+def hashes(path: Path) -> dict[Path, str]:
+    """The SHA-256 of `run.json` and of the table of measurements, which identify a run as evidence; of a run that could
+    not be completed on disk, of those that are there.
+    """
+    files = (path / DOCUMENT, table_path(path, "measurements"))
+    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.exists()}
 
 
 def refuse_occupied(path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, get_args
 from ioassay.systems.amounts import Amount
 from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.model import Figure, Place, Reference, System
+from ioassay.systems.rows import facts
 
 VERSION = 1
 
@@ -64,18 +65,9 @@ def verdicts(checked: Sequence[Checked]) -> dict[Verdict, int]:
 def _figure(system: System, figure: Figure) -> dict[str, Any]:
     return {
         "id": figure.id,
-        "configuration": figure.configuration,
-        "test": figure.test,
-        "tool": figure.tool,
-        "operation": figure.operation,
-        "layout": figure.layout,
-        "transfer_bytes": figure.transfer,
-        "clients": figure.clients,
-        "threads": figure.threads,
+        **facts(figure),
         "printed": figure.value,
         **_amount(figure.amount),
-        "qualifier": figure.qualifier,
-        "level": figure.level,
         "at": _place(system, figure.at),
         "note": figure.note,
     }
@@ -120,5 +112,4 @@ def _amount(amount: Amount) -> dict[str, Any]:
 
 
 def _place(system: System, place: Place) -> dict[str, Any]:
-    document = system.sources[place.source]
-    return {"source": document.file or document.url or document.title, "lines": list(place.lines)}
+    return {"source": system.sources[place.source].where, "lines": list(place.lines)}

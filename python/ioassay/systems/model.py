@@ -46,6 +46,9 @@ OPERANDS: dict[Rule, int | None] = {
 }
 """How many operands each rule takes; `None`: two or more."""
 
+_ORDERS = ("sequential", "random")
+"""What a test's name may begin with to tell the order of its transfers."""
+
 _IN_WORDS: tuple[Rule, ...] = ("greater", "similar")
 """The rules for claims that say no number."""
 
@@ -142,7 +145,13 @@ class Document(Part):
     authors: Prose | None = Field(default=None, description="Who wrote it.")
     date: Prose | None = Field(default=None, description="When, as printed.")
     file: Prose | None = Field(default=None, description="The file of its text, whose lines places name.")
+    sha256: Prose | None = Field(default=None, description="The SHA-256 of that file.")
     url: Prose | None = Field(default=None, description="Where it can be had.")
+
+    @property
+    def where(self) -> str:
+        """What leads to it: its file, else its URL, else its title."""
+        return self.file or self.url or self.title
 
 
 class Setting(Part):
@@ -164,8 +173,17 @@ class Figure(Part):
         description="What the operations did. Of a network `to-servers` or `to-clients`; `stated-bandwidth` is what a "
         "datasheet says, `capacity` before and `usable` after redundancy, `price` relative to another's."
     )
-    layout: Literal["N-N", "N-1"] | None = Field(default=None, description="Own files, or one shared file.")
+    layout: Literal["N-N", "N-1", "N-M", "unique", "shared", "shared-items"] | None = Field(
+        default=None, description="Own files, one shared file, or one for each group; of a tree, who shares it."
+    )
+    order: Identifier | None = Field(
+        default=None,
+        description="`sequential`, `random`, or what else runs call it. Without it, what `test` begins with, if that "
+        "is one of the two.",
+    )
     transfer: Size | None = Field(default=None, description="Bytes of one call.")
+    total: Size | None = Field(default=None, description="Bytes of all files together.")
+    files: Count | None = Field(default=None, description="Files of all clients together, where it is said.")
     clients: Count | None = Field(default=None, description="Client nodes, where it is said.")
     threads: Count | None = Field(default=None, description="Threads or processes of all clients, where it is said.")
     value: Prose = Field(description="The number and its unit as printed: `12.4 GB/s`, `140K`.")
@@ -182,6 +200,11 @@ class Figure(Part):
     def amount(self) -> Amount:
         """The value in its unit."""
         return parse_amount(self.value, self.unit)
+
+    @property
+    def told_order(self) -> str | None:
+        """The order of its transfers: as it is given, else as the name of the test tells it."""
+        return self.order or next((order for order in _ORDERS if self.test.lower().startswith(order)), None)
 
     @model_validator(mode="after")
     def _has_a_value(self) -> Self:

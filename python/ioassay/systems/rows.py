@@ -9,20 +9,29 @@ import polars as pl
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S
 from ioassay.systems.model import Figure, System
 
+FACTS: dict[str, tuple[str, type[pl.DataType]]] = {
+    "configuration": ("configuration", pl.String),
+    "test": ("test", pl.String),
+    "tool": ("tool", pl.String),
+    "operation": ("operation", pl.String),
+    "layout": ("layout", pl.String),
+    "order": ("told_order", pl.String),
+    "transfer_bytes": ("transfer", pl.Int64),
+    "file_set_bytes": ("total", pl.Int64),
+    "files": ("files", pl.Int64),
+    "clients": ("clients", pl.Int64),
+    "threads": ("threads", pl.Int64),
+    "qualifier": ("qualifier", pl.String),
+    "level": ("level", pl.String),
+}
+"""What a figure is of: by column, and by name in a JSON document, the attribute of `Figure` that has it."""
+
 SCHEMA: dict[str, type[pl.DataType]] = {
     "system": pl.String,
     "figure": pl.String,
-    "test": pl.String,
-    "tool": pl.String,
-    "operation": pl.String,
-    "layout": pl.String,
-    "transfer_bytes": pl.Int64,
-    "clients": pl.Int64,
-    "threads": pl.Int64,
+    **{column: kind for column, (_, kind) in FACTS.items()},
     "rate_bytes_per_s": pl.Float64,
     "rate_operations_per_s": pl.Float64,
-    "level": pl.String,
-    "qualifier": pl.String,
     "source": pl.String,
     "line": pl.Int64,
 }
@@ -37,22 +46,19 @@ def rows(system: System) -> pl.DataFrame:
     return pl.DataFrame([_row(system, figure) for figure in system.figures], schema=SCHEMA, orient="row")
 
 
+def facts(figure: Figure) -> dict[str, Any]:
+    """What a figure is of, by the names of `FACTS`; `None` where the source does not say."""
+    return {column: getattr(figure, attribute) for column, (attribute, _) in FACTS.items()}
+
+
 def _row(system: System, figure: Figure) -> dict[str, Any]:
-    amount, document = figure.amount, system.sources[figure.at.source]
+    amount = figure.amount
     return {
         "system": system.name,
         "figure": figure.id,
-        "test": figure.test,
-        "tool": figure.tool,
-        "operation": figure.operation,
-        "layout": figure.layout,
-        "transfer_bytes": figure.transfer,
-        "clients": figure.clients,
-        "threads": figure.threads,
+        **facts(figure),
         "rate_bytes_per_s": amount.base if amount.dimension == BYTES_PER_S else None,
         "rate_operations_per_s": amount.base if amount.dimension == OPERATIONS_PER_S else None,
-        "level": figure.level,
-        "qualifier": figure.qualifier,
-        "source": document.file or document.url or document.title,
+        "source": system.sources[figure.at.source].where,
         "line": min(figure.at.lines, default=None),
     }

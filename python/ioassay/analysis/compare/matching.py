@@ -32,9 +32,8 @@ def pairs(reference: Subject, other: Subject) -> list[Pair]:
     left = dict(enumerate(other.curves))
     for at, curve in enumerate(reference.curves):
         for its, candidate in left.items():
-            same = (curve.name, curve.operation) == (candidate.name, candidate.operation)
             column = _common(curve, candidate)
-            if same and column:
+            if column and _is_same(curve, candidate):
                 found[at] = its, column
                 del left[its]
                 break
@@ -48,6 +47,12 @@ def pairs(reference: Subject, other: Subject) -> list[Pair]:
         Pair(reference.curves[at], other.curves[its], column)
         for at, (its, column) in sorted(found.items(), key=lambda item: item[0])
     ]
+
+
+def _is_same(curve: Curve, other: Curve) -> bool:
+    """True if both have one name, or as a run and as the file that was written of it are called the same."""
+    is_called_so = curve.name == other.name or curve.test == other.test
+    return is_called_so and curve.operation == other.operation
 
 
 def _common(reference: Curve, other: Curve) -> RateColumn | None:

@@ -63,10 +63,11 @@ def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | No
     document = measured.run.document
     own = rates.of(measured.points, workload, one.operation, one.phase, one.job)
     axis, column = rates.axis(own), rates.column(document, own, workload)
+    valid = own.filter("valid")
     known = {
-        column: _rates(found, axis)
+        column: _rates(found, _sustained_rates(valid, column, axis), axis)
         for column in get_args(RateColumn)
-        if (found := tuple(_points(measured, own.filter("valid"), column)))
+        if (found := tuple(_points(measured, valid, column)))
     }
     if column not in known:
         return None
@@ -108,7 +109,20 @@ def _doubts(run: LoadedRun, same: pl.DataFrame) -> tuple[str, ...]:
     return tuple(run.doubts.join(same, on=list(KEY), how="semi", maintain_order="left")["kind"].unique().sort())
 
 
-def _rates(points: tuple[Point, ...], axis: rates.Axis) -> Rates:
+def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: rates.Axis) -> tuple[float, ...]:
+    """The sustained rate of each repetition by itself, of those that measured every point of the sweep.
+
+    What counts as saturated is found in each anew: where a point lies near that limit, which points count is as
+    uncertain as their rates.
+    """
+    measured = valid.filter(pl.col(column) > 0)
+    sweeps = measured.partition_by("repetition", maintain_order=True)
+    whole = (sweep for sweep in sweeps if sweep.height == measured.select(POINT).n_unique())
+    found = (peak_and_sustained(list(sweep.select(axis, column).fill_null(0).iter_rows()), axis) for sweep in whole)
+    return tuple(both.sustained.rate for both in found if both)
+
+
+def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: rates.Axis) -> Rates:
     def place(point: Point) -> int:
         return (point.clients if axis == "clients" else point.conditions.ranks) or 0
 
@@ -116,5 +130,6 @@ def _rates(points: tuple[Point, ...], axis: rates.Axis) -> Rates:
     if both is None:
         return Rates(points, None, None)
     peak = next(point for point in points if (place(point), point.median) == (both.peak.at[0], both.peak.rate))
-    sustained = Point(None, Conditions(tool=peak.conditions.tool), (both.sustained.rate,))
+    rate = both.sustained.rate
+    sustained = Point(None, Conditions(tool=peak.conditions.tool), sustained_rates or (rate,), sustained=rate)
     return Rates(points, peak, sustained)

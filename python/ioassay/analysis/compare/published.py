@@ -5,6 +5,7 @@ A figure is one number, so nothing here has an interval. Not: what the figures a
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
 import polars as pl
@@ -15,10 +16,7 @@ from ioassay.results.document import OPERATIONS
 from ioassay.systems.model import System
 from ioassay.systems.rows import rows
 
-ORDERS = ("sequential", "random")
-"""What a test's name may begin with to tell the order of its transfers."""
-
-_SAME = ("test", "configuration", "tool", "operation", "layout", "transfer_bytes")
+_SAME = ("test", "configuration", "tool", "operation", "layout", "order", "transfer_bytes")
 
 
 def subject(system: System) -> Subject:
@@ -27,31 +25,35 @@ def subject(system: System) -> Subject:
     Figures count that are a peak, sustained, or of a number of clients. Scores, networks and stated bandwidths are
     none of a workload.
     """
-    configurations = pl.Series("configuration", [figure.configuration for figure in system.figures], pl.String)
-    figures = rows(system).with_columns(configurations).filter(pl.col("operation").is_in(OPERATIONS))
-    curves = [
-        _curve(same, column)
-        for column in get_args(RateColumn)
-        for same in figures.filter(
-            pl.col(column) > 0, pl.col("level").is_not_null() | pl.col("clients").is_not_null()
-        ).partition_by(*_SAME, maintain_order=True)
-    ]
-    return Subject(system.name, "published system", tuple(curves))
-
-
-def _curve(same: pl.DataFrame, column: RateColumn) -> Curve:
-    first = same.row(0, named=True)
-    points = {row["figure"]: _point(row, column) for row in same.iter_rows(named=True)}
-    by_level = {row["level"]: points[row["figure"]] for row in same.sort(column).iter_rows(named=True)}
-    swept = sorted((point for point in points.values() if point.clients), key=lambda point: point.clients or 0)
-    configuration = first["configuration"] or ""
-    return Curve(
-        name=(first["test"], configuration),
-        title=", ".join(filter(None, (first["test"], configuration, f"({first['operation']})"))).replace(", (", " ("),
-        operation=first["operation"],
-        column=column,
-        rates={column: Rates(tuple(swept), by_level.get("peak"), by_level.get("sustained"))},
+    figures = rows(system).filter(
+        pl.col("operation").is_in(OPERATIONS), pl.col("level").is_not_null() | pl.col("clients").is_not_null()
     )
+    return Subject(system.name, "published system", tuple(_curves(figures.partition_by(*_SAME, maintain_order=True))))
+
+
+def _curves(tests: Iterable[pl.DataFrame]) -> Iterator[Curve]:
+    """A curve for each test that has a rate. What its rates count by themselves is what its first figure counts."""
+    for same in tests:
+        known = {column: _rates(same, column) for column in get_args(RateColumn) if (same[column] > 0).any()}
+        if not known:
+            continue
+        first = same.row(0, named=True)
+        configuration = first["configuration"] or ""
+        yield Curve(
+            name=(first["test"], configuration),
+            title=f"{', '.join(filter(None, (first['test'], configuration)))} ({first['operation']})",
+            operation=first["operation"],
+            column=max(known, key=lambda column: first[column] or 0),
+            rates=known,
+        )
+
+
+def _rates(same: pl.DataFrame, column: RateColumn) -> Rates:
+    own = same.filter(pl.col(column) > 0)
+    points = {row["figure"]: _point(row, column) for row in own.iter_rows(named=True)}
+    by_level = {row["level"]: points[row["figure"]] for row in own.sort(column).iter_rows(named=True)}
+    swept = sorted((point for point in points.values() if point.clients), key=lambda point: point.clients or 0)
+    return Rates(tuple(swept), by_level.get("peak"), by_level.get("sustained"))
 
 
 def _point(row: dict[str, Any], column: RateColumn) -> Point:
@@ -60,9 +62,11 @@ def _point(row: dict[str, Any], column: RateColumn) -> Point:
         conditions=Conditions(
             tool=row["tool"],
             layout=row["layout"],
-            order=next((order for order in ORDERS if row["test"].lower().startswith(order)), None),
+            order=row["order"],
             transfer_bytes=row["transfer_bytes"],
+            file_set_bytes=row["file_set_bytes"],
             ranks=row["threads"],
+            files=row["files"],
         ),
         rates=(row[column],),
     )

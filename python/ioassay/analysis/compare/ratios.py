@@ -1,7 +1,7 @@
 """How many times as fast as the reference the other subject is: at each point of the sweep, at the peak, sustained.
 
-The interval of a ratio is that of `intervals.of_ratio`, over the valid repetitions of both sides. Not: which of them
-differ (`verdicts`).
+The interval of a ratio is that of `intervals.of_ratio`, over the valid repetitions of both sides; of sustained rates
+over those that each repetition's own sweep comes down to. Not: which of them differ (`verdicts`).
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ioassay.analysis import intervals
-from ioassay.analysis.compare import matching
+from ioassay.analysis.compare import chance, matching
+from ioassay.analysis.compare.chance import Chance, Judged
 from ioassay.analysis.compare.matching import Pair
-from ioassay.analysis.compare.subject import Conditions, Curve, Point, Subject
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.compare.unlike import Unlike, unlike
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
@@ -36,10 +37,17 @@ class Ratio:
         """True if the interval is known and excludes 1."""
         return self.interval is not None and intervals.differs(self.interval)
 
+    @property
+    def judged(self) -> Judged | None:
+        """What its repetitions tell of whether it is 1."""
+        if self.interval is None:
+            return None
+        return Judged(self.interval, intervals.chance_of_order(self.reference.rates, self.other.rates))
+
 
 @dataclass(frozen=True)
 class Compared:
-    """Two curves. `peak` divides the best points, which may be of different clients; `sustained` has no interval."""
+    """Two curves. `peak` divides the best points, which may be of different clients."""
 
     reference: Curve
     other: Curve
@@ -71,6 +79,11 @@ class Comparison:
     alone: tuple[tuple[Subject, Curve], ...]
     """Curves without a counterpart, and whose they are."""
 
+    @property
+    def chance(self) -> Chance | None:
+        """What all points together tell, which one by one differ now and then by chance."""
+        return chance.of([ratio.judged for one in self.series for ratio in one.points if ratio.judged])
+
 
 def compare(reference: Subject, other: Subject) -> Comparison:
     """All curves of both that belong together, in the order of the reference."""
@@ -90,7 +103,7 @@ def _compared(pair: Pair) -> Compared:
         points=tuple(_ratio(one, another) for one, another in points),
         only_one=tuple(only_one),
         peak=_ratio(first.peak, second.peak) if first.peak and second.peak else None,
-        sustained=_sustained(first.sustained, second.sustained) if first.sustained and second.sustained else None,
+        sustained=_sustained(first, second),
     )
 
 
@@ -99,7 +112,22 @@ def _ratio(reference: Point, other: Point) -> Ratio:
     return Ratio(reference, other, interval, unlike(reference.conditions, other.conditions))
 
 
-def _sustained(reference: Point, other: Point) -> Ratio:
-    """What differs is said of the points: a sustained rate is of several."""
+def _sustained(first: Rates, second: Rates) -> Ratio | None:
+    """None where both have but one point, which is the peak. What differs is said of the points.
+
+    The median of the repetitions' own sustained rates may be another than that of the medians, which is what is shown:
+    the interval reaches as far as that.
+    """
+    reference, other = first.sustained, second.sustained
+    if reference is None or other is None or (_is_peak(first) and _is_peak(second)):
+        return None
     tools = Conditions(tool=reference.conditions.tool), Conditions(tool=other.conditions.tool)
-    return Ratio(reference, other, None, unlike(*tools))
+    interval, value = intervals.of_ratio(other.rates, reference.rates), other.median / reference.median
+    if interval is not None:
+        interval = Interval(value, min(interval.low, value), max(interval.high, value), interval.confidence)
+    return Ratio(reference, other, interval, unlike(*tools))
+
+
+def _is_peak(rates: Rates) -> bool:
+    """True if nothing but the peak was sustained."""
+    return len(rates.points) == 1 and rates.sustained is not None and rates.sustained.median == rates.points[0].median

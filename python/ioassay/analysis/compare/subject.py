@@ -32,7 +32,10 @@ class Conditions:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a sweep, or a published figure. `rates` are its valid repetitions, at least one, above 0."""
+    """A point of a sweep, a published figure, or a sustained rate.
+
+    `rates` are its valid repetitions, at least one, above 0; of a sustained rate those of each repetition's own sweep.
+    """
 
     clients: int | None
     conditions: Conditions
@@ -41,11 +44,13 @@ class Point:
     """The lowest ceiling on the path, where it is known and `rates` are of bytes."""
     doubts: tuple[str, ...] = ()
     """The kinds of doubts about its repetitions."""
+    sustained: float | None = None
+    """Of a sustained rate: that of the medians of its sweep."""
 
     @property
     def median(self) -> float:
-        """The median of its repetitions, in their unit."""
-        return median(self.rates)
+        """The median of its repetitions, in their unit; of a sustained rate that of the medians."""
+        return median(self.rates) if self.sustained is None else self.sustained
 
     @property
     def ceiling_share(self) -> float | None:
@@ -60,7 +65,7 @@ class Rates:
     points: tuple[Point, ...]
     peak: Point | None
     sustained: Point | None
-    """Of a run its only rate is the sustained one of `peak_sustained`, which has no repetitions of its own."""
+    """Of a run that of `peak_sustained`."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Curve:
     column: RateColumn
     """What its rates count by themselves; one of the keys of `rates`."""
     rates: Mapping[RateColumn, Rates]
+
+    @property
+    def test(self) -> str:
+        """The title without the operation: what was tested, as a file about a system calls it."""
+        return self.title.removesuffix(f", {self.operation}").removesuffix(f" ({self.operation})")
 
     @property
     def conditions(self) -> Conditions:

@@ -1,7 +1,7 @@
 """What can be told from the ratios of a series: that one side is faster, up to how much and where, or that none is.
 
 Only an interval that excludes 1 tells a difference. With several points one of them may do so by chance: of 20 points
-without a difference one, at 95 %. Not: words (`ioassay.reports.compare`).
+without a difference one, at 95 %. Not: how many are no chance (`chance`), words (`ioassay.reports.compare`).
 """
 
 from __future__ import annotations

@@ -8,28 +8,36 @@ suite, class and case, so these say nothing that changes from run to run; that i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from ioassay.reports.check.lines import Line
-from ioassay.results.document import RunDocument
+from ioassay.reports.check.lines import Line, settled
 from ioassay.written.source import printable
 
-_TOOL = "ioassay check"
+
+@dataclass(frozen=True)
+class Suite:
+    """Verdicts that belong together."""
+
+    name: str
+    """What judged what. The same in every later run."""
+    lines: Sequence[Line]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What is told of this run."""
 
 
-def document(run: RunDocument, lines: Sequence[Line]) -> bytes:
-    """One test suite that is named after the study, in UTF-8."""
+def document(suite: Suite) -> bytes:
+    """The verdicts, and where none of them could be judged one more that fails, in UTF-8."""
+    lines = settled(suite.lines, "all")
     counts = Counter(line.judgement for line in lines)
-    suite = _suite(run.study.name, len(lines), failures=counts["failed"], skipped=counts["not judged"])
-    if run.started:
-        suite.set("timestamp", run.started)
-    properties = SubElement(suite, "properties")
-    for name, value in (("run", run.run), ("target", run.target), ("ioassay", run.ioassay_version)):
+    element = _suite(suite.name, len(lines), failures=counts["failed"], skipped=counts["not judged"])
+    properties = SubElement(element, "properties")
+    for name, value in suite.properties.items():
         SubElement(properties, "property", name=name, value=printable(value))
     for line in lines:
-        case = _case(suite, run.study.name, line.group, line.name)
+        case = _case(element, suite.name, line.group, line.name)
         match line.judgement:
             case "failed":
                 _tell(case, "failure", line.says)
@@ -37,26 +45,25 @@ def document(run: RunDocument, lines: Sequence[Line]) -> bytes:
                 _tell(case, "skipped", line.says)
             case "passed":
                 SubElement(case, "system-out").text = printable(line.says)
-    return _written(suite)
+    return _written(element)
 
 
-def refusal(message: str) -> bytes:
-    """The suite of a check that could not be done: one test case, with the error."""
-    suite = _suite("", 1, errors=1)
-    _tell(_case(suite, _TOOL, "the check", "can be done"), "error", message)
-    return _written(suite)
+def refusal(command: str, message: str) -> bytes:
+    """The suite of a command that could not judge: one test case, with the error."""
+    element = _suite(command, 1, errors=1)
+    _tell(_case(element, command, "the verdict", "can be given"), "error", message)
+    return _written(element)
 
 
-def _suite(of: str, tests: int, **counts: int) -> Element:
+def _suite(name: str, tests: int, **counts: int) -> Element:
     numbers = {"tests": tests, "failures": 0, "errors": 0, "skipped": 0} | counts
-    return Element(
-        "testsuite", {"name": f"{_TOOL} {of}".rstrip(), **{name: str(number) for name, number in numbers.items()}}
-    )
+    attributes = {"name": printable(name), **{count: str(number) for count, number in numbers.items()}}
+    return Element("testsuite", attributes)
 
 
 def _case(suite: Element, package: str, group: str, name: str) -> Element:
     """A test case; judging takes no time that anybody would want to know."""
-    classname = f"{package}.{printable(group).replace('.', '_')}"
+    classname = ".".join(printable(part).replace(".", "_") for part in (package, group))
     return SubElement(suite, "testcase", classname=classname, name=printable(name), time="0")
 
 

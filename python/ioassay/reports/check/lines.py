@@ -51,8 +51,16 @@ class Line:
 
 
 def accepted(lines: Sequence[Line]) -> bool:
-    """True if nothing failed."""
-    return all(line.judgement != "failed" for line in lines)
+    """True if something passed and nothing failed. Where nothing at all could be judged, nothing is accepted."""
+    judgements = {line.judgement for line in lines}
+    return "passed" in judgements and "failed" not in judgements
+
+
+def settled(lines: Sequence[Line], group: str) -> list[Line]:
+    """The verdicts, and one more that fails where none of them could be judged."""
+    if any(line.judgement != "not judged" for line in lines):
+        return list(lines)
+    return [*lines, Line(group, "anything judged", "failed", "nothing could be judged, so nothing is accepted")]
 
 
 def of_study(verdict: Verdict, run: LoadedRun) -> Line:
@@ -103,11 +111,7 @@ def of_criterion(check: CriterionCheck) -> Line:
 
 def of_baseline(checks: Iterable[PointCheck], baseline: str, tolerance: float) -> list[Line]:
     """The verdicts on the points of the baseline of that name, and one that fails where none of them was judged."""
-    lines = [_of_point(check, baseline, tolerance) for check in checks]
-    if all(line.judgement == "not judged" for line in lines):
-        says = f"nothing of {baseline} could be judged, so nothing is accepted"
-        lines.append(Line("baseline", "anything judged", "failed", says))
-    return lines
+    return settled([_of_point(check, baseline, tolerance) for check in checks], "baseline")
 
 
 def _of_point(check: PointCheck, baseline: str, tolerance: float) -> Line:

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.reports.check.lines import Line
+from ioassay.reports.check.lines import Line, accepted
 from ioassay.reports.terminal import STYLES
 from ioassay.units import format_count
 
@@ -25,6 +25,14 @@ def summary(lines: Sequence[Line]) -> Group:
     for line in sorted(lines, key=lambda line: _ORDER.index(line.judgement)):
         judgement = Text(line.judgement, style=STYLES[line.judgement])
         table.add_row(judgement, Text(f"{line.group}, {line.name}: {line.says}"))
+    return Group(table, *counted(lines))
+
+
+def counted(lines: Sequence[Line]) -> list[Text]:
+    """How many verdicts of each kind there are."""
     counts = Counter(line.judgement for line in lines)
     said = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
-    return Group(table, Text(f"{format_count(len(lines), 'check')}: {said}."))
+    parts = [Text(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
+    if not accepted(lines) and not counts["failed"]:
+        parts.append(Text("Nothing could be judged, so nothing is accepted.", style="bold red"))
+    return parts

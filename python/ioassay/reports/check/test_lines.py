@@ -11,8 +11,8 @@ from ioassay.analysis.acceptance import Judgement, judge
 from ioassay.analysis.check.criteria import check
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.reports.check import json, junit
+from ioassay.reports.check.junit import Suite
 from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
-from ioassay.results.document import RunDocument
 from ioassay.testing.builder import RunBuilder
 
 
@@ -24,24 +24,25 @@ def a_run() -> RunBuilder:
     return RunBuilder().workload("seq", "Sequential").clients(8).repetitions(2)
 
 
-@pytest.fixture
-def document() -> RunDocument:
-    return a_run().build().document
-
-
 def cases(xml: bytes) -> list[TestCase]:
     (suite,) = JUnitXml.fromstring(xml)
     return list(suite)
 
 
-def test_a_run_is_accepted_where_nothing_failed() -> None:
+def test_nothing_is_accepted_that_could_not_be_judged() -> None:
     assert accepted([line("passed"), line("not judged")])
+    assert not accepted([line("not judged")])
+    assert not accepted([])
     assert not accepted([line("passed"), line("failed")])
 
 
-def test_nothing_is_accepted_that_could_not_be_judged() -> None:
+def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
     (said,) = of_baseline([], "before", 0.05)
-    assert (said.judgement, said.says) == ("failed", "nothing of before could be judged, so nothing is accepted")
+    assert (said.group, said.judgement, said.says) == (
+        "baseline",
+        "failed",
+        "nothing could be judged, so nothing is accepted",
+    )
 
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:
@@ -94,12 +95,13 @@ def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
         assert said.says.endswith("; doubted: cache-resident")
 
 
-def test_junit_has_a_case_for_each_verdict_with_what_it_says(document: RunDocument) -> None:
-    xml = junit.document(document, [line("passed"), line("failed"), line("not judged")])
+def test_junit_has_a_case_for_each_verdict_with_what_it_says() -> None:
+    lines = [line("passed"), line("failed"), line("not judged")]
+    xml = junit.document(Suite("ioassay check seq", lines, {"run": "20261122-061500-seq"}))
     (suite,) = JUnitXml.fromstring(xml)
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (3, 1, 0, 1)
     told = {known.get("name"): known.get("value") for known in ElementTree.fromstring(xml).iter("property")}
-    assert (told["run"], told["target"]) == (document.run, document.target)
+    assert told == {"run": "20261122-061500-seq"}
     passed, failed, skipped = suite
     assert (passed.result, passed.system_out) == ([], line("passed").says)
     # Jenkins shows the message of a failure, GitLab its text.
@@ -109,34 +111,29 @@ def test_junit_has_a_case_for_each_verdict_with_what_it_says(document: RunDocume
         assert (result.message, result.text) == (line("failed").says, line("failed").says)
 
 
-def test_a_test_case_is_called_the_same_in_every_run_of_a_study(document: RunDocument) -> None:
-    xml, later = (
-        junit.document(one, [line("passed")])
-        for one in (document, document.model_copy(update={"run": "20991231-000000-later", "started": "2099-12-31"}))
-    )
-    assert xml != later
-    assert [case.classname for case in cases(xml)] == [case.classname for case in cases(later)]
-    assert JUnitXml.fromstring(xml).name == JUnitXml.fromstring(later).name
+def test_jenkins_takes_the_suite_for_a_package_and_no_other_dot_for_the_end_of_one() -> None:
+    (case,) = cases(junit.document(Suite("ioassay check seq on /mnt/v1.2", [line("passed")])))
+    assert case.classname.rpartition(".") == ("ioassay check seq on /mnt/v1_2", ".", "Sequential 1_5 MiB, write")
 
 
-def test_jenkins_takes_the_study_for_a_package_and_no_dot_of_a_title_for_one(document: RunDocument) -> None:
-    (case,) = cases(junit.document(document, [line("passed")]))
-    assert case.classname.rpartition(".") == (document.study.name, ".", "Sequential 1_5 MiB, write")
+def test_junit_has_a_failure_where_nothing_could_be_judged_as_the_exit_code_says() -> None:
+    xml = junit.document(Suite("ioassay check seq", [line("not judged")]))
+    assert [[type(result) for result in case.result] for case in cases(xml)] == [[Skipped], [Failure]]
 
 
-def test_junit_is_xml_whatever_stands_in_a_name(document: RunDocument) -> None:
+def test_junit_is_xml_whatever_stands_in_a_name() -> None:
     odd = replace(line("failed", "\x1b[1m of \udcff\x00"), group="\ufffe", name="\x08")
-    strange = document.model_copy(update={"target": "/mnt/\udcff\x01"})
-    (case,) = cases(junit.document(strange, [odd]))
+    (case,) = cases(junit.document(Suite("\x01", [odd], {"target": "/mnt/\udcff\x01"})))
     assert (case.name, case.result[0].message) == ("\\x08", "\\x1b[1m of \\udcff\\x00")
 
 
-def test_a_check_that_could_not_be_done_is_an_error_in_junit() -> None:
-    (suite,) = JUnitXml.fromstring(junit.refusal("x is not a run directory."))
+def test_a_verdict_that_could_not_be_given_is_an_error_in_junit() -> None:
+    (suite,) = JUnitXml.fromstring(junit.refusal("ioassay check", "x is not a run directory.\nName one."))
     assert (suite.tests, suite.errors) == (1, 1)
-    assert next(iter(suite)).result[0].message == "x is not a run directory."
+    assert next(iter(suite)).result[0].text == "x is not a run directory.\nName one."
 
 
-def test_the_document_says_whether_the_run_is_accepted(document: RunDocument) -> None:
+def test_the_document_says_whether_the_run_is_accepted() -> None:
+    document = a_run().build().document
     told = plain.loads(json.document(document, [line("failed")]))
     assert (told["accepted"], told["checks"][0]["judgement"], told["study"]) == (False, "failed", document.study.name)

@@ -14,14 +14,19 @@ from ioassay.reports import format, nodes
 from ioassay.results.document import RunDocument
 from ioassay.systems.model import System
 
-_AS_OF_RUNS = {
-    ("clients", "processor"): "Processor",
-    ("clients", "memory"): "Memory",
-    ("clients", "kernel"): "Kernel",
-    ("clients", "distribution"): "Operating system",
-    ("mount", "options"): "Mount options",
+AS_PUBLISHED = {
+    "Processor": ("clients", "processor"),
+    "Memory": ("clients", "memory"),
+    "Kernel": ("clients", "kernel"),
+    "Operating system": ("clients", "distribution"),
+    "Mount options": ("mount", "options"),
 }
-"""What published systems call by another name than the environment of a run."""
+"""What published systems call by another name than the environment of a run: the group and what it is of."""
+
+OF_RUN = "run"
+"""The group of settings that are called as a run calls them, in the file about a system that was made of a run."""
+
+_AS_OF_RUNS = {published: fact for fact, published in AS_PUBLISHED.items()}
 
 _VOLATILE = "Size, free"
 """How full a file system is differs always."""
@@ -40,7 +45,8 @@ def of_run(document: RunDocument) -> dict[str, str]:
     study, imported = document.study, document.imported
     facts = {
         "Study": f"{study.name}, scale {study.scale}" if study.scale else study.name,
-        **{f"Setting {name}": _text(value) for name, value in study.settings.items()},
+        # What imported files tell is called as they call it.
+        **{f"Setting {name}" if imported is None else name: _text(value) for name, value in study.settings.items()},
         "Method": " ".join(study.method),
         "Target": document.where,
         "Launcher": " ".join([document.launcher, *document.launcher_options]),
@@ -70,10 +76,16 @@ def of_system(system: System, known: Mapping[str, System]) -> dict[str, str]:
             if source is bed and group == "storage":
                 continue
             for setting in settings:
-                what = _AS_OF_RUNS.get((group, setting.what), f"{group.replace('-', ' ').capitalize()}: {setting.what}")
-                told.setdefault(what, []).append(setting.value)
+                told.setdefault(_fact(group, setting.what), []).append(setting.value)
         facts |= {what: "; ".join(values) for what, values in told.items()}
     return facts
+
+
+def _fact(group: str, what: str) -> str:
+    """What a run calls it."""
+    if group == OF_RUN:
+        return what
+    return _AS_OF_RUNS.get((group, what), f"{group.replace('-', ' ').capitalize()}: {what}")
 
 
 def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) -> list[Difference]:

@@ -13,6 +13,7 @@ from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.configuration import Difference, differences
+from ioassay.reports.compare.wording import Remark
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class SeriesPart:
     lines: tuple[Line, ...]
     sentences: tuple[str, ...]
     unlike: tuple[str, ...]
-    """What differs in how it was measured, and what only one side measured: a sentence for each subject."""
+    """What differs in how it was measured, and what only one side measured: sentences for each subject."""
     doubts: tuple[str, ...]
     """What is doubted, of each subject."""
 
@@ -58,6 +59,8 @@ class Content:
     subjects: tuple[Subject, ...]
     comparisons: tuple[Comparison, ...]
     series: tuple[SeriesPart, ...]
+    throughout: tuple[str, ...]
+    """Remarks on every series, where there are several."""
     alone: tuple[str, ...]
     differences: tuple[Difference, ...]
 
@@ -65,6 +68,20 @@ class Content:
     def reference(self) -> Subject:
         """What all others are divided by."""
         return self.subjects[0]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What can be told of all series."""
+        return [text for part in self.series for text in part.sentences]
+
+    @property
+    def verdict(self) -> list[str]:
+        """The sentences, or why there is none."""
+        if self.sentences:
+            return self.sentences
+        if not self.series:
+            return ["Nothing of them is measured alike, so there is no ratio."]
+        return ["No ratio has an interval, so there is no verdict."]
 
     @property
     def title(self) -> str:
@@ -76,31 +93,53 @@ def assemble(sides: Sequence[Side]) -> Content:
     """The comparison of two sides or more; the first is the reference."""
     subjects = tuple(side.subject for side in sides)
     comparisons = tuple(compare(subjects[0], other) for other in subjects[1:])
-    parts = [_part(curve, comparisons) for curve in subjects[0].curves]
+    found = [_found(curve, comparisons) for curve in subjects[0].curves]
+    compared = [(curve, own) for curve, own in zip(subjects[0].curves, found, strict=True) if own]
+    common = _common([[*_unlike(own), *_doubts(own)] for _, own in compared])
     return Content(
         subjects=subjects,
         comparisons=comparisons,
-        series=tuple(part for part in parts if part.compared),
+        series=tuple(_part(curve, own, common) for curve, own in compared),
+        throughout=tuple(wording.sentences(common)),
         alone=tuple(text for comparison in comparisons for text in wording.alone(comparison)),
         differences=tuple(differences([side.facts for side in sides], [subject.kind == "run" for subject in subjects])),
     )
 
 
-def _part(curve: Curve, comparisons: Sequence[Comparison]) -> SeriesPart:
-    found = [(comparison, one) for comparison in comparisons for one in comparison.series if one.reference is curve]
+_Found = Sequence[tuple[Comparison, Compared]]
+"""What the others did in a series of the reference."""
+
+
+def _found(curve: Curve, comparisons: Sequence[Comparison]) -> _Found:
+    return [(comparison, one) for comparison in comparisons for one in comparison.series if one.reference is curve]
+
+
+def _common(remarks: Sequence[Sequence[Remark]]) -> list[Remark]:
+    """What is said of every series, in its order: it need not be said of each."""
+    if len(remarks) < 2:
+        return []
+    return [remark for remark in remarks[0] if all(remark in own for own in remarks)]
+
+
+def _part(curve: Curve, found: _Found, common: Sequence[Remark]) -> SeriesPart:
     lines = [(ratio, line) for comparison, one in found for ratio, line in _lines(comparison.other, one)]
     return SeriesPart(
         title=curve.title,
         compared=tuple((comparison.other, one) for comparison, one in found),
         lines=tuple(line for _, line in sorted(lines, key=_position(curve))),
         sentences=tuple(text for comparison, one in found for text in wording.verdicts(comparison, one)),
-        unlike=tuple(text for comparison, one in found for text in wording.unlike(comparison, one)),
-        doubts=tuple(_doubts(found)),
+        unlike=tuple(wording.sentences(remark for remark in _unlike(found) if remark not in common)),
+        doubts=tuple(wording.sentences(remark for remark in _doubts(found) if remark not in common)),
     )
 
 
-def _doubts(found: Sequence[tuple[Comparison, Compared]]) -> Iterator[str]:
-    """Those of the reference once, then those of the others."""
+def _unlike(found: _Found) -> Iterator[Remark]:
+    for comparison, one in found:
+        yield from wording.unlike(comparison, one)
+
+
+def _doubts(found: _Found) -> Iterator[Remark]:
+    """Those about the reference once, then those about the others."""
     for comparison, one in found[:1]:
         yield from wording.doubts(comparison.reference, one.reference.rates[one.column], one)
     for comparison, one in found:

@@ -17,7 +17,7 @@ def summary(content: Content) -> RenderableType:
         parts += [_series(content, part), *(Text(text) for text in part.sentences)]
         parts += [*(Text(text, "yellow") for text in (*part.unlike, *part.doubts)), ""]
     if not content.series:
-        parts.append(Text("Nothing of them is measured alike, so there is no ratio."))
+        parts += [Text(text) for text in content.verdict]
     parts += [Text(text, "yellow") for text in notes(content)]
     if content.differences:
         parts += ["", _differences(content)]
@@ -25,9 +25,11 @@ def summary(content: Content) -> RenderableType:
 
 
 def notes(content: Content) -> list[str]:
-    """What holds for whole comparisons: why there are no intervals, and what is not compared."""
-    few = [text for comparison in content.comparisons if (text := wording.few(comparison))]
-    return [*few, *content.alone]
+    """What holds for whole comparisons: how much of it may be chance, why there are no intervals, what was unlike in
+    every series, and what is not compared.
+    """
+    told = [text for of in (wording.chance, wording.few) for one in content.comparisons if (text := of(one))]
+    return [*told, *(f"In every series: {text}" for text in content.throughout), *content.alone]
 
 
 def _series(content: Content, part: SeriesPart) -> Table:

@@ -8,8 +8,10 @@ import re
 import pytest
 
 from ioassay.analysis.compare import measured, published
+from ioassay.analysis.compare.subject import Subject
 from ioassay.reports.compare import build, configuration
 from ioassay.reports.compare.content import Side, assemble
+from ioassay.reports.compare.terminal import notes
 from ioassay.reports.compare.wording import few
 from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
@@ -50,9 +52,9 @@ def test_what_is_slower_is_said_of_the_faster_one() -> None:
 
 
 def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
-    part = assemble([side(run(), "a"), side(run(2.0, transfer_bytes=4096), "b")]).series[0]
-    assert all(text.endswith("; unlike: transfer 4 KiB against 1 MiB of a.") for text in part.sentences)
-    assert part.unlike == ("b, not measured alike: transfer 4 KiB against 1 MiB of a.",)
+    content = assemble([side(run(), "a"), side(run(2.0, transfer_bytes=4096), "b")])
+    assert all(text.endswith("; unlike: transfer 4 KiB against 1 MiB of a.") for text in content.series[0].sentences)
+    assert content.throughout == ("b, not measured alike: transfer 4 KiB against 1 MiB of a.",)
 
 
 def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not_told(sides: list[Side]) -> None:
@@ -60,8 +62,9 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
     write = content.series[0]
     assert [(line.at, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
     assert write.sentences == ()
-    assert "isilon-f800, not measured alike: tool IOR against ioassay of before." in write.unlike
-    assert "isilon-f800 does not tell: the number of clients, total, ranks." in write.unlike
+    assert write.unlike == ("isilon-f800: its sequential N-N (write).",)
+    assert content.throughout[0] == "isilon-f800, not measured alike: tool IOR against ioassay of before."
+    assert content.throughout[1] == "isilon-f800 does not tell: the number of clients, total, ranks."
     assert "single figures are published" in few(content.comparisons[0])
 
 
@@ -121,10 +124,11 @@ def test_the_page_has_a_figure_with_a_line_for_every_run_and_is_the_same_every_t
     page = build(sides, "html").decode()
     assert page == build(sides, "html").decode()
     assert page.count("<svg") == 2
-    assert "Not drawn, because only its peak is told: isilon-f800." in page
+    assert "Dashed: the peak of isilon-f800, of which no more is told." in page
     drawn = page[page.index("<svg") : page.index("</svg>")]
     assert ">before</text>" in drawn
     assert ">after</text>" in drawn
+    assert ">isilon-f800</text>" in drawn
 
 
 def test_subjects_without_anything_alike_have_a_page_that_says_so(sides: list[Side]) -> None:
@@ -159,3 +163,53 @@ def test_peaks_of_different_clients_are_told_where_they_are() -> None:
     shared = RunBuilder().clients(1, 8).workload("shared", layout="N-1").build()
     unlike = assemble([side(shared, "mine"), system("isilon-f800")]).series[0].unlike
     assert "isilon-f800, not at the same point: its peak is at 2 clients, that of mine at 8 clients." in unlike
+
+
+def test_what_holds_for_every_series_is_said_once(sides: list[Side]) -> None:
+    wider = RunBuilder().clients(1, 8, 64).repetitions(5)
+    wider.workload("seq", "Sequential", write=8e9, read=12e9, transfer_bytes=4096)
+    wider.doubt("seq-c8-r1", "write", "short-phase").doubt("seq-c8-r1", "read", "short-phase")
+    compared = [sides[0], side(wider.build(), "wider")]
+    for form in ("md", "html", "json"):
+        text = build(compared, form).decode()
+        assert text.count("transfer 4 KiB against 1 MiB of before") == 1
+        assert text.count("wider is doubted: short-phase (at 8 clients)") == 1
+        assert text.count("In every series: ") == 2
+    assert all(part.unlike == part.doubts == () for part in assemble(compared).series)
+
+
+def test_of_one_series_remarks_stand_below_it(sides: list[Side]) -> None:
+    only_reads = [
+        Side(Subject(one.subject.name, "run", one.subject.curves[1:2]), one.facts)
+        for one in (sides[0], side(run(transfer_bytes=4096), "b"))
+    ]
+    content = assemble(only_reads)
+    assert content.throughout == ()
+    assert content.series[0].unlike == ("b, not measured alike: transfer 4 KiB against 1 MiB of before.",)
+
+
+def test_a_comparison_says_how_many_of_its_differences_are_no_chance(sides: list[Side]) -> None:
+    content = assemble(sides)
+    assert notes(content)[0] == (
+        "Of 6 points of after with an interval 3 differ, where 0.190 would by chance: at least 2 of them truly do "
+        "(95 % confidence)."
+    )
+
+
+def test_one_difference_among_many_points_is_called_chance_and_not_a_difference() -> None:
+    clients = tuple(2**power for power in range(10))
+    builder = RunBuilder().clients(*clients).repetitions(5).workload("seq", "Sequential")
+    for operation in ("write", "read"):
+        for count in clients:
+            builder.rates("seq", operation, count, *(1e9 * (1 + step / 100) for step in range(5)))
+    same = side(builder.build(), "b")
+    builder.rates("seq", "write", 8, *(2e9 * (1 + step / 100) for step in range(5)))
+    odd = side(builder.build(), "c")
+    content = assemble([same, odd])
+    assert any(line.differs for line in content.series[0].lines)
+    sentences = [text for part in content.series for text in part.sentences]
+    assert all(text.startswith("No difference can be told") for text in sentences)
+    assert len(sentences) == 2
+    assert notes(content)[0] == (
+        "Of 20 points of c with an interval 1 differs, where 0.635 would by chance: no difference can be told."
+    )

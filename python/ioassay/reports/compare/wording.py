@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
 from ioassay.analysis.compare.unlike import Unlike
 from ioassay.analysis.compare.verdicts import verdict
 from ioassay.analysis.intervals import FEWEST, Interval
+from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS
 from ioassay.units import format_count
@@ -44,16 +45,25 @@ def times(ratio: float) -> str:
 
 def rate(one: Compared, per_s: float) -> str:
     """A rate of a series: of bytes, of operations on data, or of what its operation counts."""
-    if one.column == "rate_bytes_per_s":
+    return rate_of(one.reference.operation, one.column, per_s)
+
+
+def rate_of(operation: str, column: RateColumn, per_s: float) -> str:
+    """A rate of an operation, as `column` counts it."""
+    if column == "rate_bytes_per_s":
         return format.rate(per_s)
-    if one.reference.operation in ("write", "read"):
+    if operation in ("write", "read"):
         return format.operations_rate(per_s)
-    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == one.reference.operation))
+    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == operation))
 
 
 def at(point: Point, one: Compared) -> str:
     """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, 16 files`."""
-    points = one.reference.rates[one.column].points
+    return at_among(point, one.reference.rates[one.column].points)
+
+
+def at_among(point: Point, points: Sequence[Point]) -> str:
+    """What tells a point apart from the others of its sweep."""
     clients = Counter(other.clients for other in points)
     ranks = Counter((other.clients, other.conditions.ranks) for other in points)
     told = [format_count(point.clients, "client")] if point.clients is not None else []
@@ -74,6 +84,8 @@ def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
         case "no difference":
             yield f"No difference can be told between {other} and {reference} in {title}."
             return
+        case "differs" if comparison.chance is None or not comparison.chance.certain:
+            yield f"No difference can be told between {other} and {reference} in {title}."
         case "differs":
             several = len(one.points) > 1
             for ratio in (found.fastest, found.slowest):
@@ -93,7 +105,11 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
         known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
     up_to = "up to " if several else ""
     differing = [unlike for unlike in ratio.unlike if unlike.is_told]
-    but = f"; unlike: {'; '.join(_differs(unlike, comparison) for unlike in differing)}" if differing else ""
+    but = (
+        f"; unlike: {'; '.join(differs(unlike, comparison.reference.name) for unlike in differing)}"
+        if differing
+        else ""
+    )
     return (
         f"{first} is {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
         f"({format.share(known.confidence)} interval {times(known.low)} to {times(known.high)}, "
@@ -101,7 +117,24 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
     )
 
 
-def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
+@dataclass(frozen=True)
+class Remark:
+    """One thing that a reader must know of a series: `head` says of whom, and is said once for all of its items."""
+
+    head: str
+    item: str
+    between: str = ", "
+
+
+def sentences(remarks: Iterable[Remark]) -> list[str]:
+    """A sentence for each head, with all of its items."""
+    heads: dict[str, list[Remark]] = {}
+    for remark in remarks:
+        heads.setdefault(remark.head, []).append(remark)
+    return [f"{head} {own[0].between.join(remark.item for remark in own)}." for head, own in heads.items()]
+
+
+def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     """What was not measured alike in a series, what a side does not tell, and points that only one side has."""
     places: dict[Unlike, list[str]] = {}
     named = [(at(ratio.reference, one), ratio) for ratio in one.points]
@@ -110,29 +143,27 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[str]:
     for where, ratio in named:
         for found in ratio.unlike:
             places.setdefault(found, []).append(where)
-    told = [
-        _differs(found, comparison) + ("" if len(where) >= len(one.points) else f" (at {listed(where)})")
-        for found, where in places.items()
-        if found.is_told
-    ]
-    if one.other.title != one.reference.title:
-        yield f"{comparison.other.name}: its {one.other.title}."
-    if told:
-        yield f"{comparison.other.name}, not measured alike: {'; '.join(told)}."
+    name = comparison.other.name
+    if one.other.test != one.reference.test:
+        yield Remark(f"{name}:", f"its {one.other.title}")
+    for found, at_points in places.items():
+        if found.is_told:
+            told = "" if len(at_points) >= len(one.points) else f" (at {listed(at_points)})"
+            yield Remark(f"{name}, not measured alike:", differs(found, comparison.reference.name) + told, "; ")
     if one.is_swept and one.peak:
         yield from _peaks(comparison, one, one.peak)
     yield from _silent(comparison, one, places)
     yield from _only(comparison, one)
 
 
-def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[str]:
+def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[Remark]:
     mine, its = peak.reference, peak.other
     if None not in (mine.clients, its.clients) and mine.clients != its.clients:
         peaks = f"its peak is at {at(its, one)}, that of {comparison.reference.name} at {at(mine, one)}"
-        yield f"{comparison.other.name}, not at the same point: {peaks}."
+        yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
 
-def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> Iterator[str]:
+def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> Iterator[Remark]:
     """What one side tells and the other does not."""
     sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
     for side, name, curve in sides:
@@ -140,36 +171,34 @@ def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> I
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
         if not curve.rates[one.column].points:
             words = ["the number of clients", *words]
-        if words:
-            yield f"{side.name} does not tell: {', '.join(words)}."
+        yield from (Remark(f"{side.name} does not tell:", word) for word in words)
 
 
-def _only(comparison: Comparison, one: Compared) -> Iterator[str]:
+def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     """Points without a counterpart, where both sides have points at all."""
     sides = (comparison.reference, one.reference), (comparison.other, one.other)
     points = [curve.rates[one.column].points for _, curve in sides]
     for (side, _), own in zip(sides, points, strict=True):
         alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
         if alone and all(points):
-            yield f"Only {side.name} has {listed(alone)}."
+            yield Remark(f"Only {side.name} has", listed(alone))
 
 
-def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[str]:
-    """The doubts about a side's points, a sentence for all of them."""
+def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
+    """The doubts about a side's points."""
     places: dict[str, list[str]] = {}
     for point in rates.points:
         for kind in point.doubts:
             places.setdefault(kind, []).append(at(point, one))
-    told = [
-        kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})" for kind, where in places.items()
-    ]
-    if told:
-        yield f"{subject.name} is doubted: {', '.join(told)}."
+    for kind, where in places.items():
+        told = kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})"
+        yield Remark(f"{subject.name} is doubted:", told)
 
 
-def _differs(found: Unlike, comparison: Comparison) -> str:
+def differs(found: Unlike, reference: str) -> str:
+    """`transfer 4 KiB against 1 MiB of b`, where `reference` is b."""
     mine, its = (_value(found.what, value) for value in (found.reference, found.other))
-    return f"{CONDITIONS[found.what]} {its} against {mine} of {comparison.reference.name}"
+    return f"{CONDITIONS[found.what]} {its} against {mine} of {reference}"
 
 
 def _value(what: str, value: str | int | None) -> str:
@@ -188,6 +217,25 @@ def alone(comparison: Comparison) -> Iterator[str]:
                 f"Not compared, because {other.name} has nothing, or more than one thing, that is measured alike: "
                 f"{side.name}'s {'; '.join(titles)}."
             )
+
+
+def chance(comparison: Comparison) -> str:
+    """How many of the points that differ do so by more than chance; empty where there is nothing to choose from."""
+    told = comparison.chance
+    if told is None or told.judged == 1 or not told.differing:
+        return ""
+    differ = "differs" if told.differing == 1 else "differ"
+    counted = (
+        f"Of {told.judged} points of {comparison.other.name} with an interval {told.differing} {differ}, where "
+        f"{format.significant(told.by_chance)} would by chance"
+    )
+    if not told.certain:
+        return f"{counted}: no difference can be told."
+    if told.certain < told.differing:
+        sure = f"at least {told.certain} of them truly {'does' if told.certain == 1 else 'do'}"
+    else:
+        sure = "it truly does" if told.certain == 1 else "all of them truly do"
+    return f"{counted}: {sure} ({format.share(told.confidence)} confidence)."
 
 
 def few(comparison: Comparison) -> str:

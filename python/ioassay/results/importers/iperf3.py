@@ -22,6 +22,8 @@ from ioassay.units import format_bytes, format_count, format_link_rate
 _REVERSE = "_bidir_reverse"
 """Ends the names of the sums from server to client, where both directions are measured at once."""
 
+_CONGESTION = "sender_tcp_congestion"
+
 _LEAST_INTERVAL_S = 0.1
 """What iperf3 allows; every interval is a multiple of it."""
 
@@ -96,7 +98,12 @@ def _case(source: Source, told: Told) -> Case:
         ranks=streams,
         measured=[_measured(source, told, way, streams) for way in _ways(told, settings, end, is_client)],
         target=start.part("connecting_to").text("host") if is_client else None,
-        machine=start.text("system_info") if start.has("system_info") else None,
+        facts=model.told(
+            {
+                "machine": start.text("system_info") if start.has("system_info") else None,
+                "congestion control": end.text(_CONGESTION) if end.has(_CONGESTION) else None,
+            }
+        ),
         started_unix_ns=start.part("timestamp").whole("timesecs") * NS_PER_S if start.has("timestamp") else None,
     )
 
@@ -227,7 +234,7 @@ def _settings(start: Told, settings: Told, version: str) -> list[Setting]:
         "omit": f"after {omitted} s" if omitted else "",
         "version": f"iperf3 {version}",
     }
-    return [Setting(name=name, value=value) for name, value in found.items() if value]
+    return model.told(found)
 
 
 def _amount(settings: Told) -> str:

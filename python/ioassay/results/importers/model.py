@@ -161,6 +161,11 @@ class Setting:
     value: str
 
 
+def told(values: Mapping[str, str | None]) -> list[Setting]:
+    """Settings by their names, without those that nothing is told of."""
+    return [Setting(name=name, value=value) for name, value in values.items() if value]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One execution of one configuration. Cases that agree in `settings` are points of one sweep, and those that agree
@@ -177,6 +182,7 @@ class Case:
     measured: Sequence[Measured]
     target: str | None = None
     command: str = ""
-    machine: str | None = None
+    facts: Sequence[Setting] = ()
+    """What else the file tells of where and how it was measured. It tells no results apart."""
     started_unix_ns: int | None = None
     ended_unix_ns: int | None = None

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ioassay.results.document import Operation
-from ioassay.results.importers import doubts
-from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting
+from ioassay.results.importers import doubts, model
+from ioassay.results.importers.model import Beside, Case, Doubt, Measured
 from ioassay.results.importers.numbers import MIB, NS_PER_S, Printed, moment_ns
 from ioassay.results.importers.source import Refused, Source
 from ioassay.units import format_bytes, format_count
@@ -109,13 +109,13 @@ def _case(source: Source, survey: _Survey, row: _Row) -> Case:
     }
     return Case(
         tool_version=None,
-        settings=[Setting(name=name, value=value) for name, value in settings.items() if value],
+        settings=model.told(settings),
         amount=f"{format_bytes(row.total_bytes // row.targets)} for each target",
         clients=1,
         ranks=row.threads,
         measured=list(_measured(source, row)),
         target=survey.host,
-        machine=survey.host,
+        facts=model.told({"machine": survey.host}),
         started_unix_ns=moment_ns(_ZONE.sub("", survey.began)) if survey.began else None,
     )
 

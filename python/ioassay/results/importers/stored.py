@@ -6,7 +6,6 @@ reading files, writing the directory (`run_directory`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from ioassay.results.document import (
 )
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.ingest import Tables, evidence, labelled, rate
+from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit, format_count
 
 
@@ -114,7 +114,7 @@ def _workloads(cases: Sequence[Case]) -> _Workloads:
         settings, amount = key
         words = [one.value for one in settings if one not in same] + ([amount] if amount else [])
         titles[key] = ", ".join(words or [one.value for one in settings][:3]) or "All"
-        names[key] = _unique(_slug(titles[key]), taken)
+        names[key] = unique(slug(titles[key], "all", most=60), taken)
     return _Workloads([names[key] for key in keys], {names[key]: titles[key] for key in names})
 
 
@@ -128,19 +128,6 @@ def _common(every: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
     """
     shared = frozenset.intersection(*(frozenset(settings) for settings in every)) if every else frozenset()
     return shared if len(every) > 1 else frozenset(one for one in shared if one.name == "file system")
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "all"
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    at, found = 1, name
-    while found in taken:
-        at += 1
-        found = f"{name}-{at}"
-    taken.add(found)
-    return found
 
 
 def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
@@ -317,7 +304,7 @@ def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntr
         question=f"What {gathered.title} printed, as it was found in {format_count(len(gathered.files), 'file')}.",
         source=None,
         scale=None,
-        settings={},
+        settings=_told(gathered.cases),
         text="",
         method=_method(gathered),
         workloads=[WorkloadEntry(name=name, title=title) for name, title in workloads.titles.items()],
@@ -326,6 +313,23 @@ def _study(gathered: Gathered, workloads: _Workloads, entries: Sequence[CaseEntr
         acceptance=[],
         scores="io500" if gathered.tool == "io500" else None,
     )
+
+
+_UNTOLD = "–"
+"""Stands among the values of a setting that some results tell and others do not."""
+
+
+def _told(cases: Sequence[Case]) -> dict[str, str | list[str]]:
+    """Every setting and fact with the value that it has, or with all of them. The version stands elsewhere."""
+    values: dict[str, dict[str, None]] = {}
+    for case in cases:
+        for one in (*case.settings, *case.facts):
+            values.setdefault(one.name, {})[one.value] = None
+    values.pop("version", None)
+    for case in cases:
+        for name in values.keys() - {one.name for one in (*case.settings, *case.facts)}:
+            values[name][_UNTOLD] = None
+    return {name: next(iter(found)) if len(found) == 1 else list(found) for name, found in values.items()}
 
 
 def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:

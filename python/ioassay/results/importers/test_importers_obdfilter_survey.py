@@ -15,7 +15,7 @@ TESTS = ["write", "rewrite", "read", "reread"]
 
 def test_a_row_is_a_point_and_each_of_its_tests_a_phase() -> None:
     (case,) = cases(read, HEAD + ROW)
-    assert (case.clients, case.ranks, case.machine) == (1, 8, "node001")
+    assert (case.clients, case.ranks, [fact.value for fact in case.facts]) == (1, 8, ["node001"])
     assert [setting.value for setting in case.settings] == ["case=disk", "8 targets", "records of 1 MiB"]
     assert [(m.phase, m.operation, m.rate_bytes_per_s) for m in case.measured] == [
         ("write", "write", 613.54 * MIB),

@@ -168,3 +168,91 @@ def test_submissions_are_named_after_the_directory_that_tells_them_apart(tmp_pat
     for name in ("site-a", "site-b"):
         _copy("script-2019", tmp_path / name).rename(tmp_path / name / "results")
     assert [one.name for one in io500.gather([tmp_path])] == ["site-a", "site-b"]
+
+
+CONFIGURATION = """\
+# Supported and current values of the ini file:
+[global]
+datadir = ./datafiles
+api = POSIX
+drop-caches = FALSE
+
+[ior-hard]
+API = MPIIO --mpiio.useFileView
+segmentCount = 80000
+run = TRUE
+verbosity =
+"""
+
+DESCRIPTION = """\
+# see the form
+io500_info_submitter="A person"
+io500_info_filesystem_name="Lustre"
+io500_info_ds_storage_devices="40"
+io500_info_ds_network=""
+io500_info_comment="anything"
+"""
+
+TREE = """\
+{"DATA":{"type":"Site","att":{"institution":"A site"},"childs":[
+ {"type":"IO500","att":{"score":"1.0"},"childs":[{"type":"information","att":{"email":"a@b"},"childs":[]}]},
+ {"type":"Supercomputer","att":{"name":"Blue"},"childs":[{"type":"Nodes","att":{"kernel
+ version":"4.18"},"childs":[{"type":"Memory","att":{"net capacity":["512","GB"],"protection":""},"childs":[]}]}]}]}}
+"""
+
+
+def _told(place: Path) -> dict[str, object]:
+    return run(_one(place), ["ioassay"])[0].study.settings
+
+
+def test_what_the_phases_tell_of_where_they_ran_is_kept() -> None:
+    told = _told(FILES / "io500" / "program-2025")
+    assert str(told["machine"]).startswith("Linux node001")
+    assert told["API"] == ["MPIIO", "POSIX"]
+
+
+def test_the_configuration_of_a_submission_is_kept_but_not_where_its_files_lay(tmp_path: Path) -> None:
+    place = _copy("program-2025", tmp_path)
+    before = _told(place)
+    (place / "config.ini").write_text(CONFIGURATION)
+    told = _told(place)
+    assert {name: value for name, value in told.items() if name not in before} == {
+        "[global] api": "POSIX",
+        "[global] drop-caches": "FALSE",
+        "[ior-hard] api": "MPIIO --mpiio.useFileView",
+        "[ior-hard] segmentcount": "80000",
+    }
+    (place / "config-orig.ini").write_text("[global]\nAPI = DFS\n")
+    assert [name for name in _told(place) if name.startswith("[")] == ["[global] api"]
+
+
+def test_a_description_of_the_system_is_kept_without_the_people(tmp_path: Path) -> None:
+    place = _copy("program-2025", tmp_path / "submission" / "results")
+    (tmp_path / "submission" / "system-information.txt").write_text(DESCRIPTION)
+    described = {name: value for name, value in _told(place).items() if name.startswith("system:")}
+    assert described == {"system: filesystem name": "Lustre", "system: ds storage devices": "40"}
+
+
+def test_a_description_may_be_a_tree_of_parts(tmp_path: Path) -> None:
+    place = _copy("program-2025", tmp_path)
+    (place / "system-information.json").write_text(TREE)
+    described = {name: value for name, value in _told(place).items() if name.startswith("system:")}
+    assert described == {
+        "system: Supercomputer name": "Blue",
+        "system: Nodes kernel version": "4.18",
+        "system: Nodes Memory net capacity": "512 GB",
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("config.ini", "api = POSIX\n"), ("system-information.json", '{"DATA": {"type": "Site"}}')],
+)
+def test_what_a_submission_says_of_itself_in_no_known_form_is_refused_alone(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    place = _copy("program-2025", tmp_path)
+    (place / name).write_text(text)
+    found = _one(place)
+    assert [Path(one.path).name for one in found.refused] == [name]
+    assert found.cases

@@ -162,3 +162,25 @@ def test_a_line_with_a_word_less_or_twice_never_becomes_another_number(data: st.
     # `XXCEL` at the end of 2.10's rows is no number.
     whole = read_or_refused(ior.read, source)
     assert read_or_refused(ior.read, changed(source, "\n".join(lines))) in (None, whole)
+
+
+def test_where_it_ran_is_told_beside_the_settings_and_tells_no_results_apart() -> None:
+    cases = _cases("3.2.1-plain.txt")
+    facts = [{fact.name: fact.value for fact in case.facts} for case in cases]
+    assert facts[0]["machine"].startswith("Linux node001")
+    assert facts[0] == facts[1]
+    assert not {fact.name for case in cases for fact in case.facts} & {one.name for one in cases[0].settings}
+
+
+def test_the_hints_that_mpi_io_had_in_effect_are_told() -> None:
+    source = printed("ior/4.0.0-wearout.txt")
+    hints = (
+        "\nhints passed to MPI_File_open() {\n\tromio_ds_write = disable\n}\n"
+        "\nhints returned from opened file {\n\tcb_nodes = 4\n\tromio_ds_write = disable\n"
+        "\tromio_aggregator_list = 0 1 2 3\n\tstriping_factor = 8\n}\n"
+    )
+    before, row, after = source.text.partition("stonewalling pairs accessed")
+    (case,) = ior.read(changed(source, before + hints + row + after), lambda _: None)
+    assert "cb_nodes = 4, romio_ds_write = disable, striping_factor = 8" in [fact.value for fact in case.facts]
+    (plain,) = ior.read(source, lambda _: None)
+    assert [one.rate_bytes_per_s for one in case.measured] == [one.rate_bytes_per_s for one in plain.measured]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from ioassay.results.document import Operation
-from ioassay.results.importers import doubts
+from ioassay.results.importers import doubts, model
 from ioassay.results.importers.elbencho.rows import Done, Row
 from ioassay.results.importers.model import Case, Doubt, FirstFinished, Measured, Setting
 from ioassay.results.importers.source import Refused
@@ -222,7 +222,7 @@ def _settings(row: Row) -> list[Setting]:
         "shared": "paths not shared by hosts" if said["shared paths"] == "0" else "",
         "version": f"elbencho {row.version}" if row.version else "",
     }
-    return [Setting(name=name, value=value) for name, value in found.items() if value]
+    return model.told(found)
 
 
 def _amount(said: Mapping[str, str]) -> str:

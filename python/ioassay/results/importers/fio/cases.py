@@ -33,6 +33,9 @@ def of(source: Source, execution: Execution) -> Case:
         ranks=_most_ranks(jobs),
         measured=[_measured(source, job, operation) for job in jobs for operation in job.operations],
         target="/".join(dict.fromkeys(job.options.target for job in jobs if job.options.target)) or None,
+        facts=[
+            Setting(name="machine", value=host) for host in dict.fromkeys(e.host for e in execution.entries) if host
+        ],
         started_unix_ns=min(started, default=None),
         ended_unix_ns=execution.ended_unix_ns,
     )

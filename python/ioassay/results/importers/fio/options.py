@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ioassay.results.importers.model import Setting
+from ioassay.results.importers.model import Setting, told
 from ioassay.units import format_bytes
 
 _SIZE = re.compile(r"(\d+)([kmgtp]?)b?", re.IGNORECASE)
@@ -137,7 +137,7 @@ class Options:
             "direct": "direct I/O" if self.is_direct else "",
             "fsync": ", ".join(forced),
         }
-        return [Setting(name=name, value=value) for name, value in found.items() if value]
+        return told(found)
 
     @property
     def amount(self) -> str:

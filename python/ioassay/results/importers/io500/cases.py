@@ -6,7 +6,7 @@ else, that is a doubt. Bandwidths are GiB/s, also where they are labelled GB/s.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -45,6 +45,8 @@ class Told:
     summary_in: Path = field(default_factory=Path)
     sections: Sections | None = None
     sections_in: Path = field(default_factory=Path)
+    facts: Sequence[Setting] = ()
+    """What else the submission says of itself."""
     phases: dict[str, tuple[Case, Measured]] = field(default_factory=dict)
     """What the file of a phase tells of it, by the phase."""
 
@@ -138,9 +140,17 @@ def case(told: Told) -> Case:
         ranks=max(ranks, default=None),
         measured=[_measured(told, phase) for phase in told.names],
         target=next((case.target for case in own if case.target), None),
+        facts=[*_of_phases(own), *told.facts],
         started_unix_ns=min(begins or began, default=None),
         ended_unix_ns=max(ends or ended, default=None),
     )
+
+
+def _of_phases(own: Sequence[Case]) -> list[Setting]:
+    """What the phases' files tell of where they ran. Each has a path of its own."""
+    wanted = ("machine", "API", "API version", "MPI-IO hints", "file system")
+    told = [one for case in own for one in (*case.facts, *case.settings)]
+    return [one for name in wanted for one in dict.fromkeys(told) if one.name == name]
 
 
 def _version(told: Told) -> str | None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ioassay.results.importers.gather import Files
-from ioassay.results.importers.io500 import cases, result_ini, summary
+from ioassay.results.importers.io500 import cases, described, result_ini, summary
 from ioassay.results.importers.io500.summary import PHASES
 from ioassay.results.importers.source import Refused, below
 from ioassay.results.importers.stored import Gathered
@@ -79,6 +79,7 @@ def _submission(directory: Path, name: str, alone: Sequence[Path]) -> Gathered:
             files.refuse(path, error)
     if not alone and not found.is_empty:
         cases.read_phases(directory, files, found)
+        found.facts = described.facts(directory, files)
     return Gathered(
         tool="io500",
         title=_TITLE,

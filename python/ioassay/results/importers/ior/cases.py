@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from ioassay.results.importers import doubts, ranks_csv
+from ioassay.results.importers import doubts, model, ranks_csv
 from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.ior import table
 from ioassay.results.importers.ior.tests import VALUED, Access, Execution, Row, Summary, Test
@@ -44,7 +44,7 @@ def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
                 measured=measured,
                 target=told.options.get("test filename"),
                 command=command,
-                machine=told.options.get("machine"),
+                facts=told.facts,
                 started_unix_ns=moment_ns(told.options.get("StartTime") or told.options.get("began")),
                 ended_unix_ns=moment_ns(told.options.get("ended")),
             )
@@ -165,7 +165,19 @@ class _Told:
             # Tells file systems apart where paths do not.
             "file system": f"file system of {file_system[0]}" if file_system else "",
         }
-        return [Setting(name=name, value=value) for name, value in found.items() if value]
+        return model.told(found)
+
+    @property
+    def facts(self) -> list[Setting]:
+        """What it tells of where it ran. Hints are those that MPI-IO had in effect."""
+        return model.told(
+            {
+                "machine": self.options.get("machine"),
+                "path": self.options.get("Path"),
+                "API version": self.options.get("apiVersion", "").strip(" ()"),
+                "MPI-IO hints": self.options.get("hints"),
+            }
+        )
 
     @property
     def _exact(self) -> Mapping[str, str]:

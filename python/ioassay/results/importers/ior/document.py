@@ -71,6 +71,7 @@ def _test(test: dict[str, Any], lines: list[int]) -> Test:
     own = Test(int(test["TestID"]), 1, {key: str(value) for key, value in options.items()})
     own.options["StartTime"] = test.get("StartTime", "")
     own.options["FS"] = test.get("Capacity", "")
+    own.options["Path"] = test.get("Path", "")
     own.options["stonewallingTime"] = str(parameters.get("deadlineForStonewall", "0"))
     own.block_bytes, own.transfer_bytes = int(parameters["blockSize"]), int(parameters["transferSize"])
     seen: dict[Access, int] = {}

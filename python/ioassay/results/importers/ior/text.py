@@ -26,6 +26,9 @@ _MOVED = re.compile(r"WARNING: Using actual aggregate bytes moved = (\d+)")
 _GLUED = re.compile(r"\S*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\S")
 """What follows the banner, or takes its place, in a CSV without separators: a moment, and no space after it."""
 
+_HINTS = "hints returned from opened file {"
+"""Begins those that MPI-IO had in effect, a line each, up to a closing brace."""
+
 _FACTS = {
     "Began": "began",
     "Run began": "began",
@@ -41,7 +44,7 @@ _OPTIONS = frozenset(
         *("api", "test filename", "access", "type", "pattern", "segments", "ordering in a file", "ordering inter file"),
         *("nodes", "tasks", "clients", "clients per node", "repetitions", "xfersize", "blocksize"),
         *("aggregate filesize", "stonewallingTime", "stoneWallingWearOut", "Using stonewalling"),
-        *("FS", "Path", "StartTime"),
+        *("FS", "Path", "StartTime", "apiVersion"),
     ]
 )
 """The lines before the results that are kept. A name that IOR gives to anything else, too, is not among them."""
@@ -87,6 +90,7 @@ class _Reading:
         self._summary: Sequence[str] = ()
         self._moved: int | None = None
         self._stonewall: AtStonewall | None = None
+        self._hints: list[str] | None = None
 
     def is_same_script(self, version: str) -> bool:
         """True if a banner belongs to this execution."""
@@ -101,7 +105,11 @@ class _Reading:
         words = line.split()
         if not words:
             return
-        if (match := _TEST.match(line)) or (words[0] == "Summary:" and self._is_old):
+        if line.startswith(_HINTS):
+            self._hints = []
+        elif self._hints is not None:
+            self._take_hint(self._hints, words)
+        elif (match := _TEST.match(line)) or (words[0] == "Summary:" and self._is_old):
             own = int(match[1] or match[2]) if match else len(self._execution.tests)
             self._execution.tests.append(Test(own, number))
             self.leave_table()
@@ -124,6 +132,14 @@ class _Reading:
             )
         elif match := _KEY.match(line):
             self._note(match[1], match[2])
+
+    def _take_hint(self, hints: list[str], words: list[str]) -> None:
+        if words == ["}"]:
+            # Files that are opened later have the same.
+            self._options.setdefault("hints", ", ".join(hints))
+            self._hints = None
+        elif len(words) == 3:  # a list of ranks is no configuration
+            hints.append(" ".join(words))
 
     def finished(self) -> Execution:
         """The whole. Raises `Refused` if it has no result, or no end."""
@@ -160,9 +176,12 @@ class _Reading:
         if key in _FACTS:
             execution.options.setdefault(_FACTS[key], value)
         elif key in _OPTIONS:
-            # The file system stands before the test's number in some versions.
-            own = execution.tests[-1].options if execution.tests else execution.options
-            own.setdefault(key, value)
+            self._options.setdefault(key, value)
+
+    @property
+    def _options(self) -> dict[str, str]:
+        """Where what is printed now belongs: the file system stands before the test's number in some versions."""
+        return self._execution.tests[-1].options if self._execution.tests else self._execution.options
 
     def _take_row(self, access: Access, words: list[str], line: int) -> None:
         if words[-1] == "XXCEL":  # ends the rows of 2.10

@@ -56,7 +56,7 @@ def _case(
         ranks=children,
         measured=measured,
         command=execution.command,
-        machine=execution.machine,
+        facts=model.told({"machine": execution.machine}),
         started_unix_ns=moment_ns(execution.began),
     )
 
@@ -72,7 +72,7 @@ def _settings(execution: Execution, record_kib: int | None, file_kib: int | None
         "stonewall": "no stonewall" if execution.says("Stonewall disabled") else "",
         "version": f"IOzone {execution.version}" if execution.version else "",
     }
-    return [Setting(name=name, value=value) for name, value in found.items() if value]
+    return model.told(found)
 
 
 def _of_test(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from ioassay.results.document import Operation
-from ioassay.results.importers import doubts, ranks_csv
+from ioassay.results.importers import doubts, model, ranks_csv
 from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.mdtest import table
 from ioassay.results.importers.mdtest.table import Table, phase
@@ -42,6 +42,7 @@ def of(source: Source, execution: Execution, beside: Beside) -> Case:
         ],
         target=told.options.value("d"),
         command=execution.command,
+        facts=model.told({"path": execution.path}),
         started_unix_ns=moment_ns(execution.started),
         ended_unix_ns=moment_ns(execution.finished),
     )
@@ -93,7 +94,7 @@ class Told:
         found["stonewall"] = f"stonewall {options.value('W')} s" if options.has("W") else ""
         found["file system"] = f"file system of {self.execution.file_system}" if self.execution.file_system else ""
         found["version"] = f"mdtest {self.execution.version}"
-        return [Setting(name=name, value=value) for name, value in found.items() if value]
+        return model.told(found)
 
     @property
     def amount(self) -> str:

@@ -21,6 +21,7 @@ _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(?s?\)?
 _STARTED = re.compile(r"-- started at (.+?) --")
 _FINISHED = re.compile(r"-- finished at (.+?) --")
 _COMMAND = re.compile(r"Command line used: (.*)")
+_PATH = re.compile(r"Path\s*: (.+?)\s*$")
 _FILE_SYSTEM = re.compile(r"FS\s*: ([\d.]+ \w+)")
 _ITEMS = re.compile(r"\d+ tasks, (\d+) (files|directories|files/directories)\s*$")
 _STONEWALL = re.compile(r"Continue stonewall hit min: (\d+) max: (\d+) avg: ([\d.]+)")
@@ -76,6 +77,7 @@ class Execution:
     started: str | None = None
     finished: str | None = None
     command: str = ""
+    path: str | None = None
     file_system: str | None = None
     items: int | None = None
     """Of all ranks together, as it says before it begins; wrong for trees of directories."""
@@ -118,6 +120,8 @@ def _note(execution: Execution, line: str) -> None:
     """Keeps what a line tells of the execution."""
     if match := _COMMAND.search(line):
         execution.command = match[1]
+    elif match := _PATH.match(line):
+        execution.path = match[1]
     elif match := _FILE_SYSTEM.match(line):
         execution.file_system = match[1]
     elif match := _ITEMS.match(line):

@@ -1,0 +1,78 @@
+"""How many of the differences of a comparison are no chance, when many ratios are looked at together.
+
+Each interval excludes 1 by chance as often as its confidence allows, and a comparison has many. Here all hypotheses
+"this ratio is 1" are tested together: each set of ratios by Fisher's combination of the probabilities of their orders
+(Mann and Whitney's, mid-p). Tested in closed form over all sets (Goeman and Solari, *Multiple testing for exploratory
+research*, 2011) that gives a number of which it can be said that at least so many differences are true, whichever of
+the ratios a reader picks.
+
+Holm's procedure, which says of each ratio for itself whether it differs, needs smaller probabilities than few
+repetitions can give: 3 against 3 never come below 10 %, which no second ratio may share. Of the intervals, nothing
+changes. `test_chance.py` measures the false alarms. Not: intervals (`ioassay.analysis.intervals`), sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc
+
+from ioassay.analysis import intervals
+from ioassay.analysis.intervals import WANTED, Interval
+
+
+class Judged(NamedTuple):
+    """A ratio: its interval, and the probability that its repetitions lie so far apart by chance (mid-p)."""
+
+    interval: Interval
+    chance: float
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What all intervals of a comparison tell together."""
+
+    judged: int
+    """Ratios that have an interval."""
+    differing: int
+    """Those whose interval excludes 1."""
+    by_chance: float
+    """How many would, on average, without any difference."""
+    certain: int
+    """At least so many of `differing` truly differ."""
+    confidence: float
+    """Of that, 0 to 1: that of the intervals, but no more than was wanted of them."""
+
+
+def of(judged: Sequence[Judged]) -> Chance | None:
+    """What they tell together, `None` where there are none. They are of independent repetitions."""
+    if not judged:
+        return None
+    differing = [one.chance for one in judged if intervals.differs(one.interval)]
+    others = [one.chance for one in judged if not intervals.differs(one.interval)]
+    confidence = min(WANTED, *(one.interval.confidence for one in judged))
+    return Chance(
+        judged=len(judged),
+        differing=len(differing),
+        by_chance=sum(1 - one.interval.confidence for one in judged),
+        certain=len(differing) - _may_be_chance(differing, others, 1 - confidence),
+        confidence=confidence,
+    )
+
+
+def _may_be_chance(differing: Sequence[float], others: Sequence[float], level: float) -> int:
+    """The most of `differing` that may be none: with some of the others they are a set that is no surprise.
+
+    Of as many, those with the largest probabilities are the least surprising.
+    """
+    of_differing = np.cumsum(-2 * np.log(sorted(differing, reverse=True)))
+    of_others = np.cumsum([0.0, *(-2 * np.log(sorted(others, reverse=True)))])
+    counts = np.arange(len(others) + 1)
+    for most in range(len(differing), 0, -1):
+        together = chdtrc(2 * (most + counts), of_differing[most - 1] + of_others)
+        if np.max(together) > level:
+            return most
+    return 0

@@ -1,0 +1,110 @@
+"""What a submission says of itself: the configuration that it ran with, and the system as its submitter described it.
+
+`config-orig.ini` is what the program was given, `config.ini` the same with every default. `system-information.txt` or
+`.json` come from the form of the IO500: lines `io500_info_NAME="VALUE"`, or a tree of parts with attributes. What is in
+another form is no description, and left out; so is who submitted it, and every number that was measured.
+"""
+
+from __future__ import annotations
+
+import configparser
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from ioassay.results.importers.gather import Files
+from ioassay.results.importers.model import Setting
+from ioassay.results.importers.source import Refused, Source
+
+_CONFIGURATIONS = ("config-orig.ini", "config.ini")
+"""The first of them that is there is read."""
+
+_DESCRIPTIONS = ("system-information.txt", "system-information.json")
+
+_ABOVE = 2
+"""How many directories above its results a submission may have its description."""
+
+_NO_SETTING = re.compile(r"run|verbosity|datadir|resultdir|timestamp-.*|pause-dir|score|config-hash")
+"""Keys of a configuration that say where, and how much is printed."""
+
+_LINE = re.compile(r'io500_info_([A-Za-z][A-Za-z0-9_-]*)="(.*)"\s*')
+_NO_FACT = re.compile(r"submitter|email|comment|whatever|URL|include.*", re.IGNORECASE)
+"""Attributes that are of the submission and its people, not of the system."""
+
+_PARTS = frozenset(
+    [
+        *("Supercomputer", "Nodes", "Processor", "Memory", "Interconnect", "Accelerator", "LocalStorage"),
+        *("StorageSystem", "Lustre", "OSS", "MDS", "GPFS", "BeeGFS", "DAOS", "NSD", "StorageTarget"),
+    ]
+)
+"""What the tree says of the system; the rest is the site, the submission and its results."""
+
+
+def facts(directory: Path, files: Files) -> list[Setting]:
+    """What the files in a submission's directory, and right above it, tell. A file that is broken is refused."""
+    found: list[Setting] = []
+    for name in _CONFIGURATIONS:
+        if (path := directory / name).is_file():
+            found += _read(path, files, _configured)
+            break
+    above = [directory, *directory.parents][: 1 + _ABOVE]
+    named = (place / name for place in above for name in _DESCRIPTIONS)
+    for path in itertools.islice((path for path in named if path.is_file()), 1):
+        found += _read(path, files, _described)
+    return found
+
+
+def _read(path: Path, files: Files, read: Callable[[Source], Iterator[Setting]]) -> list[Setting]:
+    if (source := files.open(path)) is None:
+        return []
+    try:
+        return list(read(source))
+    except Refused as error:
+        files.refuse(path, error)
+        return []
+
+
+def _configured(source: Source) -> Iterator[Setting]:
+    """Every key that has a value, after its section; in small letters, as the program does not tell them apart."""
+    parser = configparser.ConfigParser(interpolation=None, strict=False, comment_prefixes=("#", ";"))
+    try:
+        parser.read_string(source.text)
+    except configparser.Error as error:
+        raise Refused("is no configuration of the IO500", getattr(error, "lineno", None)) from error
+    for section in parser.sections():
+        for key, value in parser.items(section):
+            if value and not _NO_SETTING.fullmatch(key):
+                yield Setting(name=f"[{section}] {key}", value=" ".join(value.split()))
+
+
+def _described(source: Source) -> Iterator[Setting]:
+    if source.text.lstrip().startswith("{"):
+        yield from _of_tree(source)
+        return
+    for line in source.lines:
+        if (match := _LINE.fullmatch(line)) and match[2].strip() and not _NO_FACT.fullmatch(match[1]):
+            yield Setting(name=f"system: {re.sub('[_-]', ' ', match[1])}", value=match[2].strip())
+
+
+def _of_tree(source: Source) -> Iterator[Setting]:
+    try:
+        # Some were wrapped by an editor, in the middle of a text.
+        tree = json.loads(source.text, strict=False)
+        yield from _of_part(tree["DATA"], "")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Refused("is no description of a system as the form of the IO500 writes it") from error
+
+
+def _of_part(part: dict[str, Any], above: str) -> Iterator[Setting]:
+    """The attributes of a part, those of parts in it after the names of both."""
+    kind = part["type"]
+    name = f"{above}{kind}" if kind in _PARTS else ""
+    for key, value in part["att"].items() if name else ():
+        words = " ".join(value) if isinstance(value, list) else value
+        if words.strip():
+            yield Setting(name=" ".join(f"system: {name} {key}".split()), value=" ".join(words.split()))
+    for inner in part["childs"]:
+        yield from _of_part(inner, f"{kind} " if kind not in ("Site", "Supercomputer") and name else "")
