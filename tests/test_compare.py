@@ -86,6 +86,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
         (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
         (["compare", "before", "after", "-o", "it"], "-o needs a format."),
         (["check", "before"], "Give --baseline RUN, --criteria FILE, or both."),
+        (["check", "before", "--tolerance", "5"], "--tolerance: "),
         (["check", "before", "--baseline", "isilon-f800"], "no repetitions"),
         (["check", "before", "--baseline", "after", "--tolerance", "5"], "--tolerance: "),
         (["check", "before", "--criteria", "criteria.yaml"], "criteria.yaml:6: criteria[0].sustained"),
@@ -98,15 +99,31 @@ def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said:
     assert said in err
 
 
+def test_a_check_that_cannot_be_done_says_so_in_junit_too(runs: Path) -> None:
+    code, _, err = ioassay("check", "absent", "--baseline", "before", "--junit", "junit.xml", directory=runs)
+    (error,) = ElementTree.parse(runs / "junit.xml").findall(".//error")
+    assert code == 2
+    assert (error.text or "").splitlines()[0] in err
+
+
 def test_a_run_that_became_slower_exits_with_1_and_junit_names_each_point(runs: Path) -> None:
     code, out, err = ioassay("check", "after", "--baseline", "before", "--junit", "ci/junit.xml", directory=runs)
     assert (code, err) == (1, "")
     assert "4 checks: 2 failed, 2 passed." in out
     cases = ElementTree.parse(runs / "ci/junit.xml").findall(".//testcase")
     failed = [(case.get("classname"), case.get("name")) for case in cases if case.find("failure") is not None]
-    assert failed == [("ioassay.Sequential, read", "1 client"), ("ioassay.Sequential, read", "8 clients")]
+    series = "ioassay check example on /mnt/store/iotest.Sequential, read"
+    assert failed == [(series, "1 client"), (series, "8 clients")]
     code, _, _ = ioassay("check", "before", "--baseline", "after", directory=runs)
     assert code == 0
+
+
+def test_a_run_is_judged_by_its_own_study_without_being_told(runs: Path) -> None:
+    builder = RunBuilder().workload("seq", "Sequential", write=4e9).criterion("rate", unit="bytes/s", at_least=1e12)
+    store(builder.build(), runs / "slow")
+    code, out, err = ioassay("check", "slow", directory=runs)
+    assert (code, err) == (1, "")
+    assert "failed  all workloads, rate: " in out
 
 
 @pytest.mark.parametrize(("limit", "code"), [("3GB/s", 0), ("4GB/s", 1)])

@@ -40,7 +40,8 @@ def test_a_latest_run_that_declined_exits_with_1_and_junit_names_each_point(runs
     assert suite is not None
     assert suite.get("name") == "ioassay trend example on /mnt/store/iotest"
     failed = [(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None]
-    assert failed == [("ioassay.Sequential, read", "1 client"), ("ioassay.Sequential, read", "8 clients")]
+    series = f"{suite.get('name')}.Sequential, read"
+    assert failed == [(series, "1 client"), (series, "8 clients")]
 
 
 def test_runs_that_hold_exit_with_0_and_so_does_a_loss_that_is_tolerated(runs: Path) -> None:
@@ -52,9 +53,10 @@ def test_runs_that_hold_exit_with_0_and_so_does_a_loss_that_is_tolerated(runs: P
 
 
 def test_too_few_runs_are_not_accepted(runs: Path) -> None:
-    code, out, _ = ioassay("trend", *NIGHTS[:3], directory=runs)
+    code, out, _ = ioassay("trend", *NIGHTS[:3], "--junit", "junit.xml", directory=runs)
     assert code == 1
     assert "Nothing could be judged, so nothing is accepted." in out
+    assert len(ElementTree.parse(runs / "junit.xml").findall(".//failure")) == 1
 
 
 def test_a_trend_is_written_in_every_format_with_the_same_exit_code(runs: Path) -> None:

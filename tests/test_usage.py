@@ -23,6 +23,7 @@ from .support import ioassay, study, workload
         (["run", "quick", "--target", ".", "--set", "total"], "total"),
         (["run", "quick", "--target", ".", "--launcher", "mpirum"], "mpirum"),
         (["run", "quick", "--target", ".", "--scale", "huge"], "huge"),
+        (["run", "quick", "--target", ".", "--out", "\udcff"], r"\xff is not UTF-8"),
         (["run", "quick", "--target", ".", "--destroy-data", "."], "is not a block device"),
         (["run", "quick", "--target", "s3://b", "--destroy-data", "s3://b"], "the target is a URL"),
         (["run", "--resume", "absent"], "absent is not a run directory"),

@@ -74,6 +74,13 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
     )
 
 
+def kinds(doubts: pl.DataFrame, places: Iterable[Place]) -> tuple[str, ...]:
+    """The kinds of all doubts about any of these measurements, in the order of the alphabet."""
+    wanted = frozenset(places)
+    rows = doubts.select("kind", *KEY).iter_rows()
+    return tuple(sorted({kind for kind, *place in rows if tuple(place) in wanted}))
+
+
 def _mark(at: int) -> str:
     """a, b, … z, aa, ab, …"""
     mark = ascii_lowercase[at % 26]

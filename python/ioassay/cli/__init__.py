@@ -64,6 +64,7 @@ def main() -> None:
 
 def _run() -> int:
     try:
+        _refuse_other_encodings(sys.argv[1:])
         code = app(prog_name="ioassay", standalone_mode=False)
         sys.stdout.flush()
     except IoassayError as error:
@@ -80,6 +81,16 @@ def _run() -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _print(CannotRun(f"{where}{error.strerror or error}."))
     return code if isinstance(code, int) else 0
+
+
+def _refuse_other_encodings(arguments: list[str]) -> None:
+    """Names that are no UTF-8 cannot stand in the documents of a run, which is better known before it."""
+    for argument in arguments:
+        try:
+            argument.encode()
+        except UnicodeEncodeError:
+            shown = str(os.fsencode(argument))[2:-1]
+            raise UsageError(f"{shown} is not UTF-8.", "Rename it, or name it by a link.") from None
 
 
 def _print(error: IoassayError) -> int:

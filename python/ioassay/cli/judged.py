@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ioassay.cli.output import write
-from ioassay.errors import UsageError
+from ioassay.errors import IoassayError, UsageError
 from ioassay.units import UnitError, parse_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from ioassay.reports.check.lines import Line
+    from ioassay.reports.check.junit import Suite
 
 
 def tolerance(text: str) -> float:
@@ -23,13 +23,24 @@ def tolerance(text: str) -> float:
         raise UsageError(f"--tolerance: {error}.") from error
 
 
-def exit_code(suite: str, lines: Sequence[Line], junit: Path | None) -> int:
-    """0 where the verdicts are accepted, else 1. Where `junit` is a file, they are written there as the test suite
-    `suite`.
-    """
-    from ioassay.reports.check import junit as xml  # noqa: PLC0415
+@contextlib.contextmanager
+def errors_in(junit: Path | None, command: str) -> Iterator[None]:
+    """An error in the context stands in `junit` too, so that no file of earlier verdicts is taken for these."""
+    try:
+        yield
+    except IoassayError as error:
+        if junit is not None:
+            from ioassay.reports.check.junit import refusal  # noqa: PLC0415
+
+            write(junit, refusal(command, f"{error.message}\n{error.remedy}"))
+        raise
+
+
+def exit_code(suite: Suite, junit: Path | None) -> int:
+    """0 where the verdicts are accepted, else 1. Where `junit` is a file, they are written there."""
+    from ioassay.reports.check.junit import document  # noqa: PLC0415
     from ioassay.reports.check.lines import accepted  # noqa: PLC0415
 
     if junit is not None:
-        write(junit, xml.document(suite, lines))
-    return 0 if accepted(lines) else 1
+        write(junit, document(suite))
+    return 0 if accepted(suite.lines) else 1

@@ -57,7 +57,7 @@ def write(destination: Path, document: bytes) -> None:
         destination.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(destination, lambda fresh: fresh.write_bytes(document))
     except OSError as error:
-        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place with -o.") from error
+        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place.") from error
 
 
 def show(*shown: RenderableType) -> None:

@@ -38,20 +38,22 @@ def trend(
     as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
 ) -> int:
     """Tells how rates went over stored runs; exits with 1 where the latest has declined or nothing could be judged."""
-    chosen = chosen_format(form, output, as_json=as_json)
-    share = judged.tolerance(tolerance)
     # Imported here because they take a second, which `--help` must not.
+    from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.reports.trend import build  # noqa: PLC0415
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
     from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
 
-    dated, undated = stored(runs)
-    if len(dated) < 2:
-        left_out = f" {', '.join(undated)} does not tell when it was measured." if undated else ""
-        raise UsageError(f"One run alone has no trend.{left_out}", "Name at least two, for example runs/*.")
-    content = assemble(dated, undated, share)
+    with judged.errors_in(junit, "ioassay trend"):
+        chosen = chosen_format(form, output, as_json=as_json)
+        share = judged.tolerance(tolerance)
+        dated, undated = stored(runs)
+        if len(dated) < 2:
+            left_out = f" {', '.join(undated)} does not tell when it was measured." if undated else ""
+            raise UsageError(f"One run alone has no trend.{left_out}", "Name at least two, for example runs/*.")
+        content = assemble(dated, undated, share)
     if chosen is None:
         show(summary(content))
     else:
         emit(build(content, chosen), output)
-    return judged.exit_code(f"ioassay trend {content.title}", content.lines, junit)
+    return judged.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.studies.values import AnyOperation, Layout
-from ioassay.units import parse_operations_rate, parse_rate, parse_share
+from ioassay.units import parse_duration_ns, parse_operations_rate, parse_rate, parse_share
 from ioassay.written.source import SourceError, locate, quoted, read_source
 from ioassay.written.validate import validate
 from ioassay.written.values import Count, Identifier, Kind, Part, Prose, parsed
@@ -33,16 +33,26 @@ def _rate_limit(text: str) -> RateLimit:
 
 AtLeast = Annotated[RateLimit, parsed(_rate_limit), Kind("`20GB/s` or `5kIOPS`")]
 AtMostShare = Annotated[float, parsed(parse_share), Kind("percentage, such as `3%`")]
+AtMostSeconds = Annotated[float, parsed(lambda text: parse_duration_ns(text) / 1e9), Kind("duration, such as `50ms`")]
+
+
+LIMITS = ("peak", "sustained", "every_point", "slow_samples", "p99_latency", "slowest_operation")
+"""The keys of a criterion that limit something."""
 
 
 class Criterion(Part):
-    """A criterion: which series it is about, from how many clients on, and at least one limit."""
+    """A criterion: which series it is about, from how many clients on, and at least one limit.
+
+    What it means where it has several limits, or means several series, is said in `analysis.check.criteria`.
+    """
 
     name: Identifier = Field(description="What it is called in verdicts. Unique in the file.")
-    operation: AnyOperation = Field(description="Which operations.")
-    workload: Identifier | None = Field(default=None, description="Only this workload.")
-    layout: Layout | None = Field(default=None, description="Only file sets of this layout.")
-    order: Prose | None = Field(default=None, description="Only transfers in this order, such as `sequential`.")
+    operation: AnyOperation = Field(description="What the series does.")
+    workload: Identifier | None = Field(default=None, description="Only series of this workload.")
+    layout: Layout | None = Field(default=None, description="Only series on file sets of this layout.")
+    order: Prose | None = Field(
+        default=None, description="Only series with transfers in this order, such as `sequential`."
+    )
     from_clients: Count = Field(default=1, description="Only points of the sweep with so many clients or more.")
     peak: AtLeast | None = Field(default=None, description="The best median must be this or more.")
     sustained: AtLeast | None = Field(
@@ -54,12 +64,20 @@ class Criterion(Part):
         description="At most this share of all samples, of all ranks together, may move less than half of the median "
         "sample of their phase.",
     )
+    p99_latency: AtMostSeconds | None = Field(
+        default=None,
+        description="The 99th percentile of the latency of single operations, the largest over the points, may be "
+        "this or less.",
+    )
+    slowest_operation: AtMostSeconds | None = Field(
+        default=None, description="No single operation may take longer, also in phases that are invalid."
+    )
     because: Prose | None = Field(default=None, description="Why a healthy system meets it.")
 
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
-        if all(limit is None for limit in (self.peak, self.sustained, self.every_point, self.slow_samples)):
-            raise ValueError("has no limit; give `peak`, `sustained`, `every_point` or `slow_samples`")
+        if all(getattr(self, limit) is None for limit in LIMITS):
+            raise ValueError(f"has no limit; give one of {', '.join(f'`{limit}`' for limit in LIMITS)}")
         return self
 
 

@@ -1,103 +1,200 @@
-"""Whether a run meets criteria of a file: rates and slow samples of the series that each is about.
+"""Whether a run meets criteria of a file: rates, slow samples and latencies of the series that each is about.
 
-A criterion fails where a series breaks its limit, and also where nothing valid was measured that it could rest on.
+A criterion fails where a series breaks its limit, and also where something that it is about has no valid measurement:
+what is missing might have broken it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis import rates
+from ioassay.analysis import latency, rates, series
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.subject import Curve, Point
+from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.criteria.model import Criterion
+from ioassay.analysis.series import Series
+from ioassay.criteria.model import Criterion, RateLimit
+from ioassay.results.document import JobEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
 
-Measure = Literal["peak", "sustained", "every_point", "slow_samples"]
+RateMeasure = Literal["peak", "sustained", "every_point"]
+"""Measures of which at least so much is wanted; of the others at most so much."""
+
+Measure = Literal[RateMeasure, "slow_samples", "p99_latency", "slowest_operation"]
+
+UNIT_OF: Mapping[RateColumn, str] = {"rate_bytes_per_s": "bytes/s", "rate_operations_per_s": "operations/s"}
 
 
 @dataclass(frozen=True)
 class CriterionCheck:
-    """The verdict on one limit of a criterion in one series; `curve` is `None` where no series is meant by it."""
+    """The verdict on one limit of a criterion in one series; `title` is `None` where no series is meant by it.
+
+    `at_least`, `at_most` (one of them) and `value` are in `unit`: `bytes/s`, `operations/s`, `s`, or `1` of a share.
+    """
 
     criterion: Criterion
     measure: Measure
-    limit: float
-    """A rate of which at least so much, or a share of which at most so much."""
-    column: RateColumn | None
-    """What a rate counts; `None` of a share."""
-    curve: Curve | None
+    unit: str
+    title: str | None
     value: float | None
     """`None` where nothing valid was measured."""
+    missing: int
+    """Phases that it is about and that left no valid measurement."""
+    doubts: tuple[str, ...]
+    """The kinds of doubts about what it is about."""
+    at_least: float | None = None
+    at_most: float | None = None
 
     @property
     def judgement(self) -> Judgement:
-        """Failed also where there is no value."""
-        if self.value is None:
+        """Failed also where something was not measured."""
+        if self.value is None or self.missing:
             return "failed"
-        kept = self.value <= self.limit if self.column is None else self.value >= self.limit
-        return "passed" if kept else "failed"
+        too_low = self.at_least is not None and self.value < self.at_least
+        too_high = self.at_most is not None and self.value > self.at_most
+        return "failed" if too_low or too_high else "passed"
+
+
+@dataclass(frozen=True)
+class _Series:
+    """A series that a criterion is about, from so many clients on."""
+
+    run: LoadedRun
+    workload: str
+    one: Series
+    curve: Curve | None
+    """`None` where nothing of it is valid."""
+    from_clients: int
+
+    @property
+    def title(self) -> str:
+        """Its workload, and what it does."""
+        study = self.run.document.study
+        title = next(entry.title for entry in study.workloads if entry.name == self.workload)
+        return f"{title}, {series.label(self.one)}"
+
+    @property
+    def measured(self) -> pl.DataFrame:
+        """Its measurements, valid or not. Those whose clients are not told count only where any number will do."""
+        own = rates.of(self.run.measurements, self.workload, self.one.operation, self.one.phase, self.one.job)
+        return own.filter(pl.col("clients").fill_null(1) >= self.from_clients)
+
+    @property
+    def missing(self) -> int:
+        """How many of its phases left no valid measurement."""
+        found = set(rates.places(self.measured.filter("valid")))
+        return sum(
+            place not in found
+            for case in self.run.document.cases
+            if case.workload == self.workload and (case.clients or 1) >= self.from_clients
+            for place in case.measured
+            if place[1:] == self.one
+        )
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """The kinds of doubts about its measurements."""
+        return kinds(self.run.doubts, rates.places(self.measured))
+
+    def points(self, column: RateColumn) -> list[Point]:
+        """Its points with rates in that unit."""
+        known = self.curve and self.curve.rates.get(column)
+        return [point for point in known.points if (point.clients or 1) >= self.from_clients] if known else []
 
 
 def check(run: LoadedRun, criteria: Sequence[Criterion]) -> Iterator[CriterionCheck]:
     """A verdict for each limit of each criterion and each series that it is about, in their order."""
-    curves = measured.subject(run, run.document.run).curves
+    curves = {(*curve.name, curve.operation): curve for curve in measured.subject(run, run.document.run).curves}
+    planned = _planned(run.document)
     for criterion in criteria:
-        meant: list[Curve | None] = [curve for curve in curves if _is_meant(curve, criterion)]
-        for curve in meant or [None]:
-            yield from _of_rates(criterion, curve)
-            if criterion.slow_samples is not None:
-                share = None if curve is None else _slow_share(run, criterion, curve)
-                yield CriterionCheck(criterion, "slow_samples", criterion.slow_samples, None, curve, share)
+        meant: list[_Series | None] = [
+            _Series(run, workload, one, curves.get((workload, *one)), criterion.from_clients)
+            for (workload, one), job in planned.items()
+            if _is_meant(workload, one, job, criterion)
+        ]
+        for one in meant or [None]:
+            yield from _of_series(criterion, one)
 
 
-def _is_meant(curve: Curve, criterion: Criterion) -> bool:
-    has = curve.conditions
-    wanted = (
-        (criterion.workload, curve.name[0]),
-        (criterion.layout, has.layout),
-        (criterion.order, has.order),
+def _planned(document: RunDocument) -> Mapping[tuple[str, Series], JobEntry]:
+    """Every series that the run was to measure, and its job in its first case."""
+    found: dict[tuple[str, Series], JobEntry] = {}
+    for case in document.cases:
+        for phase in case.phases:
+            for job in phase.jobs:
+                for operation in job.operations:
+                    found.setdefault((case.workload, Series(phase.name, job.name, operation)), job)
+    return found
+
+
+def _is_meant(workload: str, one: Series, job: JobEntry, criterion: Criterion) -> bool:
+    wanted = ((criterion.workload, workload), (criterion.layout, job.layout), (criterion.order, job.order))
+    return one.operation == criterion.operation and all(wish in (None, own) for wish, own in wanted)
+
+
+def _of_series(criterion: Criterion, one: _Series | None) -> Iterator[CriterionCheck]:
+    about = partial(
+        CriterionCheck,
+        criterion,
+        title=one.title if one else None,
+        missing=one.missing if one else 0,
+        doubts=one.doubts if one else (),
     )
-    return curve.operation == criterion.operation and all(one in (None, own) for one, own in wanted)
-
-
-def _of_rates(criterion: Criterion, curve: Curve | None) -> Iterator[CriterionCheck]:
-    for measure, find in _MEASURES.items():
-        limit = getattr(criterion, measure)
-        if limit is not None:
-            known = curve.rates.get(limit.column) if curve else None
-            points = [point for point in known.points if _is_large(point, criterion)] if known else []
+    for rate, find in _RATES.items():
+        least: RateLimit | None = getattr(criterion, rate)
+        if least is not None:
+            points = one.points(least.column) if one else []
             value = find(points) if points else None
-            yield CriterionCheck(criterion, measure, limit.per_s, limit.column, curve, value)
-
-
-def _is_large(point: Point, criterion: Criterion) -> bool:
-    """A point whose clients are not told counts only where any number will do."""
-    return (point.clients or 1) >= criterion.from_clients
+            yield about(rate, UNIT_OF[least.column], value=value, at_least=least.per_s)
+    for other, (unit, look) in _OTHERS.items():
+        most: float | None = getattr(criterion, other)
+        if most is not None:
+            yield about(other, unit, value=look(one) if one else None, at_most=most)
 
 
 def _sustained(points: Sequence[Point]) -> float | None:
-    both = peak_and_sustained([(point.clients or 0, point.median) for point in points])
+    """In ranks where clients do not tell the points apart."""
+    clients = [point.clients for point in points]
+    places = clients if len(set(clients)) == len(clients) else [point.conditions.ranks for point in points]
+    both = peak_and_sustained([(place or 0, point.median) for place, point in zip(places, points, strict=True)])
     return both.sustained.rate if both else None
 
 
-_MEASURES: Mapping[Measure, Callable[[Sequence[Point]], float | None]] = {
+_RATES: Mapping[RateMeasure, Callable[[Sequence[Point]], float | None]] = {
     "peak": lambda points: max(point.median for point in points),
     "sustained": _sustained,
     "every_point": lambda points: min(point.median for point in points),
 }
 
 
-def _slow_share(run: LoadedRun, criterion: Criterion, curve: Curve) -> float | None:
-    workload, phase, job = curve.name
-    own = rates.of(run.measurements.filter("valid"), workload, curve.operation, phase, job)
-    large = own.filter(pl.col("clients").fill_null(1) >= criterion.from_clients)
-    return slow_share(run.samples, rates.places(large), curve.column)
+def _slow_samples(one: _Series) -> float | None:
+    valid = one.measured.filter("valid")
+    return slow_share(one.run.samples, rates.places(valid), one.curve.column) if one.curve else None
+
+
+def _p99_latency(one: _Series) -> float | None:
+    largest = latency.by_sweep_point(one.measured, one.run.latencies)["p99_ns"].max()
+    return largest / 1e9 if isinstance(largest, int) else None
+
+
+def _slowest_operation(one: _Series) -> float | None:
+    # A stall is a fact also in a phase that failed later.
+    slowest = one.run.ranks.join(one.measured, on=list(KEY), how="semi")["slowest_ns"].max()
+    return slowest / 1e9 if isinstance(slowest, int) else None
+
+
+_OTHERS: Mapping[Measure, tuple[str, Callable[[_Series], float | None]]] = {
+    "slow_samples": ("1", _slow_samples),
+    "p99_latency": ("s", _p99_latency),
+    "slowest_operation": ("s", _slowest_operation),
+}

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+import random
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +12,8 @@ from ioassay.analysis.check.regression import PointCheck, regressions
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.rate_units import RateColumn
 from ioassay.criteria.model import read
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, SAMPLES
@@ -75,6 +79,31 @@ def test_a_series_that_the_run_lacks_fails() -> None:
     assert (check.reason, check.point) == ("missing", None)
 
 
+def failing(scatter: float, repetitions: int, loss: float, pairs: int = 500) -> float:
+    """The share of pairs of log-normal repetitions whose check fails at 5 % tolerance, after a true loss."""
+    dice = random.Random(1)
+
+    def drawn(median: float) -> Subject:
+        rates = tuple(median * math.exp(dice.gauss(0, scatter)) for _ in range(repetitions))
+        point = Point(8, Conditions(), rates)
+        known: dict[RateColumn, Rates] = {"rate_bytes_per_s": Rates((point,), point, point)}
+        return Subject("one", "run", (Curve(("seq", "write", "write"), "", "write", "rate_bytes_per_s", known),))
+
+    judged = (next(regressions(compare(drawn(1), drawn(1 - loss)), 0.05)) for _ in range(pairs))
+    return sum(check.judgement == "failed" for check in judged) / pairs
+
+
+@pytest.mark.parametrize(
+    ("scatter", "repetitions", "in_vain", "tenth_lost"),
+    [(0.03, 3, 0.015, 0.93), (0.05, 3, 0.036, 0.65), (0.05, 10, 0.012, 0.98), (0.10, 5, 0.013, 0.23)],
+)
+def test_the_guide_says_how_often_a_check_fails_in_vain_and_finds_a_loss(
+    scatter: float, repetitions: int, in_vain: float, tenth_lost: float
+) -> None:
+    assert failing(scatter, repetitions, 0) == pytest.approx(in_vain, abs=0.02)
+    assert failing(scatter, repetitions, 0.1) == pytest.approx(tenth_lost, abs=0.06)
+
+
 def written(directory: Path, *lines: str) -> Path:
     file = directory / "criteria.yaml"
     file.write_text("criteria:\n" + "".join(f"  - {{{line}}}\n" for line in lines))
@@ -108,6 +137,48 @@ def test_sustained_from_some_clients_on_rests_on_these_alone(tmp_path: Path) -> 
     file = written(tmp_path, "name: one, operation: write, sustained: 4900MB/s, from_clients: 16")
     (check,) = criteria.check(builder.build(), read(file).criteria)
     assert check.value == pytest.approx(4.95e9, rel=1e-6)
+
+
+def judgements(judged: LoadedRun, criterion: str, tmp_path: Path) -> list[str]:
+    file = written(tmp_path, f"name: one, {criterion}")
+    return [check.judgement for check in criteria.check(judged, read(file).criteria)]
+
+
+def test_what_has_no_valid_measurement_fails_however_fast_the_rest_is(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 8).workload("seq").doubt("seq-c8-r1", "write", "failed", invalidates=True)
+    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["failed"]
+    assert judgements(builder.build(), "operation: read, peak: 1MB/s", tmp_path) == ["passed"]
+
+
+def test_a_run_that_ended_before_its_time_meets_no_criterion(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 8).workload("seq").stop_after(1)
+    assert judgements(builder.build(), "operation: write, every_point: 1MB/s", tmp_path) == ["failed"]
+
+
+def test_a_workload_that_was_not_measured_at_all_fails_what_is_about_it_too(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(8).workload("first").workload("second").stop_after(1)
+    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["passed", "failed"]
+
+
+def test_sustained_is_over_ranks_where_clients_do_not_tell_the_points_apart(tmp_path: Path) -> None:
+    builder = RunBuilder().clients(1, 2, 4, 8).workload("seq")
+    for ranks, rate in ((1, 1e9), (2, 5e9), (4, 3e9), (8, 3e9)):
+        builder.rates("seq", "write", ranks, rate)
+    swept = builder.build()
+    one_client = swept.measurements.with_columns(clients=pl.lit(1, pl.Int64))
+    (check,) = criteria.check(
+        LoadedRun(**{**vars(swept), "measurements": one_client}),
+        read(written(tmp_path, "name: one, operation: write, sustained: 4GB/s")).criteria,
+    )
+    assert check.value == pytest.approx(3e9, rel=1e-6)
+
+
+@pytest.mark.parametrize("limit", ["p99_latency", "slowest_operation"])
+def test_latencies_have_limits(limit: str, tmp_path: Path) -> None:
+    judged = RunBuilder().clients(1, 8).workload("seq").build()
+    assert judgements(judged, f"operation: write, {limit}: 1h", tmp_path) == ["passed"]
+    assert judgements(judged, f"operation: write, {limit}: 1ns", tmp_path) == ["failed"]
+    assert judgements(judged, f"operation: write, {limit}: 1h, from_clients: 16", tmp_path) == ["failed"]
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,80 @@
-"""Verdicts as JUnit XML, which Jenkins, GitLab and GitHub show: a test case each; not judged is skipped."""
+"""Verdicts as JUnit XML for Jenkins, GitLab and others: a test case each; what was not judged is skipped.
+
+What these readers make of it decides its form. Jenkins takes the class name up to its last dot as a package, and
+GitLab shows the text of a failure and no attribute of it. Both know a test again, in later builds, by the names of
+suite, class and case, so these say nothing that changes from run to run; that is in the properties of the suite.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element, SubElement
 
-from ioassay.reports.check.lines import Line
+from ioassay.reports.check.lines import Line, settled
+from ioassay.written.source import printable
 
 
-def document(suite: str, lines: Sequence[Line]) -> bytes:
-    """One test suite of this name, in UTF-8."""
+@dataclass(frozen=True)
+class Suite:
+    """Verdicts that belong together."""
+
+    name: str
+    """What judged what. The same in every later run."""
+    lines: Sequence[Line]
+    properties: Mapping[str, str] = field(default_factory=dict)
+    """What is told of this run."""
+
+
+def document(suite: Suite) -> bytes:
+    """The verdicts, and where none of them could be judged one more that fails, in UTF-8."""
+    lines = settled(suite.lines, "all")
     counts = Counter(line.judgement for line in lines)
-    numbers = {"tests": len(lines), "failures": counts["failed"], "skipped": counts["not judged"], "errors": 0}
-    attributes = {"name": suite, **{name: str(number) for name, number in numbers.items()}}
-    root = ElementTree.Element("testsuites", attributes)
-    cases = ElementTree.SubElement(root, "testsuite", attributes)
+    element = _suite(suite.name, len(lines), failures=counts["failed"], skipped=counts["not judged"])
+    properties = SubElement(element, "properties")
+    for name, value in suite.properties.items():
+        SubElement(properties, "property", name=name, value=printable(value))
     for line in lines:
-        case = ElementTree.SubElement(cases, "testcase", classname=f"ioassay.{line.group}", name=line.name)
+        case = _case(element, suite.name, line.group, line.name)
         match line.judgement:
             case "failed":
-                ElementTree.SubElement(case, "failure", message=line.says)
+                _tell(case, "failure", line.says)
             case "not judged":
-                ElementTree.SubElement(case, "skipped", message=line.says)
+                _tell(case, "skipped", line.says)
             case "passed":
-                ElementTree.SubElement(case, "system-out").text = line.says
+                SubElement(case, "system-out").text = printable(line.says)
+    return _written(element)
+
+
+def refusal(command: str, message: str) -> bytes:
+    """The suite of a command that could not judge: one test case, with the error."""
+    element = _suite(command, 1, errors=1)
+    _tell(_case(element, command, "the verdict", "can be given"), "error", message)
+    return _written(element)
+
+
+def _suite(name: str, tests: int, **counts: int) -> Element:
+    numbers = {"tests": tests, "failures": 0, "errors": 0, "skipped": 0} | counts
+    attributes = {"name": printable(name), **{count: str(number) for count, number in numbers.items()}}
+    return Element("testsuite", attributes)
+
+
+def _case(suite: Element, package: str, group: str, name: str) -> Element:
+    """A test case; judging takes no time that anybody would want to know."""
+    classname = ".".join(printable(part).replace(".", "_") for part in (package, group))
+    return SubElement(suite, "testcase", classname=classname, name=printable(name), time="0")
+
+
+def _tell(case: Element, tag: str, says: str) -> None:
+    text = "\n".join(map(printable, says.splitlines()))
+    SubElement(case, tag, message=text).text = text
+
+
+def _written(suite: Element) -> bytes:
+    root = Element("testsuites")
+    root.append(suite)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'.encode()

@@ -1,24 +1,33 @@
-"""Every verdict in words: what it is about, what became of it, and why."""
+"""Every verdict in words: what it is about, what became of it, and why; and the numbers that it says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.check.criteria import CriterionCheck, Measure
+from ioassay.analysis.acceptance import Judgement, Verdict
+from ioassay.analysis.check.criteria import UNIT_OF, CriterionCheck, Measure
 from ioassay.analysis.check.regression import PointCheck
 from ioassay.analysis.compare.ratios import Compared, Ratio
+from ioassay.analysis.doubts import kinds
 from ioassay.analysis.intervals import FEWEST
 from ioassay.reports import format
 from ioassay.reports.compare import wording
+from ioassay.reports.names import Names
+from ioassay.results.loaded import LoadedRun
+from ioassay.units import format_count
 
 _MEASURES: dict[Measure, str] = {
     "peak": "peak",
     "sustained": "sustained",
     "every_point": "every point",
     "slow_samples": "samples below half of the median",
+    "p99_latency": "p99 latency",
+    "slowest_operation": "slowest operation",
 }
+
+_SHARES = ("slow_samples", "spread_between_repetitions")
+"""Measures that are said in percent."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +38,16 @@ class Line:
     name: str
     judgement: Judgement
     says: str
+    value: float | None = None
+    """What was measured, in `unit`; `None` where nothing was."""
+    at_least: float | None = None
+    """The smallest value that passes, in `unit`. Of a baseline: its median less the tolerance."""
+    at_most: float | None = None
+    """The largest value that passes, in `unit`."""
+    unit: str | None = None
+    """`bytes/s`, `operations/s`, `s` or `1`."""
+    doubts: tuple[str, ...] = ()
+    """The kinds of doubts about what it rests on."""
 
 
 def accepted(lines: Sequence[Line]) -> bool:
@@ -37,15 +56,76 @@ def accepted(lines: Sequence[Line]) -> bool:
     return "passed" in judgements and "failed" not in judgements
 
 
-def of_point(check: PointCheck, baseline: str) -> Line:
-    """The verdict on a point of the baseline of that name."""
+def settled(lines: Sequence[Line], group: str) -> list[Line]:
+    """The verdicts, and one more that fails where none of them could be judged."""
+    if any(line.judgement != "not judged" for line in lines):
+        return list(lines)
+    return [*lines, Line(group, "anything judged", "failed", "nothing could be judged, so nothing is accepted")]
+
+
+def of_study(verdict: Verdict, run: LoadedRun) -> Line:
+    """The verdict on a criterion of the run's study. One that cannot be judged fails: nothing shows that it is met."""
+    criterion = verdict.criterion
+    group = "all workloads" if criterion.of == "all" else Names(run.document).workload(criterion.of)
+    judgement: Judgement = "passed" if verdict.judgement == "passed" else "failed"
+    doubts = kinds(run.doubts, verdict.rests_on)
+    says = [_against(verdict.value, criterion.at_least, criterion.at_most, criterion.measure, criterion.unit)]
+    if verdict.judgement == "not judged":
+        says.append(verdict.reason)
+    return Line(
+        group=group if criterion.operation == "all" else f"{group}, {criterion.operation}",
+        name=criterion.measure.replace("_", " "),
+        judgement=judgement,
+        says=_joined(says, judgement, criterion.because, doubts),
+        value=verdict.value,
+        at_least=criterion.at_least,
+        at_most=criterion.at_most,
+        unit=criterion.unit,
+        doubts=doubts,
+    )
+
+
+def of_criterion(check: CriterionCheck) -> Line:
+    """The verdict on a limit of a criterion in a file."""
+    criterion = check.criterion
+    says = [_against(check.value, check.at_least, check.at_most, check.measure, check.unit)]
+    if check.title is None:
+        says.append("it means no series of this run")
+    elif check.value is None:
+        says.append("nothing valid was measured that it could rest on")
+    elif check.missing:
+        says.append(f"{format_count(check.missing, 'phase')} without a valid measurement")
+    from_clients = f", from {criterion.from_clients} clients on" if criterion.from_clients > 1 else ""
+    return Line(
+        group=f"{criterion.name}: {check.title}" if check.title else criterion.name,
+        name=_MEASURES[check.measure] + from_clients,
+        judgement=check.judgement,
+        says=_joined(says, check.judgement, criterion.because, check.doubts),
+        value=check.value,
+        at_least=check.at_least,
+        at_most=check.at_most,
+        unit=check.unit,
+        doubts=check.doubts,
+    )
+
+
+def of_baseline(checks: Iterable[PointCheck], baseline: str, tolerance: float) -> list[Line]:
+    """The verdicts on the points of the baseline of that name, and one that fails where none of them was judged."""
+    return settled([_of_point(check, baseline, tolerance) for check in checks], "baseline")
+
+
+def _of_point(check: PointCheck, baseline: str, tolerance: float) -> Line:
     group = check.curve.title
     if check.compared is None or check.point is None:
         return Line(group, "the series", check.judgement, f"{baseline} has it, and this run has nothing like it")
-    name = wording.at(check.point, check.compared)
+    name, at_least = wording.at(check.point, check.compared), check.point.median * (1 - tolerance)
+    unit = UNIT_OF[check.compared.column]
     if check.ratio is None:
-        return Line(group, name, check.judgement, f"{baseline} has it, and this run has no valid measurement of it")
-    return Line(group, name, check.judgement, _says(check, check.compared, check.ratio, baseline))
+        says = f"{baseline} has it, and this run has no valid measurement of it"
+        return Line(group, name, check.judgement, says, at_least=at_least, unit=unit)
+    doubts = tuple(sorted({*check.ratio.reference.doubts, *check.ratio.other.doubts}))
+    says = _joined([_says(check, check.compared, check.ratio, baseline)], check.judgement, None, doubts)
+    return Line(group, name, check.judgement, says, check.ratio.other.median, at_least, unit=unit, doubts=doubts)
 
 
 def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str) -> str:
@@ -68,21 +148,22 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str) -> str:
             return said
 
 
-def of_criterion(check: CriterionCheck) -> Line:
-    """The verdict on a limit of a criterion."""
-    criterion = check.criterion
-    group = f"{criterion.name}: {check.curve.title}" if check.curve else criterion.name
-    name = _MEASURES[check.measure]
-    if criterion.from_clients > 1:
-        name += f", from {criterion.from_clients} clients on"
-    limit = f"at {'most' if check.column is None else 'least'} {_amount(check, check.limit)}"
-    if check.value is None:
-        return Line(group, name, check.judgement, f"{limit}; nothing valid was measured that it could rest on")
-    because = f" ({criterion.because})" if criterion.because else ""
-    return Line(group, name, check.judgement, f"{_amount(check, check.value)}, {limit}{because}")
+def _against(value: float | None, at_least: float | None, at_most: float | None, measure: str, unit: str) -> str:
+    """`1.20 GB/s, at least 1 GB/s`."""
+    limits = (("least", at_least), ("most", at_most))
+    is_share = measure in _SHARES
+    wanted = " and ".join(
+        f"at {which} {format.share(limit) if is_share else format.limit(limit, unit)}"
+        for which, limit in limits
+        if limit is not None
+    )
+    if value is None:
+        return wanted
+    return f"{format.share(value) if is_share else format.in_unit(value, unit)}, {wanted}"
 
 
-def _amount(check: CriterionCheck, value: float) -> str:
-    if check.column is None:
-        return format.share(value)
-    return format.rate(value) if check.column == "rate_bytes_per_s" else format.operations_rate(value)
+def _joined(says: Sequence[str], judgement: Judgement, because: str | None, doubts: Sequence[str]) -> str:
+    """Why a limit is there is said where it is broken."""
+    doubted = [f"doubted: {', '.join(doubts)}"] if doubts else []
+    reason = f" ({because})" if because and judgement == "failed" else ""
+    return "; ".join([*says, *doubted]) + reason

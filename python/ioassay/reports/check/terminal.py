@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
@@ -17,7 +17,7 @@ from ioassay.units import format_count
 _ORDER: tuple[Judgement, ...] = ("failed", "not judged", "passed")
 
 
-def summary(lines: Sequence[Line]) -> RenderableType:
+def summary(lines: Sequence[Line]) -> Group:
     """Every verdict and how many of each there are."""
     table = Table(box=None, show_header=False)
     table.add_column(no_wrap=True)

@@ -1,15 +1,32 @@
 from __future__ import annotations
 
 import json as plain
+from dataclasses import replace
 from xml.etree import ElementTree
 
-from ioassay.analysis.acceptance import Judgement
+import pytest
+from junitparser import Failure, JUnitXml, Skipped, TestCase
+
+from ioassay.analysis.acceptance import Judgement, judge
+from ioassay.analysis.check.criteria import check
+from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.reports.check import json, junit
-from ioassay.reports.check.lines import Line, accepted
+from ioassay.reports.check.junit import Suite
+from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
+from ioassay.testing.builder import RunBuilder
 
 
 def line(judgement: Judgement, says: str = "1.00 GB/s & <more>") -> Line:
-    return Line("Sequential, write", "8 clients", judgement, says)
+    return Line("Sequential 1.5 MiB, write", "8 clients", judgement, says)
+
+
+def a_run() -> RunBuilder:
+    return RunBuilder().workload("seq", "Sequential").clients(8).repetitions(2)
+
+
+def cases(xml: bytes) -> list[TestCase]:
+    (suite,) = JUnitXml.fromstring(xml)
+    return list(suite)
 
 
 def test_nothing_is_accepted_that_could_not_be_judged() -> None:
@@ -19,18 +36,104 @@ def test_nothing_is_accepted_that_could_not_be_judged() -> None:
     assert not accepted([line("passed"), line("failed")])
 
 
+def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
+    (said,) = of_baseline([], "before", 0.05)
+    assert (said.group, said.judgement, said.says) == (
+        "baseline",
+        "failed",
+        "nothing could be judged, so nothing is accepted",
+    )
+
+
+def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:
+    run = a_run().criterion("rate", unit="bytes/s", of="seq", operation="write", at_least=1e6).stop_after(1).build()
+    (said,) = (of_study(verdict, run) for verdict in judge(run))
+    assert (said.group, said.name, said.judgement) == ("Sequential, write", "rate", "failed")
+    assert "at least 1 MB/s; 1 of 2 phases has no valid measurement (the tender asks for it)" in said.says
+
+
+def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
+    run = a_run().rates("seq", "write", 8, 2e9, 2e9).build()
+    wanted = {"name": "contract", "operation": "write", "peak": "3GB/s", "because": "it was bought so"}
+    (said,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert said.says == "2.00 GB/s, at least 3 GB/s (it was bought so)"
+    assert said.value == pytest.approx(2e9)
+    assert (said.at_least, said.at_most, said.unit) == (3e9, None, "bytes/s")
+
+
+@pytest.mark.parametrize(
+    ("criterion", "said"),
+    [
+        ({"order": "sequentail"}, "it means no series of this run"),
+        ({"from_clients": "9"}, "nothing valid was measured that it could rest on"),
+        ({}, "1 phase without a valid measurement"),
+    ],
+)
+def test_a_criterion_says_why_what_was_measured_is_not_enough(criterion: dict[str, str], said: str) -> None:
+    run = a_run().doubt("seq-c8-r2", "write", "failed", invalidates=True).build()
+    wanted = {"name": "contract", "operation": "write", "peak": "1MB/s"} | criterion
+    (line,) = map(of_criterion, check(run, Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert (line.judgement, line.says.split("; ")[1]) == ("failed", said)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_every_limit_of_a_criterion_is_judged_and_has_words(limit: str) -> None:
+    example = {"slow_samples": "3%", "p99_latency": "1s", "slowest_operation": "1s"}.get(limit, "1GB/s")
+    wanted = {"name": "contract", "operation": "write", limit: example}
+    (line,) = map(of_criterion, check(a_run().build(), Criteria.model_validate({"criteria": [wanted]}).criteria))
+    assert line.name
+    assert line.value is not None
+    assert (line.at_least is None) != (line.at_most is None)
+
+
+def test_a_verdict_names_the_doubts_about_what_it_rests_on() -> None:
+    builder = a_run().criterion("rate", unit="bytes/s", of="seq", operation="read", at_least=1)
+    run = builder.doubt("seq-c8-r2", "read", "cache-resident").doubt("seq-c8-r1", "write", "short-phase").build()
+    wanted = Criteria.model_validate({"criteria": [{"name": "one", "operation": "read", "every_point": "1MB/s"}]})
+    for said in (*(of_study(one, run) for one in judge(run)), *map(of_criterion, check(run, wanted.criteria))):
+        assert said.doubts == ("cache-resident",)
+        assert said.says.endswith("; doubted: cache-resident")
+
+
 def test_junit_has_a_case_for_each_verdict_with_what_it_says() -> None:
     lines = [line("passed"), line("failed"), line("not judged")]
-    suite = ElementTree.fromstring(junit.document("mine", lines)).find("testsuite")
-    assert suite is not None
-    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["3", "1", "1"]
-    passed, failed, skipped = suite.findall("testcase")
-    assert passed.findtext("system-out") == lines[0].says
-    told = [case.find(tag) for case, tag in ((failed, "failure"), (skipped, "skipped"))]
-    assert [one.get("message") for one in told if one is not None] == [lines[1].says, lines[2].says]
-    assert failed.get("classname") == "ioassay.Sequential, write"
+    xml = junit.document(Suite("ioassay check seq", lines, {"run": "20261122-061500-seq"}))
+    (suite,) = JUnitXml.fromstring(xml)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (3, 1, 0, 1)
+    told = {known.get("name"): known.get("value") for known in ElementTree.fromstring(xml).iter("property")}
+    assert told == {"run": "20261122-061500-seq"}
+    passed, failed, skipped = suite
+    assert (passed.result, passed.system_out) == ([], line("passed").says)
+    # Jenkins shows the message of a failure, GitLab its text.
+    for case, kind in ((failed, Failure), (skipped, Skipped)):
+        (result,) = case.result
+        assert isinstance(result, kind)
+        assert (result.message, result.text) == (line("failed").says, line("failed").says)
+
+
+def test_jenkins_takes_the_suite_for_a_package_and_no_other_dot_for_the_end_of_one() -> None:
+    (case,) = cases(junit.document(Suite("ioassay check seq on /mnt/v1.2", [line("passed")])))
+    assert case.classname.rpartition(".") == ("ioassay check seq on /mnt/v1_2", ".", "Sequential 1_5 MiB, write")
+
+
+def test_junit_has_a_failure_where_nothing_could_be_judged_as_the_exit_code_says() -> None:
+    xml = junit.document(Suite("ioassay check seq", [line("not judged")]))
+    assert [[type(result) for result in case.result] for case in cases(xml)] == [[Skipped], [Failure]]
+
+
+def test_junit_is_xml_whatever_stands_in_a_name() -> None:
+    odd = replace(line("failed", "\x1b[1m of \udcff\x00"), group="\ufffe", name="\x08")
+    (case,) = cases(junit.document(Suite("\x01", [odd], {"target": "/mnt/\udcff\x01"})))
+    assert (case.name, case.result[0].message) == ("\\x08", "\\x1b[1m of \\udcff\\x00")
+
+
+def test_a_verdict_that_could_not_be_given_is_an_error_in_junit() -> None:
+    (suite,) = JUnitXml.fromstring(junit.refusal("ioassay check", "x is not a run directory.\nName one."))
+    assert (suite.tests, suite.errors) == (1, 1)
+    assert next(iter(suite)).result[0].text == "x is not a run directory.\nName one."
 
 
 def test_the_document_says_whether_the_run_is_accepted() -> None:
-    document = plain.loads(json.document("mine", [line("failed")]))
-    assert (document["accepted"], document["checks"][0]["judgement"]) == (False, "failed")
+    document = a_run().build().document
+    told = plain.loads(json.document(document, [line("failed")]))
+    assert (told["accepted"], told["checks"][0]["judgement"], told["study"]) == (False, "failed", document.study.name)

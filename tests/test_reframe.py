@@ -1,0 +1,90 @@
+"""The example for ReFrame, by the real ReFrame: its verdict is that of `ioassay check`, its rates have references."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .support import DEADLINE_S
+
+ROOT = Path(__file__).parents[1]
+EXAMPLE = ROOT / "examples/reframe"
+REFRAME = ROOT / "target/reframe/bin/reframe"
+
+HARD = """\
+criteria:
+  - {name: contract, operation: write, layout: N-N, peak: 900TB/s, because: the contract says so}
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """Where ReFrame works, with a directory `bin` that has the `ioassay` under test."""
+    if not REFRAME.is_file():
+        pytest.skip("ReFrame is not installed: make reframe")
+    command = tmp_path / "bin/ioassay"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m ioassay "$@"\n')
+    command.chmod(0o755)
+    return tmp_path
+
+
+def reframe(place: Path, **variables: str | Path) -> tuple[int, str, dict[str, Any]]:
+    """Runs the example: exit code, what was printed, and what ReFrame's report says of the test."""
+    report = place / "report.json"
+    done = subprocess.run(
+        [
+            REFRAME,
+            f"--config-file={EXAMPLE}/site.py",
+            f"--checkpath={EXAMPLE}/storage.py",
+            f"--prefix={place}",
+            f"--report-file={report}",
+            *(f"--setvar={name}={value}" for name, value in variables.items()),
+            "--run",
+        ],
+        cwd=place,
+        env=os.environ | {"PATH": f"{place}/bin:{os.environ['PATH']}", "HOME": str(place), "TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    (test,) = json.loads(report.read_text())["runs"][0]["testcases"]
+    return done.returncode, done.stdout, test
+
+
+SMALL = "clients:1,repetitions:1,total:16MiB"
+
+
+def test_storage_that_meets_what_is_wanted_passes_and_its_rates_have_units_and_references(
+    place: Path, target: Path
+) -> None:
+    code, said, test = reframe(place, target=target, settings=SMALL)
+    assert (code, test["result"]) == (0, "pass"), said
+    rates = {name.rpartition(":")[2]: rate for name, rate in test["perfvalues"].items()}
+    measured, reference, lower, _, unit, _ = rates["sequential_write_sustained"]
+    assert measured > 0
+    assert (reference, lower, unit) == (50, -0.5, "MB/s")
+    assert rates["random_read_peak"][4] == "kIOPS"
+    assert list(target.iterdir()) == []
+
+
+def test_storage_that_fails_a_criterion_fails_with_the_verdict_as_the_reason(place: Path, target: Path) -> None:
+    hard = place / "hard.yaml"
+    hard.write_text(HARD)
+    code, said, test = reframe(place, target=target, settings=SMALL, criteria=hard)
+    assert (code, test["result"], test["fail_phase"]) == (1, "fail", "sanity")
+    assert "contract: Sequential 1 MiB, a file per client, write, peak: " in said
+    assert "at least 900000 GB/s" in said
+
+
+def test_what_cannot_be_measured_fails_with_what_ioassay_says(place: Path) -> None:
+    code, said, test = reframe(place, target=place / "absent", settings=SMALL)
+    assert (code, test["result"], test["fail_phase"]) == (1, "fail", "sanity")
+    assert f"Reason: sanity error: ioassay: open target {place / 'absent'}: No such file or directory" in said
