@@ -201,3 +201,11 @@ def test_json_that_goes_on_after_its_end_is_refused_with_the_line() -> None:
     with pytest.raises(Refused, match="goes on after the end") as caught:
         ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
     assert caught.value.line == len(source.text.rstrip().split("\n"))
+
+
+@pytest.mark.parametrize(("printed_as", "told"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])
+def test_the_version_of_the_api_is_told_without_its_brackets(printed_as: str, told: str | None) -> None:
+    source = printed("ior/4.0.0-wearout.txt")
+    key = "apiVersion          : "
+    (case,) = ior.read(changed(source, source.text.replace(key, key + printed_as)), lambda _: None)
+    assert next((fact.value for fact in case.facts if fact.name == "API version"), None) == told
