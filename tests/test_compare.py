@@ -57,6 +57,23 @@ def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
         assert "after against before" in (runs / f"it.{form}").read_text()
 
 
+def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compare = ("compare", "before", "after", "--format", "pdf")
+    code, out, err = ioassay(*compare, directory=runs)
+    assert (code, out) == (2, "")
+    assert "--format pdf goes into a file.\n  Name it with -o." in err
+    browser = runs / "browser"
+    browser.write_text(
+        "#!/bin/sh\n"
+        'for it; do case $it in --print-to-pdf=*) into=${it#*=} ;; file://*) cp "${it#file://}" "$into"; esac; done\n'
+    )
+    browser.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_BROWSER", str(browser))
+    code, out, err = ioassay(*compare, "-o", "it.pdf", directory=runs)
+    assert (code, out, err) == (0, "", "it.pdf\n")
+    assert "after against before" in (runs / "it.pdf").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -64,7 +81,7 @@ def test_a_comparison_is_written_in_every_format(runs: Path) -> None:
         (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
         (["compare", "before", "./absent"], "cannot be read"),
         (["compare", "before", "."], "is not a run directory"),
-        (["compare", "before", "after", "--format", "pdf"], "Use one of html, md, csv, json."),
+        (["compare", "before", "after", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
         (["compare", "before", "after", "--format", "html"], "Name it with -o."),
         (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
         (["compare", "before", "after", "-o", "it"], "-o needs a format."),

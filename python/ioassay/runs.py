@@ -77,7 +77,7 @@ class Runs:
     def findings(self) -> pl.DataFrame:
         """A row for each finding: run, weight, kind, sentence, and on how many measurements it rests."""
         rows = [
-            (path, one.weight, one.kind, sentences.of(one.evidence, one.rests_on[0]), len(one.rests_on))
+            (path, one.weight, one.kind, sentences.of(one.evidence, one.rests_on[0]).text, len(one.rests_on))
             for path, run in self.by_path.items()
             for sentences in [Sentences(run.document, Names(run.document))]
             for one in findings(Facts(run))

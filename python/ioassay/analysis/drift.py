@@ -4,19 +4,17 @@ It looks at the rate of all ranks together while all of them are at work, from t
 operation to the one before the first rank's last: what comes after is a matter of `stragglers`. Long phases are joined
 to at most `MOST_STEPS` steps; shorter than `FEWEST` samples, nothing can be told.
 
-- **Trend**: the slope of the logarithm of the rate by Theil and Sen (the median of the slopes of all pairs; Sen, 1968,
-  with his interval), if Kendall's tau against time says that there is one (Mann, 1945).
+- **Trend**: the slope of the logarithm of the rate by Theil and Sen, if Kendall's tau against time says that there is
+  one.
 - **Change points**: where the sum of ranks differs most between before and after (Pettitt, 1979), in units of its
   standard deviation, so that changes near the ends count too; then again within both parts. One is kept if the parts
   beside it differ for sure.
 - **Stalls**: at least `STALLED_SAMPLES` samples in a row below `STALLED` of the phase's median, in which `MISSED`
   operations were to be expected.
 
-All of it rests on ranks and medians, so a few odd samples change little. Rates of neighbouring samples resemble each
-other, which looks like a trend to tests that take them as independent: so both tests are weakened by what the
-correlation of neighbours makes of the number of samples, sqrt((1 + r)/(1 - r)) (Bayley and Hammersley, 1946). What is
-told is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of a line and of
-steps, only the one that fits better is told (Schwarz's criterion on absolute deviations). Of steady phases with
+All of it rests on ranks and medians, so a few odd samples change little. Both tests are weakened by the correlation of
+neighbouring samples, and of a line and of steps only the one that fits better is told (`line_or_steps`). What is told
+is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of steady phases with
 log-normal noise of 10 or 30 %, at most 0.2 % get a trend or a change where samples are independent, and at most 0.9 %
 with a correlation of 0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
 
@@ -32,11 +30,11 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from ioassay.analysis import rates
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import Interval
+from ioassay.analysis.line_or_steps import Array, Slopes, is_line, widening
 from ioassay.analysis.timeline import Counts
 from ioassay.results.schema import KEY
 
@@ -60,17 +58,12 @@ MISSED = 20
 """Operations that a stall has room for, at least: where an operation takes longer than a sample, some samples are empty
 by chance."""
 
-CONFIDENCE = 0.95
-
 _SURE = 3.9
 """Standard deviations beyond which a trend or change is believed: of 120 steps of noise 0.1 % have one so large."""
 _SHORTEST_PART = 4
 """Steps before and after a change point, at least; a twentieth of the phase if that is more."""
 _LOWEST = 0.01
 """Of the median: lower rates count as this much, so that they have a logarithm."""
-_MOST_CORRELATION = 0.9
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -169,12 +162,12 @@ def _drift(place: Place, rows: pl.DataFrame, interval_s: float) -> Drift | None:
     steps = amounts[: len(amounts) // per_step * per_step].reshape(-1, per_step).mean(axis=1) / interval_s
     logs = np.log(np.maximum(steps, _LOWEST * np.median(steps)))
     candidates = _candidates(logs)
-    widening = _widening(logs, candidates)
-    trend = _trend(logs, widening)
-    at = _change_points(logs, candidates, widening)
-    # Of a line and of steps, the better one.
+    times = np.arange(len(logs), dtype=np.float64)
+    wider = widening(logs, times, candidates)
+    trend = _trend(logs, times, wider)
+    at = _change_points(logs, candidates, wider)
     if trend is not None and at:
-        if _unfitness(_off_line(logs), 2) <= _unfitness(_off_steps(logs, at), 2 * len(at) + 1):
+        if is_line(logs, times, at):
             at = []
         else:
             trend = None
@@ -202,26 +195,16 @@ def _drift(place: Place, rows: pl.DataFrame, interval_s: float) -> Drift | None:
     )
 
 
-def _trend(logs: _Array, widening: float) -> Trend | None:
-    slopes = _slopes(logs)
-    count = len(logs)
-    deviation = math.sqrt(count * (count - 1) * (2 * count + 5) / 18) * widening
-    if abs(np.sign(slopes).sum()) / deviation < _SURE:
+def _trend(logs: Array, times: Array, widening: float) -> Trend | None:
+    slopes = Slopes(logs, times)
+    if slopes.significance(widening) < _SURE:
         return None
-    reach = 1.96 * deviation  # the 97.5 % quantile of the normal distribution
-    ends = ((len(slopes) - reach) / 2, (len(slopes) + reach) / 2)
-    low, high = (slopes[min(len(slopes) - 1, max(0, round(end)))] for end in ends)
-    slope, low, high = (math.expm1(one * (count - 1)) for one in (float(np.median(slopes)), low, high))
-    return Trend(Interval(slope, low, high, CONFIDENCE)) if abs(slope) >= LEAST_TREND else None
+    slope = slopes.interval(widening)
+    change, low, high = (math.expm1(one * (len(logs) - 1)) for one in (slope.estimate, slope.low, slope.high))
+    return Trend(Interval(change, low, high, slope.confidence)) if abs(change) >= LEAST_TREND else None
 
 
-def _slopes(logs: _Array) -> _Array:
-    """The slope per step between every two steps, ascending."""
-    first, second = np.triu_indices(len(logs), k=1)
-    return np.sort((logs[second] - logs[first]) / (second - first))
-
-
-def _change_points(logs: _Array, candidates: Sequence[int], widening: float) -> list[int]:
+def _change_points(logs: Array, candidates: Sequence[int], widening: float) -> list[int]:
     """Those of `candidates` at which the level changes for sure and by enough, ascending. The weakest goes first."""
     at = list(candidates)
     while at:
@@ -239,7 +222,7 @@ def _change_points(logs: _Array, candidates: Sequence[int], widening: float) -> 
     return at
 
 
-def _score(before: _Array, after: _Array) -> float:
+def _score(before: Array, after: Array) -> float:
     """Mann and Whitney's U of two parts, in standard deviations from what it is where they do not differ."""
     first, second = len(before), len(after)
     ranks = float(_ranks(np.concatenate([before, after]))[:first].sum())
@@ -247,12 +230,12 @@ def _score(before: _Array, after: _Array) -> float:
     return abs(ranks - first * (first + second + 1) / 2) / deviation
 
 
-def _candidates(logs: _Array) -> list[int]:
+def _candidates(logs: Array) -> list[int]:
     """The steps before which the level would change if samples were independent, ascending."""
     return sorted(_splits(logs, 0, max(_SHORTEST_PART, len(logs) // 20)))
 
 
-def _splits(logs: _Array, offset: int, shortest: int) -> Iterator[int]:
+def _splits(logs: Array, offset: int, shortest: int) -> Iterator[int]:
     if len(logs) < 2 * shortest:
         return
     at, score = _best_split(logs, shortest)
@@ -262,7 +245,7 @@ def _splits(logs: _Array, offset: int, shortest: int) -> Iterator[int]:
         yield from _splits(logs[at:], offset + at, shortest)
 
 
-def _best_split(logs: _Array, shortest: int) -> tuple[int, float]:
+def _best_split(logs: Array, shortest: int) -> tuple[int, float]:
     """Where the ranks before differ most from those after, and by how many standard deviations."""
     count = len(logs)
     before = np.arange(1, count)
@@ -272,44 +255,12 @@ def _best_split(logs: _Array, shortest: int) -> tuple[int, float]:
     return at + 1, float(scores[at])
 
 
-def _widening(logs: _Array, candidates: Sequence[int]) -> float:
-    """How much wider a test gets because neighbours resemble each other: 1 where they do not.
-
-    The correlation is that of what a line, or the steps, leave over: what leaves less. It is too low by as much as
-    the model has followed the noise (Kendall, 1954), which is put back.
-    """
-    rest = min((_off_line(logs), _off_steps(logs, candidates)), key=lambda off: float(np.abs(off).sum()))
-    bound = 3 * np.median(np.abs(rest))
-    rest = np.clip(rest, -bound, bound)
-    whole = float(rest @ rest)
-    neighbours = float(rest[1:] @ rest[:-1]) / whole if whole > 0 else 0.0
-    neighbours += (1 + 3 * neighbours) * (len(candidates) + 1) / len(logs)
-    bounded = min(max(neighbours, 0.0), _MOST_CORRELATION)
-    return math.sqrt((1 + bounded) / (1 - bounded))
-
-
-def _ranks(values: _Array) -> _Array:
+def _ranks(values: Array) -> Array:
     """From 1; equal values share the mean of theirs."""
     return pl.Series(values).rank("average").to_numpy()
 
 
-def _off_line(logs: _Array) -> _Array:
-    steps = np.arange(len(logs))
-    off = logs - np.median(_slopes(logs)) * steps
-    return np.asarray(off - np.median(off))
-
-
-def _off_steps(logs: _Array, at: Sequence[int]) -> _Array:
-    return np.concatenate([part - np.median(part) for part in np.split(logs, at)])
-
-
-def _unfitness(off: _Array, terms: int) -> float:
-    """Schwarz's criterion for absolute deviations: the less, the better the model with so many terms."""
-    mean = max(float(np.abs(off).mean()), 1e-12)
-    return len(off) * math.log(mean) + terms * math.log(len(off)) / 2
-
-
-def _stalls(amounts: _Array, operations: float, start_s: float, interval_s: float) -> Iterator[Stall]:
+def _stalls(amounts: Array, operations: float, start_s: float, interval_s: float) -> Iterator[Stall]:
     low = np.concatenate([[False], amounts < STALLED * np.median(amounts), [False]])
     edges = np.flatnonzero(low[1:] != low[:-1])
     for begin, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):

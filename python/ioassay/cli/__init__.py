@@ -32,10 +32,11 @@ from ioassay.cli.report import report
 from ioassay.cli.run import run
 from ioassay.cli.studies import studies
 from ioassay.cli.systems import systems
+from ioassay.cli.trend import trend
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, report, compare, check, import_, net, doctor, clean):
+for command in (run, studies, systems, report, compare, check, trend, import_, net, doctor, clean):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import show, write
+from ioassay.cli import judged
+from ioassay.cli.output import show
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
-from ioassay.units import UnitError, parse_share
 
 if TYPE_CHECKING:
     from ioassay.reports.check.lines import Line
@@ -39,19 +39,15 @@ def check(
         raise UsageError("There is nothing to check it by.", "Give --baseline RUN, --criteria FILE, or both.")
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports.check import json, terminal  # noqa: PLC0415
-    from ioassay.reports.check import junit as xml  # noqa: PLC0415
-    from ioassay.reports.check.lines import accepted  # noqa: PLC0415
 
     lines = _by_criteria(run, criteria) if criteria else []
-    lines += _by_baseline(run, baseline, _share(tolerance)) if baseline else []
+    lines += _by_baseline(run, baseline, judged.tolerance(tolerance)) if baseline else []
     name = run.resolve().name
-    if junit is not None:
-        write(junit, xml.document(name, lines))
     if as_json:
         typer.echo(json.document(name, lines), nl=False)
     else:
         show(terminal.summary(lines))
-    return 0 if accepted(lines) else 1
+    return judged.exit_code(f"ioassay check {name}", lines, junit)
 
 
 def _by_criteria(run: Path, criteria: Path) -> list[Line]:
@@ -76,10 +72,3 @@ def _by_baseline(run: Path, baseline: str, tolerance: float) -> list[Line]:
             "Write what they ask for into a file for --criteria.",
         )
     return [of_point(one, reference.name) for one in regressions(compare(reference, other), tolerance)]
-
-
-def _share(text: str) -> float:
-    try:
-        return parse_share(text)
-    except UnitError as error:
-        raise UsageError(f"--tolerance: {error}.") from error

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli.output import document_format, show, write
+from ioassay.cli.output import chosen_format, emit, show
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
@@ -28,21 +28,16 @@ def compare(
     ] = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", metavar="html|md|csv|json", help="What to write. Default: tables for the terminal."),
+        typer.Option(
+            "--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
 ) -> None:
     """Compares runs and published systems: ratios with intervals, what was unlike, what differs in configuration."""
     if len(subjects) < 2:
         raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")
-    if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other.", "Give one of them.")
-    form = "json" if as_json else form
-    chosen = None if form is None else document_format(form)
-    if chosen is None and output is not None:
-        raise UsageError("-o needs a format.", "Write for example --format html.")
-    if chosen == "html" and output is None:
-        raise UsageError("A page goes into a file.", "Name it with -o.")
+    chosen = chosen_format(form, output, as_json=as_json)
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports.compare import build  # noqa: PLC0415
     from ioassay.reports.compare.content import assemble  # noqa: PLC0415
@@ -51,10 +46,5 @@ def compare(
     compared = sides(subjects)
     if chosen is None:
         show(summary(assemble(compared)))
-        return
-    document = build(compared, chosen)
-    if output is None:
-        typer.echo(document, nl=False)
     else:
-        write(output, document)
-        typer.echo(f"{output}", err=True)
+        emit(build(compared, chosen), output)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from ioassay.errors import CannotRun, UsageError
 
 if TYPE_CHECKING:
@@ -21,6 +23,30 @@ def document_format(text: str) -> Format:
     if chosen is None:
         raise UsageError(f"--format {text} is not known.", f"Use one of {', '.join(FORMATS)}.")
     return chosen
+
+
+def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Format | None:
+    """What `--format`, `--json` and `-o` ask for together; `None`: tables for the terminal. Raises `UsageError`."""
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json and --format {form} contradict each other.", "Give one of them.")
+    from ioassay.reports import IN_FILES  # noqa: PLC0415
+
+    form = "json" if as_json else form
+    chosen = None if form is None else document_format(form)
+    if chosen is None and output is not None:
+        raise UsageError("-o needs a format.", "Write for example --format html.")
+    if chosen in IN_FILES and output is None:
+        raise UsageError(f"--format {chosen} goes into a file.", "Name it with -o.")
+    return chosen
+
+
+def emit(document: bytes, output: Path | None) -> None:
+    """Prints a document, or writes it to `output` and says so. Raises `CannotRun`."""
+    if output is None:
+        typer.echo(document, nl=False)
+    else:
+        write(output, document)
+        typer.echo(f"{output}", err=True)
 
 
 def write(destination: Path, document: bytes) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import document_format, write
+from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)],
+    *,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -23,7 +25,7 @@ def report(
             "--output",
             metavar="FILE",
             help="Where to write: a file, or a directory for several runs. "
-            "Default: RUN/report.html for html, standard output for the rest.",
+            "Default: RUN/report.html, or RUN/report.pdf, RUN/summary.html; standard output for the rest.",
             show_default=False,
         ),
     ] = None,
@@ -35,7 +37,18 @@ def report(
             show_default=False,
         ),
     ] = None,
-    form: Annotated[str, typer.Option("--format", metavar="html|md|csv|json", help="What to write.")] = "html",
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RUN|SYSTEM",
+            help="Compare it with this run or published system in a section of its own; may be given several times.",
+            show_default=False,
+        ),
+    ] = None,
+    summary: Annotated[
+        bool, typer.Option("--summary", help="One page for those who decide, as html or pdf, instead of the report.")
+    ] = False,
+    form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> None:
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
@@ -45,13 +58,19 @@ def report(
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
     chosen = document_format(form)
-    destinations = _destinations(runs, output, chosen)
+    if against and chosen == "csv":
+        raise UsageError("A table of measurements has no comparison.", "Write `ioassay compare A B --format csv`.")
+    if summary and chosen not in reports.IN_FILES:
+        raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+    destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     measured = read_net(ceilings) if ceilings else None
+    others = sides(against) if against else []
     for run, destination in zip(runs, destinations, strict=True):
         loaded = load(run)
         if measured is not None:
             loaded.document.ceilings = measured
-        document = reports.build(doubted(loaded), chosen)
+        build = reports.one_page if summary else reports.build
+        document = build(doubted(loaded), chosen, others)
         if destination is None:
             typer.echo(document, nl=False)
         else:
@@ -59,16 +78,16 @@ def report(
             typer.echo(f"{destination}", err=True)
 
 
-def _destinations(runs: list[Path], output: Path | None, form: Format) -> list[Path | None]:
+def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:
     """Where each report goes; `None` is standard output."""
+    from ioassay.reports import IN_FILES  # noqa: PLC0415
+
+    if output is None and form in IN_FILES:
+        return [run / f"{name}.{form}" for run in runs]
     if len(runs) == 1:
-        if output is None:
-            return [runs[0] / "report.html" if form == "html" else None]
-        return [output / _name(runs[0], form) if output.is_dir() else output]
+        return [output / _name(runs[0], form) if output is not None and output.is_dir() else output]
     if output is None:
-        if form != "html":
-            raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
-        return [run / "report.html" for run in runs]
+        raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
     if output.exists() and not output.is_dir():
         raise UsageError(f"{output} is a file, and {len(runs)} runs give {len(runs)} reports.", "Name a directory.")
     destinations = [output / _name(run, form) for run in runs]

@@ -1,7 +1,8 @@
-"""What is typed to be compared: a run directory, a published system by its name, or a YAML file of one."""
+"""What is typed to be compared: run directories; a published system by its name, or a YAML file of one."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Side
+    from ioassay.reports.trend.content import Stored
 
 
 def sides(typed: list[str]) -> list[Side]:
@@ -35,6 +37,32 @@ def sides(typed: list[str]) -> list[Side]:
                 raise UsageError(f"{one} is no run directory. {error.message}", error.remedy) from error
             found.append(Side(published.subject(system), configuration.of_system(system, known)))
     return found
+
+
+def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
+    """The runs in these directories, each once, and the names of those that do not tell when they were measured.
+
+    Raises `UsageError` for a directory that is no run.
+    """
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.analysis.compare import measured  # noqa: PLC0415
+    from ioassay.analysis.trend.history import Run  # noqa: PLC0415
+    from ioassay.reports.compare import configuration  # noqa: PLC0415
+    from ioassay.reports.trend.content import Stored  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+
+    once = list({one.resolve(): str(one) for one in typed}.values())
+    dated, undated = [], []
+    for one, name in zip(once, _names(once), strict=True):
+        run = doubted(load(Path(one)))
+        document = run.document
+        if not document.started:
+            undated.append(name)
+            continue
+        started = datetime.fromisoformat(document.started)
+        seen = Run(measured.subject(run, name), document.study.name, document.where, started)
+        dated.append(Stored(seen, configuration.of_run(document)))
+    return dated, undated
 
 
 def _names(typed: list[str]) -> list[str]:

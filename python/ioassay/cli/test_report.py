@@ -32,6 +32,20 @@ def test_a_run_that_moved_gives_the_same_report(tmp_path: Path) -> None:
     assert (tmp_path / "again.html").read_bytes() == (moved / "report.html").read_bytes()
 
 
+def test_a_pdf_goes_beside_the_run_and_takes_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = _stored(tmp_path / "run")
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\nfor it; do case $it in --print-to-pdf=*) echo %PDF > "${it#*=}" ;; esac; done\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_BROWSER", str(browser))
+    report([run], form="pdf")
+    assert (run / "report.pdf").read_bytes() == b"%PDF\n"
+    browser.unlink()
+    with pytest.raises(CannotRun, match="IOASSAY_BROWSER"):
+        report([run], form="pdf")
+    assert (run / "report.pdf").exists()
+
+
 def test_the_other_formats_go_to_standard_output(tmp_path: Path, capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     report([_stored(tmp_path / "run")], form="csv")
     assert capsysbinary.readouterr().out.startswith(b"case,phase,job,operation,workload")
@@ -52,9 +66,9 @@ def test_several_runs_cannot_share_a_file_or_standard_output(tmp_path: Path) -> 
 
 
 def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="pdf") as error:
-        report([tmp_path], form="pdf")
-    assert error.value.remedy == "Use one of html, md, csv, json."
+    with pytest.raises(UsageError, match="docx") as error:
+        report([tmp_path], form="docx")
+    assert error.value.remedy == "Use one of html, pdf, md, csv, json."
 
 
 def test_a_directory_that_is_no_run_is_a_usage_error(tmp_path: Path) -> None:

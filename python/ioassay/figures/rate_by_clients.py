@@ -128,16 +128,19 @@ def chart(
     *,
     ceilings: pl.DataFrame | None = None,
     laws: pl.DataFrame | None = None,
+    levels: Mapping[str, float] | None = None,
 ) -> theme.Chart:
     """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis).
 
-    `ceilings` is what `drawn` returns, `laws` what the function of that name does.
+    `ceilings` is what `drawn` returns, `laws` what the function of that name does. `levels` are rates in `unit` of
+    other series, of which no more is known than this.
     """
-    titles = list(dict.fromkeys(data["series"]))
+    levels = levels or {}
+    titles = list(dict.fromkeys([*data["series"], *levels]))
     x = theme.sweep_axis(axis_of, sorted(set(data[axis_of])))
     axis = alt.Axis(tickCount=6)
-    rates_shown = data["rate"] if ceilings is None else pl.concat([data["rate"], ceilings["ceiling"]])
-    scale = alt.Scale(domain=[0, HEADROOM * _highest(rates_shown)], nice=True)
+    shown = [*data["rate"], *levels.values(), *([] if ceilings is None else ceilings["ceiling"])]
+    scale = alt.Scale(domain=[0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], nice=True)
     y_title = f"{operation.capitalize()} rate ({unit.name})"
     legend = alt.Legend(title=None, orient="bottom", direction="vertical") if len(titles) > 1 else None
     colour = alt.Color(
@@ -175,6 +178,10 @@ def chart(
     if laws is not None and not laws.is_empty():
         law = alt.Chart(laws.rename({"at": axis_of})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
         layers = [law.encode(x, alt.Y("law:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
+    if levels:
+        rows = pl.DataFrame({"series": list(levels), "level": list(levels.values())})
+        rule = alt.Chart(rows).mark_rule(strokeWidth=1.4, strokeDash=[6, 3])
+        layers = [rule.encode(alt.Y("level:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
     return alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
 
 

@@ -1,34 +1,81 @@
 """Reports: a loaded run becomes a document. Every document is a function of the stored run and of nothing else.
 
-Same run, same bytes: no clock, no random number, no path of the run directory goes in. Not: computing a
-number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing files (`ioassay.results`).
+Same run, same bytes: no clock, no random number, no path of the run directory goes in; of a PDF that holds for the page
+that a browser prints. Not: computing a number (`ioassay.analysis`), drawing (`ioassay.figures`), reading or writing
+files (`ioassay.results`).
 """
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, get_args
 
-from ioassay.results.loaded import LoadedRun
+if TYPE_CHECKING:
+    from ioassay.reports.compare.content import Content as Comparison
+    from ioassay.reports.compare.content import Side
+    from ioassay.results.loaded import LoadedRun
 
-Format = Literal["html", "md", "csv", "json"]
+Format = Literal["html", "pdf", "md", "csv", "json"]
 
 FORMATS: tuple[Format, ...] = get_args(Format)
 
+IN_FILES: tuple[Format, ...] = ("html", "pdf")
+"""Those that nobody wants on a terminal."""
 
-def build(run: LoadedRun, format: Format) -> bytes:
-    """The report of `run` in UTF-8.
 
-    `html` is one self-contained page, `md` the same without figures, `csv` a row per measurement, `json` one
-    document with the run, the peak and sustained table, the verdicts, the measurements and the doubts.
+def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
+    """The report of `run`, text in UTF-8, with a section that compares it with what it is `against`.
+
+    `html` is one self-contained page, `pdf` that page as a browser prints it (`CannotRun` where there is none), `md`
+    the same without figures, `csv` a row per measurement and no comparison, `json` one document with the run, the peak
+    and sustained table, the verdicts, the measurements and the doubts.
     """
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
-            from ioassay.reports.html import page as render  # noqa: PLC0415
+            from ioassay.reports.html import page  # noqa: PLC0415
+
+            return page(run, _comparison(run, against)).encode()
+        case "pdf":
+            from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+            return printed(build(run, "html", against))
         case "md":
-            from ioassay.reports.markdown import document as render  # noqa: PLC0415
-        case "csv":
-            from ioassay.reports.csv import table as render  # noqa: PLC0415
+            from ioassay.reports import markdown  # noqa: PLC0415
+
+            return markdown.document(run, _comparison(run, against)).encode()
         case "json":
-            from ioassay.reports.json import document as render  # noqa: PLC0415
-    return render(run).encode()
+            from ioassay.reports import json  # noqa: PLC0415
+
+            return json.document(run, _comparison(run, against)).encode()
+        case "csv":
+            from ioassay.reports import csv  # noqa: PLC0415
+
+            return csv.table(run).encode()
+
+
+def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
+    """The report on one page of A4, for those who decide: what came out, what to beware of, how far to trust it.
+
+    `format` is one of `IN_FILES`.
+    """
+    from ioassay.reports.summary import page  # noqa: PLC0415
+
+    made = page(run, _comparison(run, against)).encode()
+    if format != "pdf":
+        return made
+    from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+    return printed(made)
+
+
+def _comparison(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
+    """The comparison of all others with the run itself."""
+    from ioassay.analysis.compare import measured  # noqa: PLC0415
+    from ioassay.reports.compare import configuration  # noqa: PLC0415
+    from ioassay.reports.compare.content import Side, assemble  # noqa: PLC0415
+
+    if not against:
+        return None
+    itself = Side(measured.subject(run, "this run"), configuration.of_run(run.document))
+    return assemble([itself, *against])

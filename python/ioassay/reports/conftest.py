@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from ioassay.errors import CannotRun
+from ioassay.reports import pdf
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.isilon import doubted, isilon, paper_figures
 
@@ -14,3 +16,12 @@ def run() -> LoadedRun:
     builder.criterion("failed_phases", unit="1", at_most=0)
     builder.criterion("rate", unit="bytes/s", of="sequential-n-n", operation="write", at_least=1e8)
     return paper_figures(builder.build())
+
+
+@pytest.fixture
+def browser() -> None:
+    """Skips the test where no browser is installed."""
+    try:
+        pdf.find_browser()
+    except CannotRun as error:
+        pytest.skip(f"a browser cannot be had: {error.message}")

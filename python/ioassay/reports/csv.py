@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from ioassay.reports.content import measurements
+from ioassay.reports.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 

@@ -1,6 +1,7 @@
 """What each finding says, in a sentence or two. Numbers come with the evidence; here they get their units.
 
-A kind of finding has one function here, registered for the type of its evidence.
+A kind of finding has one function here, registered for the type of its evidence. Its first sentence stands alone where
+there is no room for more, as in an abstract.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from functools import singledispatchmethod
+from typing import NamedTuple
 
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.drift import Drift
@@ -31,6 +33,18 @@ from ioassay.results.document import Operation, RunDocument
 from ioassay.units import format_count, format_rate
 
 
+class Said(NamedTuple):
+    """What a finding says: what was found, in one sentence, and what else is to be known of it."""
+
+    headline: str
+    details: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both."""
+        return " ".join(filter(None, self))
+
+
 class Sentences:
     """The sentences about the findings of one run."""
 
@@ -39,12 +53,12 @@ class Sentences:
         self._names = names
 
     @singledispatchmethod
-    def of(self, evidence: Evidence, first: Place) -> str:
-        """The sentence of a finding whose first measurement is `first`."""
+    def of(self, evidence: Evidence, first: Place) -> Said:
+        """What a finding says whose first measurement is `first`."""
         raise TypeError(f"no sentence for {type(evidence).__name__}")
 
     @of.register
-    def _(self, evidence: PrintedEvidence, first: Place) -> str:
+    def _(self, evidence: PrintedEvidence, first: Place) -> Said:
         unit = f" {evidence.unit}" if evidence.unit else ""
         extended = "extended " if evidence.list == "extended" else ""
         what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
@@ -57,125 +71,132 @@ class Sentences:
             said += "follows from the phases that were printed."
         else:
             said += f"does not follow from the phases that were printed: they make {evidence.follows:.6g}{unit}."
+        left_out = missing = ""
         if evidence.left_out:
-            said += f" It leaves out what failed ({', '.join(evidence.left_out)}): with it, it is 0."
+            left_out = f"It leaves out what failed ({', '.join(evidence.left_out)}): with it, it is 0."
         if evidence.missing:
-            said += f" Phases that it needs are not there: {', '.join(evidence.missing)}."
-        return said
+            missing = f"Phases that it needs are not there: {', '.join(evidence.missing)}."
+        return _said(said, left_out, missing)
 
     @of.register
-    def _(self, evidence: PeakEvidence, first: Place) -> str:
+    def _(self, evidence: PeakEvidence, first: Place) -> Said:
         sweep, what = evidence.sweep, self._series(first)
         if sweep.files is not None:
             what = f"{what}, {format_count(sweep.files, 'file')}"
         fit = sweep.law
-        return f"{what}: {self._without_law(evidence, first) if fit is None else self._by_law(evidence, fit, first)}"
+        said = self._without_law(evidence, first) if fit is None else self._by_law(evidence, fit, first)
+        return said._replace(headline=f"{what}: {said.headline}")
 
     @of.register
-    def _(self, evidence: StragglerEvidence, first: Place) -> str:
+    def _(self, evidence: StragglerEvidence, first: Place) -> Said:
         worst = evidence.worst
-        said = (
+        headline = (
             f"{self._place(first)}: at the stonewall, after {format.duration(worst.stonewall_ns)}, the rate was "
             f"{self._rate(worst.column, first, worst.stonewall_rate)}; at the finish, after "
             f"{format.significant(worst.stretch)} times that time, "
             f"{self._rate(worst.column, first, worst.finish_rate)}."
         )
+        apart = ""
         if worst.imbalance == math.inf:
-            said += " A rank had done nothing when it came"
+            apart = "A rank had done nothing when it came"
         elif worst.imbalance is not None and worst.imbalance >= 2:
-            said += f" One rank had done {format.significant(worst.imbalance)} times the work of another when it came"
-        if said[-1] != ".":
-            said += f" (least: {_ranks(worst.behind)})." if worst.behind else "."
-        if worst.last:
-            said += f" Last to finish: {_ranks(worst.last)}."
-        return said + _also(evidence.measurements, evidence.of, "measurement")
+            apart = f"One rank had done {format.significant(worst.imbalance)} times the work of another when it came"
+        if apart:
+            apart += f" (least: {_ranks(worst.behind)})." if worst.behind else "."
+        last = f"Last to finish: {_ranks(worst.last)}." if worst.last else ""
+        return _said(headline, apart, last, _also(evidence.measurements, evidence.of, "measurement"))
 
     @of.register
-    def _(self, evidence: SlowNodeEvidence, first: Place) -> str:
-        return (
+    def _(self, evidence: SlowNodeEvidence, first: Place) -> Said:
+        return Said(
             f"Node {evidence.node} was the last to finish in {evidence.last_in} of "
             f"{format_count(evidence.of, 'measurement')} whose nodes finished apart; of nodes that are alike it would "
             f"have been in {format.significant(evidence.by_chance)}."
         )
 
     @of.register
-    def _(self, evidence: TrendEvidence, first: Place) -> str:
+    def _(self, evidence: TrendEvidence, first: Place) -> Said:
         change = evidence.trend.change
         went = "declined" if change.estimate < 0 else "rose"
         ends = sorted((abs(change.low), abs(change.high)))
         sure = f"{format.share(ends[0])} to {format.share(ends[1])} with {format.share(change.confidence)} confidence"
-        return (
+        return _said(
             f"{self._place(first)}: the rate {went} by {format.share(abs(change.estimate))} within "
-            f"{_seconds(evidence.drift.end_s - evidence.drift.start_s)} ({sure})."
-            f"{_also(evidence.phases, evidence.of, 'phase')}"
+            f"{_seconds(evidence.drift.end_s - evidence.drift.start_s)} ({sure}).",
+            _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: ChangeEvidence, first: Place) -> str:
+    def _(self, evidence: ChangeEvidence, first: Place) -> Said:
         change, column = evidence.change, _column(evidence.drift)
         went = "fell" if change.after < change.before else "rose"
         others = len(evidence.drift.changes) - 1
         more = f", and changed {'once' if others == 1 else f'{others} times'} more" if others else ""
-        return (
+        return _said(
             f"{self._place(first)}: after {_seconds(change.at_s)} the rate {went} from "
-            f"{self._rate(column, first, change.before)} to {self._rate(column, first, change.after)}{more}."
-            f"{_also(evidence.phases, evidence.of, 'phase')}"
+            f"{self._rate(column, first, change.before)} to {self._rate(column, first, change.after)}{more}.",
+            _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: StallEvidence, first: Place) -> str:
+    def _(self, evidence: StallEvidence, first: Place) -> Said:
         count = len(evidence.drift.stalls)
         longest = f"for {_seconds(evidence.longest.length_s)}, {_seconds(evidence.longest.start_s)} after its start"
         several = f"{count} times, {_seconds(evidence.stalled_s)} together, the longest {longest}"
-        return (
-            f"{self._place(first)}: next to nothing was done {longest if count == 1 else several}."
-            f"{_also(evidence.phases, evidence.of, 'phase')}"
+        return _said(
+            f"{self._place(first)}: next to nothing was done {longest if count == 1 else several}.",
+            _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: FluctuationEvidence, first: Place) -> str:
+    def _(self, evidence: FluctuationEvidence, first: Place) -> Said:
         drift = evidence.drift
         low, high = (self._rate(_column(drift), first, rate) for rate in (drift.low, drift.high))
-        return (
+        return _said(
             f"{self._place(first)}: the rate went up and down: a tenth of the time it was below {low}, a tenth above "
-            f"{high}.{_also(evidence.phases, evidence.of, 'phase')}"
+            f"{high}.",
+            _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: OutlierEvidence, first: Place) -> str:
+    def _(self, evidence: OutlierEvidence, first: Place) -> Said:
         one = evidence.outliers[0]
         away = "below" if one.difference < 0 else "above"
         others = len(evidence.outliers) - 1
-        more = f" {format_count(others, 'more outlier')} in the same series." if others else ""
-        return (
+        more = f"{format_count(others, 'more outlier')} in the same series." if others else ""
+        return _said(
             f"{self._place(first)}: an outlier: {self._rate(evidence.column, first, one.rate)}, "
-            f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions. It counts "
-            f"all the same.{more}"
+            f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions.",
+            "It counts all the same.",
+            more,
         )
 
     @of.register
-    def _(self, evidence: WideIntervalEvidence, first: Place) -> str:
+    def _(self, evidence: WideIntervalEvidence, first: Place) -> Said:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
-        return (
+        return _said(
             f"{self._series(first)}, {self._names.point(first[0])}: the median of {evidence.repetitions} repetitions, "
             f"{self._rate(evidence.column, first, widest.estimate)}, is not known better than from {low} to {high} "
-            f"({format.share(widest.confidence)} confidence).{_also(evidence.points, evidence.of, 'point')}"
+            f"({format.share(widest.confidence)} confidence).",
+            _also(evidence.points, evidence.of, "point"),
         )
 
-    def _without_law(self, evidence: PeakEvidence, first: Place) -> str:
+    def _without_law(self, evidence: PeakEvidence, first: Place) -> Said:
         sweep = evidence.sweep
         where, best = sweep.best
         highest = f"{self._rate(sweep.column, first, best)} with {_count(sweep, where)}"
         law = ""
         if sweep.fit is not None:
             off = format.share(sweep.fit.error)
-            law = f" It does not follow the Universal Scalability Law: its medians lie off it by {off}."
+            law = f"It does not follow the Universal Scalability Law: its medians lie off it by {off}."
         if evidence.reach == "not reached":
-            return f"the sweep does not reach its peak: its highest rate, {highest}, is that of its last point.{law}"
-        return f"the highest median of the sweep is {highest}.{law}"
+            return Said(
+                f"the sweep does not reach its peak: its highest rate, {highest}, is that of its last point.", law
+            )
+        return Said(f"the highest median of the sweep is {highest}.", law)
 
-    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Place) -> str:
+    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Place) -> Said:
         sweep, terms = evidence.sweep, _terms(fit)
         last, rate = sweep.medians[-1]
         at_last = f"with {_count(sweep, last)}, its last point"
@@ -189,22 +210,26 @@ class Sentences:
                 else:
                     law = f"puts the peak at {_peak_at(sweep, fit)} with {highest}, beyond what was swept"
                 low = fit.peak_at.low
-                unsure = f" A peak at as few as {_count(sweep, round(low))} is not ruled out." if low <= last else ""
-                return (
+                unsure = f"A peak at as few as {_count(sweep, round(low))} is not ruled out." if low <= last else ""
+                return _said(
                     f"the sweep does not reach its peak: {at_last}, the rate is "
-                    f"{self._rate(sweep.column, first, rate)} and still rises. The Universal Scalability Law {law} "
-                    f"({terms}).{unsure}"
+                    f"{self._rate(sweep.column, first, rate)} and still rises.",
+                    f"The Universal Scalability Law {law} ({terms}).",
+                    unsure,
                 )
             case "level":
                 share = format.share(fit.law.rate(last) / fit.law.highest)
-                return (
+                return Said(
                     f"the rate has levelled off: {at_last}, it is {share} of the highest that the Universal "
-                    f"Scalability Law lets it approach, {highest} ({terms})."
+                    f"Scalability Law lets it approach, {highest}.",
+                    f"The law: {terms}.",
                 )
             case "reached":
-                edge = " The interval goes beyond what was swept." if fit.peak_at.high > last else ""
-                peak = f"{_peak_at(sweep, fit)} with {highest}"
-                return f"the Universal Scalability Law puts the peak at {peak} ({terms}).{edge}"
+                return _said(
+                    f"the Universal Scalability Law puts the peak at {_peak_at(sweep, fit)} with {highest}.",
+                    f"The law: {terms}.",
+                    "The interval of the peak goes beyond what was swept." if fit.peak_at.high > last else "",
+                )
 
     def _series(self, place: Place) -> str:
         """`Sequential N-N, write`."""
@@ -265,4 +290,8 @@ def _ranks(ranks: Iterable[Rank]) -> str:
 
 def _also(found: int, of: int, noun: str) -> str:
     """In how many others of the series it was found, or nothing."""
-    return f" In this series it is so in {found} of {format_count(of, noun)}, here most of all." if found > 1 else ""
+    return f"In this series it is so in {found} of {format_count(of, noun)}, here most of all." if found > 1 else ""
+
+
+def _said(headline: str, *details: str) -> Said:
+    return Said(headline, " ".join(filter(None, details)))

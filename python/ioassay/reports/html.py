@@ -6,14 +6,20 @@ import itertools
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
-from ioassay.reports import ceilings, pictures, wording
-from ioassay.reports.content import Column, assemble, commands
+from ioassay.figures.picture import Picture
+from ioassay.reports import abstract, ceilings, matrix, pictures, wording
+from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.compare.pictures import pictures as comparison_pictures
+from ioassay.reports.compare.terminal import notes
+from ioassay.reports.content import Content, assemble, commands
 from ioassay.reports.io500 import NOTE
+from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
@@ -21,8 +27,16 @@ from ioassay.units import format_count
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-def page(run: LoadedRun) -> str:
-    """The page of a run."""
+class _Compared(NamedTuple):
+    """A comparison as its section needs it."""
+
+    content: Comparison
+    notes: list[str]
+    pictures: list[Picture | None]
+
+
+def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
+    """The page of a run, with a section for its comparison with others where there is one."""
     content = assemble(run)
     return (
         environment()
@@ -31,27 +45,33 @@ def page(run: LoadedRun) -> str:
             content=content,
             document=run.document,
             study=run.document.study,
-            asked=wording.asked(content),
-            lab=wording.lab(content),
-            measured=wording.measured(content),
-            sources=wording.sources(content),
-            commands_title=wording.commands_title(content),
-            errors=wording.errors(content),
-            results=wording.results(content),
-            state=wording.state(content),
-            missing=wording.missing(content),
-            wide=wording.wide(content),
-            trust=wording.trust(content),
+            sections=_sections(content, comparison),
+            # What the page says in words, it asks for where it says it.
+            abstract=abstract,
+            matrix=matrix,
+            wording=wording,
             score_note=NOTE,
-            interval_note=wording.intervals(content),
             ceilings=_ceilings(run.document),
-            acceptance=wording.acceptance(content),
             rates=pictures.rates(content),
             survey_pictures=pictures.surveys(content),
             latencies=pictures.latencies(content, run),
             timelines=pictures.timelines(content, run),
+            comparison=comparison and _Compared(comparison, notes(comparison), comparison_pictures(comparison)),
         )
     )
+
+
+def _sections(content: Content, comparison: Comparison | None) -> list[tuple[str, str]]:
+    """(anchor and template, title) of the sections after the abstract, in the order of a paper."""
+    return [
+        ("configuration", "Configuration"),
+        ("method", "Method"),
+        ("results", "Results"),
+        *([("comparison", "Comparison")] if comparison else []),
+        *([("findings", "Findings")] if content.findings else []),
+        ("limits", "Limits"),
+        ("appendix", "Appendix"),
+    ]
 
 
 def _ceilings(document: RunDocument) -> dict[str, object] | None:

@@ -12,16 +12,19 @@ from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.reports.content import Content, FindingLine, assemble, measurements
+from ioassay.reports.compare import json as compare_json
+from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.content import Content, FindingLine, assemble
 from ioassay.reports.surveys import Survey
+from ioassay.reports.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 
 REPORT_VERSION = 2
 
 
-def document(run: LoadedRun) -> str:
-    """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`."""
+def document(run: LoadedRun, comparison: Comparison | None = None) -> str:
+    """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`; `comparison` if any."""
     content = assemble(run)
     whole = {
         "version": REPORT_VERSION,
@@ -35,6 +38,8 @@ def document(run: LoadedRun) -> str:
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
     }
+    if comparison is not None:
+        whole["comparison"] = compare_json.whole(comparison)
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -81,7 +86,7 @@ def _finding(line: FindingLine) -> dict[str, Any]:
     return {
         "kind": finding.kind,
         "weight": finding.weight,
-        "sentence": line.sentence,
+        "sentence": line.said.text,
         "evidence": _plain(asdict(finding.evidence)),
         "rests_on": [dict(zip(KEY, place, strict=True)) for place in finding.rests_on],
     }

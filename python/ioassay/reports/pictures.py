@@ -1,4 +1,4 @@
-"""The pictures of a report: each an SVG, its data as CSV, and the words around it."""
+"""The pictures of a report: which there are, what each is called, and the words around it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from ioassay.analysis import latency, series
 from ioassay.analysis import rates as analysis
 from ioassay.analysis.rate_units import UNITS
 from ioassay.analysis.rates import Axis
+from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
 from ioassay.analysis.typical import typical
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients, render
 from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
+from ioassay.figures.picture import Picture
 from ioassay.reports import format
 from ioassay.reports.content import Content
 from ioassay.reports.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
+from ioassay.slugs import slug, unique
 
 MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""
@@ -33,21 +36,13 @@ MOST_TIMELINES = 120
 THIN_SPACE = "\u2009"
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A figure on the page. `svg` is empty where there is nothing to draw; `caption` then says so."""
-
-    id: str
-    title: str
-    svg: str
-    csv: str
-    caption: str
-    description: str
-
-
 def rates(content: Content) -> list[Picture]:
     """The figures that the study asks for, in its order."""
-    return [_rate(content, entry, f"rate-{at}") for at, entry in enumerate(content.document.study.figures, start=1)]
+    taken: set[str] = set()
+    return [
+        _rate(content, entry, unique(slug(f"rate-{entry.title}", "rate"), taken))
+        for entry in content.document.study.figures
+    ]
 
 
 def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
@@ -57,7 +52,8 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
     """
     points = latency.by_sweep_point(run.measurements, run.latencies)
     pictures = {}
-    for at, part in enumerate(content.workloads, start=1):
+    taken: set[str] = set()
+    for part in content.workloads:
         own = points.filter(pl.col("workload") == part.name)
         axis = analysis.axis(own)
         data = latency_figure.data(own)
@@ -65,11 +61,12 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
         if data[axis].n_unique() < 2 or own.select(place).n_unique() < own.height:
             continue
         labels = [series.label(one) for one in series.of_workload(content.document, part.name)]
+        identifier = unique(slug(f"latency-{part.name}", "latency"), taken)
         pictures[part.name] = Picture(
-            id=f"latency-{at}",
+            id=identifier,
             title=f"{part.title}: latency of one operation",
-            svg=render.svg(latency_figure.chart(data, labels, axis), f"latency-{at}"),
-            csv=data.write_csv(),
+            svg=render.svg(latency_figure.chart(data, labels, axis), identifier),
+            data=data,
             caption="Valid repetitions together. A percentile without an operation beyond it is left out.",
             description=f"Latency percentiles against {axis} for {part.title}; the table beside it has the values.",
         )
@@ -85,23 +82,34 @@ def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
     few = run.measurements.height <= MOST_TIMELINES or not content.names.repeated
     shown = run.measurements if few else typical(run.measurements)
     pictures: dict[str, list[Picture]] = {}
-    for at, part in enumerate(content.workloads, start=1):
+    taken: set[str] = set()
+    for part in content.workloads:
         own = shown.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
         pictures[part.name] = [
             picture
-            for nth, one in enumerate(series.of_workload(content.document, part.name), start=1)
+            for one in series.of_workload(content.document, part.name)
             for repetition, rows in _figures_of(
                 analysis.of(own, part.name, one.operation, one.phase, one.job), each_repetition=few
             )
             for picture in _timeline_pictures(
                 content,
-                _Phase(part.title, series.label(one), f"timeline-{at}-{repetition}-{nth}", repetition),
+                _Phase(
+                    part.title,
+                    series.label(one),
+                    unique(_timeline_id(part.name, one, repetition), taken),
+                    repetition,
+                ),
                 rows,
                 run.samples,
                 ranks,
             )
         ]
     return pictures
+
+
+def _timeline_id(workload: str, one: Series, repetition: int | None) -> str:
+    which = "typical" if repetition is None else f"repetition-{repetition}"
+    return slug(f"timeline-{workload}-{series.label(one)}-{which}", "timeline")
 
 
 def _figures_of(measured: pl.DataFrame, *, each_repetition: bool) -> Iterator[tuple[int | None, pl.DataFrame]]:
@@ -120,7 +128,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     axis = analysis.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
     description = f"{entry.title}: {entry.operation} rate in {entry.unit} against {axis}."
     if data.is_empty():
-        return Picture(identifier, entry.title, "", "", "Nothing was measured for this figure.", description)
+        return Picture(identifier, entry.title, "", data, "Nothing was measured for this figure.", description)
     common, marks = _marks(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
@@ -148,26 +156,31 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         svg=render.svg(
             rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn, laws=laws), identifier
         ),
-        csv=_rate_csv(data, ceilings, entry.unit, axis),
+        data=_rate_data(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
         description=description + " " + _levels(data, entry.unit, axis),
     )
 
 
-def _rate_csv(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> str:
+def _rate_data(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> pl.DataFrame:
     """What the figure shows, with the ceilings where there are any."""
     if not ceilings.is_empty():
         data = data.join(ceilings, on=axis, how="left", maintain_order="left").rename(
             {"ceiling": f"ceiling_{unit}", "name": "ceiling_name"}
         )
-    return data.rename({"rate": f"rate_{unit}", "median": f"median_{unit}"}).write_csv()
+    return data.rename({"rate": f"rate_{unit}", "median": f"median_{unit}"})
 
 
 def surveys(content: Content) -> list[list[Picture]]:
     """A figure for each grid of each survey, in their order."""
+    taken: set[str] = set()
     return [
-        [_survey(survey, grid, f"survey-{at}-{nth}") for nth, grid in enumerate(survey.grids, start=1) if grid.cells]
-        for at, survey in enumerate(content.surveys, start=1)
+        [
+            _survey(survey, grid, unique(slug(f"survey-{survey.title}-{grid.title}", "survey"), taken))
+            for grid in survey.grids
+            if grid.cells
+        ]
+        for survey in content.surveys
     ]
 
 
@@ -177,7 +190,7 @@ def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
         id=identifier,
         title=f"{survey.title}: {grid.title}",
         svg=render.svg(survey_figure.chart(data, grid.series.operation, survey.unit, grid.found), identifier),
-        csv=data.write_csv(),
+        data=data,
         caption="Medians joined, from the lowest to the highest repetition as a bar; the ring is the saturation point.",
         description=f"Rate against ranks, a line for each count of objects. {grid.sentence}",
     )
@@ -239,7 +252,7 @@ def _timeline_pictures(
     pictures = []
     for at in range(0, len(lines), MOST_PANELS):
         chosen = lines[at : at + MOST_PANELS]
-        identifier = f"{phase.prefix}-{at // MOST_PANELS + 1}"
+        identifier = f"{phase.prefix}-{at // MOST_PANELS + 1}" if len(lines) > MOST_PANELS else phase.prefix
         which = "typical repetition" if phase.repetition is None else f"repetition {phase.repetition}"
         repetition = f", {which}" if content.names.repeated else ""
         pictures.append(
@@ -247,7 +260,7 @@ def _timeline_pictures(
                 id=identifier,
                 title=f"{phase.workload}: {phase.name} over time{repetition}",
                 svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
-                csv=_timeline_csv(chosen),
+                data=_timeline_data(chosen),
                 caption=_timeline_caption([panel for _, _, panel in chosen], phase),
                 description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",
             )
@@ -271,7 +284,7 @@ def _timeline_caption(panels: Sequence[timeline_figure.Panel], phase: _Phase) ->
     return " ".join(words)
 
 
-def _timeline_csv(lines: Sequence[tuple[str, int, timeline_figure.Panel]]) -> str:
+def _timeline_data(lines: Sequence[tuple[str, int, timeline_figure.Panel]]) -> pl.DataFrame:
     """What the panels show: a row per point of the sweep and step, a column per line, rates with their unit."""
     parts = []
     for point, repetition, panel in lines:
@@ -296,4 +309,4 @@ def _timeline_csv(lines: Sequence[tuple[str, int, timeline_figure.Panel]]) -> st
                 rates.name.suffix(f"_{line.counts}_per_s"),
             )
         )
-    return pl.concat(parts, how="diagonal").write_csv()
+    return pl.concat(parts, how="diagonal")

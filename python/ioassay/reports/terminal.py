@@ -7,8 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.reports import wording
-from ioassay.reports.content import Cell, Content, assemble
+from ioassay.reports.content import Content, assemble
 from ioassay.reports.io500 import INVALID, ScoreTable
+from ioassay.reports.levels import Cell
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 
@@ -101,7 +102,7 @@ def _findings(content: Content) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for line in content.findings[:MOST_FINDINGS]:
         is_warning = line.finding.weight == "warning"
-        parts.append(Text.assemble(("Warning. ", "yellow") if is_warning else "", line.sentence))
+        parts.append(Text.assemble(("Warning. ", "yellow") if is_warning else "", line.said.text))
     more = len(content.findings) - len(parts)
     return [*parts, Text(f"{format_count(more, 'more finding')} in the report.", style="dim")] if more > 0 else parts
 

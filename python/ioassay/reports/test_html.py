@@ -92,7 +92,7 @@ def test_ids_are_unique_and_every_mark_leads_to_its_doubt(page: str) -> None:
 
 def test_every_measurement_has_a_row_that_findings_lead_to(run: LoadedRun, page: str) -> None:
     reader = _read(page)
-    rows = {value for tag, name, value in reader.attributes if (tag, name) == ("tr", "id")}
+    rows = {id for id in reader.ids if id.startswith("row-")}
     led_to = {link.removeprefix("#") for link in reader.links if link.startswith("#row")}
     assert len(rows) == run.measurements.height
     assert led_to
@@ -124,7 +124,8 @@ def test_the_same_run_gives_the_same_bytes_also_in_another_process(run: LoadedRu
     program = (
         "import hashlib; from ioassay import reports; from ioassay.testing.isilon import isilon\n"
         "run = isilon().build()\n"
-        "print(hashlib.sha256(b''.join(reports.build(run, form) for form in reports.FORMATS)).hexdigest())"
+        "print(hashlib.sha256(b''.join(reports.build(run, form) for form in reports.FORMATS"
+        " if form != 'pdf')).hexdigest())"
     )
     digests = {
         subprocess.run(
@@ -169,7 +170,8 @@ def test_a_criterion_that_was_not_judged_says_why() -> None:
 
 
 def test_every_case_has_its_ior_command(run: LoadedRun, page: str) -> None:
-    assert page.count("<dd>mpirun") == sum(len(case.phases) for case in run.document.cases)
+    appendix = page[page.index("<h2>Appendix</h2>") :]
+    assert appendix.count("<dd>mpirun") == sum(len(case.phases) for case in run.document.cases)
 
 
 def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:

@@ -10,14 +10,16 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from ioassay.analysis import series
+from ioassay.analysis import rates, series
 from ioassay.analysis.doubts import Place
+from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content, FindingLine, WorkloadPart
+from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
-from ioassay.results.document import CaseState
+from ioassay.reports.workloads import WorkloadPart
+from ioassay.results.document import CaseState, ImportEntry
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
@@ -29,6 +31,12 @@ _ENDS: dict[str, str] = {
 
 MOST_IN_FULL = 4
 """Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
+
+MOST_EXAMPLES = 12
+"""Command lines that a method shows; of more the appendix has all."""
+
+MOST_RESULTS = 10
+"""Sentences of key results; the tables have all."""
 
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
@@ -54,8 +62,14 @@ def asked(content: Content) -> tuple[str, str]:
     scale = f", scale {document.study.scale}" if document.study.scale else ""
     source = f"; method of: {document.study.source}" if document.study.source else ""
     if document.imported is not None:
-        return "Imported", " ".join([document.study.name, ", ".join(document.imported.versions)]).strip()
+        return "Imported", imported(document.imported)
     return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
+
+
+def imported(entry: ImportEntry) -> str:
+    """The tool that results were imported from, and its versions."""
+    versions = ", ".join(entry.versions)
+    return versions if versions.startswith(entry.tool) else f"{entry.tool} {versions}".strip()
 
 
 def lab(content: Content) -> str:
@@ -139,11 +153,25 @@ def results(content: Content) -> list[str]:
             said += f" and sustains {row.sustained.text}" if many[row.label] <= MOST_IN_FULL else ""
         by_label.setdefault(row.label, []).append(said)
     sentences += [f"{label}: {'; '.join(parts)}." for label, parts in by_label.items()]
-    return sentences + [grid.sentence for survey in content.surveys for grid in survey.grids]
+    sentences += [grid.sentence for survey in content.surveys for grid in survey.grids]
+    sentences = sentences or _single(content)
+    more = len(sentences) - MOST_RESULTS
+    return sentences[:MOST_RESULTS] + ([f"{format_count(more, 'more workload')} in the results."] if more > 0 else [])
 
 
-def trust(content: Content) -> str:
-    """How far the numbers can be believed, in a sentence or two."""
+def _single(content: Content) -> list[str]:
+    """What came out where nothing was swept: a sentence for each workload."""
+    lines: dict[str, list[str]] = {}
+    for line in content.medians:
+        lines.setdefault(line.label, []).append(f"{line.series} {line.median}")
+    return [
+        f"{label}: {', '.join(told)}." if len(told) <= MOST_IN_FULL else f"{label}: {len(told)} rates."
+        for label, told in lines.items()
+    ]
+
+
+def trust(content: Content, *, with_letters: bool = True) -> str:
+    """How far the numbers can be believed, in a sentence or two. `with_letters`: doubts are marked where it stands."""
     total = content.doubts.measurements
     if total == 0:
         return "Nothing was measured."
@@ -155,7 +183,8 @@ def trust(content: Content) -> str:
     if doubted == 0:
         return f"{valid}, and none carries a doubt."
     carry = "carries" if doubted == 1 else "carry"
-    return f"{valid}. {doubted} of {total} {carry} at least one doubt; the letters beside the numbers name them."
+    letters = "; the letters beside the numbers name them" * with_letters
+    return f"{valid}. {doubted} of {total} {carry} at least one doubt{letters}."
 
 
 def _but_not_the_score(content: Content) -> str:
@@ -224,6 +253,85 @@ def commands_title(content: Content) -> tuple[str, str]:
     if content.document.imported is not None:
         return "Command lines", "How the tool was called, as its output tells."
     return "Equivalent commands", "What to run to repeat a phase with IOR or mdtest."
+
+
+def examples(content: Content) -> list[tuple[str, str]]:
+    """(where, equivalent command line) of every phase at the first point of each sweep, unless there are too many."""
+    if content.document.front_end is not None:
+        return []
+    told = [
+        (f"{part.title}, {content.names.point(case.id)}, {where}", command)
+        for part in content.workloads
+        for case in part.cases[:1]
+        for where, command in commands(case)
+        if command
+    ]
+    return told if len(told) <= MOST_EXAMPLES else []
+
+
+def gaps(content: Content) -> list[str]:
+    """What the run cannot tell because of how it was measured, whatever its numbers are."""
+    told = []
+    document = content.document
+    if document.imported is not None:
+        told.append(
+            f"The numbers were read from what {document.imported.tool} printed; none of the checks that go with a "
+            "measurement of ioassay was made."
+        )
+    if content.missing:
+        told.append(missing(content))
+    medians = rates.medians(content.points, "rate_operations_per_s")
+    few = medians.filter(medians["repetitions"] < FEWEST).height
+    if few:
+        which = "No median" if few == medians.height else f"{few} of {format_count(medians.height, 'median')}"
+        have = "has" if few in (1, medians.height) else "have"
+        no = "an" if few == medians.height else "no"
+        told.append(
+            f"{which} {have} {no} interval, because it takes {FEWEST} valid repetitions: how far the value would "
+            "differ in another run is not known."
+        )
+    if document.ceilings is None and len(document.environment) > 1:
+        told.append("What the network carries was not measured, so rates are not held against it (`ioassay net`).")
+    return told
+
+
+_TERMS = {
+    "Rate": "last-finished, as IOR's: all bytes, or all operations, over the time until the slowest rank is done, "
+    "open, fsync and close included",
+    "First-finished rate": "what was moved when the first rank was done, over that time",
+    "Rate at the stonewall": "what was done when the time limit of the phase came, over that time, with the operations "
+    "of the slowest and of the fastest rank; all other rates go on to the end of the last rank",
+    "Peak": "the best median of the sweep",
+    "Sustained": "the median over the points of the sweep at and beyond the first that reaches 90 % of the peak",
+    "Interval": "from where to where the true median lies, with the confidence in brackets, by order statistics of the "
+    "repetitions",
+    "Of ceiling": "the share of the lowest ceiling of the network on the path",
+    "Open, transfer, fsync, close": "shares of the time of all ranks",
+    "Apart at start, at end": "how long after the first rank the last one started, and ended",
+    "In memory": "the share of the file set that the page cache held before a read",
+}
+
+
+def terms(content: Content) -> list[tuple[str, str]]:
+    """The terms of the tables with their meaning: those that this report uses."""
+    columns = {column.key for part in content.workloads for column in part.columns}
+    has = {
+        "First-finished rate": "first_rate" in columns,
+        "Rate at the stonewall": "stonewall" in columns,
+        "Peak": bool(content.levels),
+        "Sustained": bool(content.levels),
+        "Interval": bool(intervals(content)),
+        "Of ceiling": "ceiling" in columns,
+        "Open, transfer, fsync, close": "transfer" in columns,
+        "Apart at start, at end": bool({"start_spread", "finish_spread"} & columns),
+        "In memory": "resident" in columns,
+    }
+    return [(term, f"{meaning}.") for term, meaning in _TERMS.items() if has.get(term, True)]
+
+
+def day(iso: str) -> str:
+    """The day of an ISO time: `2026-02-02`."""
+    return iso[:10]
 
 
 def moment(iso: str) -> str:

@@ -9,15 +9,15 @@ from xml.etree import ElementTree
 from ioassay.reports.check.lines import Line
 
 
-def document(run: str, lines: Sequence[Line]) -> bytes:
-    """One test suite that is named after the run, in UTF-8."""
+def document(suite: str, lines: Sequence[Line]) -> bytes:
+    """One test suite of this name, in UTF-8."""
     counts = Counter(line.judgement for line in lines)
     numbers = {"tests": len(lines), "failures": counts["failed"], "skipped": counts["not judged"], "errors": 0}
-    attributes = {"name": f"ioassay check {run}", **{name: str(number) for name, number in numbers.items()}}
+    attributes = {"name": suite, **{name: str(number) for name, number in numbers.items()}}
     root = ElementTree.Element("testsuites", attributes)
-    suite = ElementTree.SubElement(root, "testsuite", attributes)
+    cases = ElementTree.SubElement(root, "testsuite", attributes)
     for line in lines:
-        case = ElementTree.SubElement(suite, "testcase", classname=f"ioassay.{line.group}", name=line.name)
+        case = ElementTree.SubElement(cases, "testcase", classname=f"ioassay.{line.group}", name=line.name)
         match line.judgement:
             case "failed":
                 ElementTree.SubElement(case, "failure", message=line.says)

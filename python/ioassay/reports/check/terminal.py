@@ -25,9 +25,14 @@ def summary(lines: Sequence[Line]) -> RenderableType:
     for line in sorted(lines, key=lambda line: _ORDER.index(line.judgement)):
         judgement = Text(line.judgement, style=STYLES[line.judgement])
         table.add_row(judgement, Text(f"{line.group}, {line.name}: {line.says}"))
+    return Group(table, *counted(lines))
+
+
+def counted(lines: Sequence[Line]) -> list[Text]:
+    """How many verdicts of each kind there are."""
     counts = Counter(line.judgement for line in lines)
     said = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
-    parts: list[RenderableType] = [table, Text(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
+    parts = [Text(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
     if not accepted(lines) and not counts["failed"]:
         parts.append(Text("Nothing could be judged, so nothing is accepted.", style="bold red"))
-    return Group(*parts)
+    return parts

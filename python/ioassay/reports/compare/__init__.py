@@ -1,4 +1,4 @@
-"""A comparison as a document: the same content on a terminal, as Markdown, JSON, CSV and one HTML page.
+"""A comparison as a document: the same content on a terminal, as Markdown, JSON, CSV, one HTML page and its PDF.
 
 `build` makes any of them but the terminal's. Not: computing a ratio (`ioassay.analysis.compare`), reading runs.
 """
@@ -12,10 +12,14 @@ from ioassay.reports.compare.content import Side, assemble
 
 
 def build(sides: Sequence[Side], format: Format) -> bytes:
-    """The comparison of `sides`, the first of which is the reference, in UTF-8.
+    """The comparison of `sides`, the first of which is the reference, text in UTF-8.
 
     `csv` has a row per ratio, `json` all ratios with their intervals and what was unlike.
     """
+    if format == "pdf":
+        from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+        return printed(build(sides, "html"))
     content = assemble(sides)
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:

@@ -70,6 +70,20 @@ class Content:
         return self.subjects[0]
 
     @property
+    def sentences(self) -> list[str]:
+        """What can be told of all series."""
+        return [text for part in self.series for text in part.sentences]
+
+    @property
+    def verdict(self) -> list[str]:
+        """The sentences, or why there is none."""
+        if self.sentences:
+            return self.sentences
+        if not self.series:
+            return ["Nothing of them is measured alike, so there is no ratio."]
+        return ["No ratio has an interval, so there is no verdict."]
+
+    @property
     def title(self) -> str:
         """`b and c against a`."""
         return f"{wording.listed([subject.name for subject in self.subjects[1:]])} against {self.reference.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from ioassay.reports.compare.content import Content
 from ioassay.reports.compare.rows import rows
@@ -12,13 +13,18 @@ COMPARE_VERSION = 1
 
 
 def document(content: Content) -> str:
+    """The document."""
+    return json.dumps(whole(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def whole(content: Content) -> dict[str, Any]:
     """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `notes`, `configuration`."""
     names = [subject.name for subject in content.subjects]
-    whole = {
+    return {
         "version": COMPARE_VERSION,
         "subjects": [{"name": subject.name, "kind": subject.kind} for subject in content.subjects],
         "ratios": list(rows(content)),
-        "sentences": [text for part in content.series for text in part.sentences],
+        "sentences": content.sentences,
         "notes": notes(content),
         "not_compared": [
             {"subject": side.name, "against": comparison.other.name, "series": curve.title}
@@ -29,4 +35,3 @@ def document(content: Content) -> str:
             {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences
         ],
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

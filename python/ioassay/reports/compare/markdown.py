@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from ioassay.reports.compare.content import Content, SeriesPart
 from ioassay.reports.compare.terminal import notes
-from ioassay.reports.markdown import table
+from ioassay.reports.markdown_text import listed, table
 
 
 def document(content: Content) -> str:
     """Everything but the figures."""
-    sections = [
-        [f"# {content.title}"],
-        ["## What can be told", "", *_listed([text for part in content.series for text in part.sentences])],
-        *(_series(content, part) for part in content.series),
-        ["## What to know of all of it", "", *_listed(notes(content))],
-        _differences(content),
+    parts = [[f"# {content.title}"], *sections(content, "##")]
+    return "\n".join("\n".join(part) + "\n" for part in parts)
+
+
+def sections(content: Content, heading: str) -> list[list[str]]:
+    """Its sections, each as its lines; `heading` is that of each."""
+    parts = [
+        [f"{heading} What can be told", "", *listed(content.verdict)],
+        *(_series(content, part, heading) for part in content.series),
+        [f"{heading} What to know of all of it", "", *listed(remarks)] if (remarks := notes(content)) else [],
+        _differences(content, heading),
     ]
-    return "\n".join("\n".join(section) + "\n" for section in sections if section)
+    return [part for part in parts if part]
 
 
-def _listed(sentences: list[str]) -> list[str]:
-    return [f"- {text}" for text in sentences] or ["Nothing."]
-
-
-def _series(content: Content, part: SeriesPart) -> list[str]:
+def _series(content: Content, part: SeriesPart, heading: str) -> list[str]:
     heads = ["At", "Of", content.reference.name, "Rate", "Ratio", "Interval"]
     rows = [
         [
@@ -37,12 +38,12 @@ def _series(content: Content, part: SeriesPart) -> list[str]:
         for line in part.lines
     ]
     remarks = [*part.unlike, *part.doubts]
-    return [f"## {part.title}", "", *table(heads, rows), *(["", *_listed(remarks)] if remarks else [])]
+    return [f"{heading} {part.title}", "", *table(heads, rows), *(["", *listed(remarks)] if remarks else [])]
 
 
-def _differences(content: Content) -> list[str]:
+def _differences(content: Content, heading: str) -> list[str]:
     if not content.differences:
         return []
     rows = [[row.what, *row.values] for row in content.differences]
     heads = ["", *(subject.name for subject in content.subjects)]
-    return ["## What differs in configuration", "", *table(heads, rows)]
+    return [f"{heading} What differs in configuration", "", *table(heads, rows)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -10,9 +10,11 @@ from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import UNITS, RateColumn, Unit
 from ioassay.analysis.rates import Axis
 from ioassay.figures import rate_by_clients, render
+from ioassay.figures.picture import Picture
+from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
-from ioassay.reports.pictures import Picture
 from ioassay.results.document import Operation
+from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit
 
 _UNITS: dict[tuple[RateColumn, bool], tuple[RateUnit, RateUnit]] = {
@@ -27,29 +29,37 @@ _MOVES: tuple[Operation, ...] = ("write", "read")
 
 def pictures(content: Content) -> list[Picture | None]:
     """A figure for each series, in their order; `None` of one that no subject swept, or without a common axis."""
-    return [_picture(content, part, f"series-{at}") for at, part in enumerate(content.series, start=1)]
+    taken: set[str] = set()
+    return [
+        _picture(content, part, unique(slug(f"compared-{part.title}", "compared"), taken)) for part in content.series
+    ]
 
 
 def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | None:
     first = part.compared[0][1]
     column = first.column
-    curves = [(content.reference.name, first.reference.rates[column].points)]
-    curves += [(other.name, one.other.rates[column].points) for other, one in part.compared if one.column == column]
+    all_rates = [(content.reference.name, first.reference.rates[column])]
+    all_rates += [(other.name, one.other.rates[column]) for other, one in part.compared if one.column == column]
+    curves = [(name, rates.points) for name, rates in all_rates]
+    peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}
     axis = _axis([points for _, points in curves])
-    unit = _unit(column, first.reference.operation, [point for _, points in curves for point in points])
+    rates_shown = [*peaks.values(), *(point.median for _, points in curves for point in points)]
+    unit = unit_of(column, first.reference.operation, rates_shown)
     rows = [row for name, points in curves for point in points for row in _rows(name, point, unit)]
     if axis is None or len({row[axis] for row in rows}) < 2:
         return None
     data = pl.DataFrame(rows)
-    undrawn = [name for name, points in curves if not points]
+    levels = {name: peak / unit.divisor for name, peak in peaks.items()}
     caption = ["A point per repetition, medians joined."]
-    if undrawn:
-        caption.append(f"Not drawn, because only its peak is told: {', '.join(undrawn)}.")
+    if levels:
+        caption.append(f"Dashed: the peak of {wording.listed(list(levels))}, of which no more is told.")
     return Picture(
         id=identifier,
         title=part.title,
-        svg=render.svg(rate_by_clients.chart(data, first.reference.operation, unit, {}, axis), identifier),
-        csv=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}).write_csv(),
+        svg=render.svg(
+            rate_by_clients.chart(data, first.reference.operation, unit, {}, axis, levels=levels), identifier
+        ),
+        data=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}),
         caption=" ".join(caption),
         description=f"{part.title}: rate in {unit.name} against {axis} of each subject; the table has the values.",
     )
@@ -69,10 +79,10 @@ def _place(point: Point, axis: Axis) -> int | None:
     return point.clients if axis == "clients" else point.conditions.ranks
 
 
-def _unit(column: RateColumn, operation: str, points: Sequence[Point]) -> Unit:
+def unit_of(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
+    """The unit that suits the highest of `rates`, in bytes/s or operations/s."""
     small, large = _UNITS[column, column == "rate_bytes_per_s" or operation in _MOVES]
-    highest = max((point.median for point in points), default=0.0)
-    return UNITS[large if highest >= UNITS[large].divisor else small]
+    return UNITS[large if max(rates, default=0.0) >= UNITS[large].divisor else small]
 
 
 def _rows(name: str, point: Point, unit: Unit) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ def summary(content: Content) -> RenderableType:
         parts += [_series(content, part), *(Text(text) for text in part.sentences)]
         parts += [*(Text(text, "yellow") for text in (*part.unlike, *part.doubts)), ""]
     if not content.series:
-        parts.append(Text("Nothing of them is measured alike, so there is no ratio."))
+        parts += [Text(text) for text in content.verdict]
     parts += [Text(text, "yellow") for text in notes(content)]
     if content.differences:
         parts += ["", _differences(content)]

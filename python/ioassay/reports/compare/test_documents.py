@@ -124,10 +124,11 @@ def test_the_page_has_a_figure_with_a_line_for_every_run_and_is_the_same_every_t
     page = build(sides, "html").decode()
     assert page == build(sides, "html").decode()
     assert page.count("<svg") == 2
-    assert "Not drawn, because only its peak is told: isilon-f800." in page
+    assert "Dashed: the peak of isilon-f800, of which no more is told." in page
     drawn = page[page.index("<svg") : page.index("</svg>")]
     assert ">before</text>" in drawn
     assert ">after</text>" in drawn
+    assert ">isilon-f800</text>" in drawn
 
 
 def test_subjects_without_anything_alike_have_a_page_that_says_so(sides: list[Side]) -> None:

@@ -11,6 +11,7 @@ from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
 from ioassay.analysis.compare.unlike import Unlike
 from ioassay.analysis.compare.verdicts import verdict
 from ioassay.analysis.intervals import FEWEST, Interval
+from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS
 from ioassay.units import format_count
@@ -44,16 +45,25 @@ def times(ratio: float) -> str:
 
 def rate(one: Compared, per_s: float) -> str:
     """A rate of a series: of bytes, of operations on data, or of what its operation counts."""
-    if one.column == "rate_bytes_per_s":
+    return rate_of(one.reference.operation, one.column, per_s)
+
+
+def rate_of(operation: str, column: RateColumn, per_s: float) -> str:
+    """A rate of an operation, as `column` counts it."""
+    if column == "rate_bytes_per_s":
         return format.rate(per_s)
-    if one.reference.operation in ("write", "read"):
+    if operation in ("write", "read"):
         return format.operations_rate(per_s)
-    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == one.reference.operation))
+    return format.count_rate(per_s, next(noun for known, noun in NOUNS.items() if known == operation))
 
 
 def at(point: Point, one: Compared) -> str:
     """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, 16 files`."""
-    points = one.reference.rates[one.column].points
+    return at_among(point, one.reference.rates[one.column].points)
+
+
+def at_among(point: Point, points: Sequence[Point]) -> str:
+    """What tells a point apart from the others of its sweep."""
     clients = Counter(other.clients for other in points)
     ranks = Counter((other.clients, other.conditions.ranks) for other in points)
     told = [format_count(point.clients, "client")] if point.clients is not None else []
@@ -95,7 +105,11 @@ def _ahead(comparison: Comparison, one: Compared, ratio: Ratio, *, several: bool
         known = Interval(value, 1 / known.high, 1 / known.low, known.confidence)
     up_to = "up to " if several else ""
     differing = [unlike for unlike in ratio.unlike if unlike.is_told]
-    but = f"; unlike: {'; '.join(_differs(unlike, comparison) for unlike in differing)}" if differing else ""
+    but = (
+        f"; unlike: {'; '.join(differs(unlike, comparison.reference.name) for unlike in differing)}"
+        if differing
+        else ""
+    )
     return (
         f"{first} is {up_to}{times(value)} times as fast as {second} in {one.reference.title} "
         f"({format.share(known.confidence)} interval {times(known.low)} to {times(known.high)}, "
@@ -135,7 +149,7 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     for found, at_points in places.items():
         if found.is_told:
             told = "" if len(at_points) >= len(one.points) else f" (at {listed(at_points)})"
-            yield Remark(f"{name}, not measured alike:", _differs(found, comparison) + told, "; ")
+            yield Remark(f"{name}, not measured alike:", differs(found, comparison.reference.name) + told, "; ")
     if one.is_swept and one.peak:
         yield from _peaks(comparison, one, one.peak)
     yield from _silent(comparison, one, places)
@@ -181,9 +195,10 @@ def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
         yield Remark(f"{subject.name} is doubted:", told)
 
 
-def _differs(found: Unlike, comparison: Comparison) -> str:
+def differs(found: Unlike, reference: str) -> str:
+    """`transfer 4 KiB against 1 MiB of b`, where `reference` is b."""
     mine, its = (_value(found.what, value) for value in (found.reference, found.other))
-    return f"{CONDITIONS[found.what]} {its} against {mine} of {comparison.reference.name}"
+    return f"{CONDITIONS[found.what]} {its} against {mine} of {reference}"
 
 
 def _value(what: str, value: str | int | None) -> str:

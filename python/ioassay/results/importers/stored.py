@@ -6,7 +6,6 @@ reading files, writing the directory (`run_directory`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +32,7 @@ from ioassay.results.document import (
 )
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.ingest import Tables, evidence, labelled, rate
+from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit, format_count
 
 
@@ -114,7 +114,7 @@ def _workloads(cases: Sequence[Case]) -> _Workloads:
         settings, amount = key
         words = [one.value for one in settings if one not in same] + ([amount] if amount else [])
         titles[key] = ", ".join(words or [one.value for one in settings][:3]) or "All"
-        names[key] = _unique(_slug(titles[key]), taken)
+        names[key] = unique(slug(titles[key], "all", most=60), taken)
     return _Workloads([names[key] for key in keys], {names[key]: titles[key] for key in names})
 
 
@@ -128,19 +128,6 @@ def _common(every: Sequence[tuple[Setting, ...]]) -> frozenset[Setting]:
     """
     shared = frozenset.intersection(*(frozenset(settings) for settings in every)) if every else frozenset()
     return shared if len(every) > 1 else frozenset(one for one in shared if one.name == "file system")
-
-
-def _slug(text: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60].strip("-") or "all"
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    at, found = 1, name
-    while found in taken:
-        at += 1
-        found = f"{name}-{at}"
-    taken.add(found)
-    return found
 
 
 def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:

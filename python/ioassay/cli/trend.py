@@ -1,0 +1,57 @@
+"""`ioassay trend`: stored runs in the order of time, for whoever runs the same study every night."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ioassay.cli import judged
+from ioassay.cli.output import chosen_format, emit, show
+from ioassay.cli.subjects import stored
+from ioassay.errors import UsageError
+
+
+def trend(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Run directories, for example runs/*-quick.", show_default=False),
+    ],
+    *,
+    tolerance: Annotated[
+        str, typer.Option(metavar="SHARE", help="How much of a rate may be lost; smaller changes are not told.")
+    ] = "5%",
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Where to write. Default: standard output."),
+    ] = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            "--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
+) -> int:
+    """Tells how rates went over stored runs; exits with 1 where the latest has declined or nothing could be judged."""
+    chosen = chosen_format(form, output, as_json=as_json)
+    share = judged.tolerance(tolerance)
+    # Imported here because they take a second, which `--help` must not.
+    from ioassay.reports.trend import build  # noqa: PLC0415
+    from ioassay.reports.trend.content import assemble  # noqa: PLC0415
+    from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
+
+    dated, undated = stored(runs)
+    if len(dated) < 2:
+        left_out = f" {', '.join(undated)} does not tell when it was measured." if undated else ""
+        raise UsageError(f"One run alone has no trend.{left_out}", "Name at least two, for example runs/*.")
+    content = assemble(dated, undated, share)
+    if chosen is None:
+        show(summary(content))
+    else:
+        emit(build(content, chosen), output)
+    return judged.exit_code(f"ioassay trend {content.title}", content.lines, junit)

@@ -1,0 +1,79 @@
+"""A figure that was drawn: its SVG, the data behind it, and the words around it.
+
+A page, a published directory and a notebook show the same pictures. Not: drawing one (each figure's own file), deciding
+which there are (`ioassay.reports.pictures`, `ioassay.runs.figures`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import vl_convert
+
+from ioassay.errors import UsageError
+from ioassay.results.atomic import write_atomically
+
+PRINT_SCALE = 3.125
+"""Pixels of a PNG for each of the SVG, which are 1/96 inch: 300 to the inch, as journals ask for."""
+
+SUFFIXES = (".svg", ".png", ".csv")
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A figure with its data. `svg` is empty where there is nothing to draw; `caption` then says so.
+
+    A notebook shows it by itself. `id` is unique in its document and names its files.
+    """
+
+    id: str
+    title: str
+    svg: str
+    data: pl.DataFrame
+    caption: str
+    description: str
+    """What it shows, for those who do not see it."""
+
+    @property
+    def csv(self) -> str:
+        """`data` as CSV, units in the names of the columns."""
+        return self.data.write_csv()
+
+    def png(self, scale: float = PRINT_SCALE) -> bytes:
+        """The figure as PNG, `scale` pixels for each of the SVG; the same bytes for the same figure.
+
+        Raises `UsageError` where there is nothing to draw.
+        """
+        if not self.svg:
+            raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Take another figure.")
+        # Its resolution is told as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
+        # are 1/96 inch, and a scale of 1 means 72 pixels to the inch.
+        return vl_convert.svg_to_png(self.svg, scale=72 / 96, ppi=96 * scale)
+
+    def save(self, path: str | Path) -> None:
+        """Writes the file as its suffix says: `.svg`, `.png` at `PRINT_SCALE`, or `.csv` with the data.
+
+        Raises `UsageError` for another suffix.
+        """
+        path = Path(path)
+        content = self.content(path.suffix)
+        write_atomically(path, lambda fresh: fresh.write_bytes(content))
+
+    def content(self, suffix: str) -> bytes:
+        """What a file with this suffix, one of `SUFFIXES`, holds. Raises `UsageError` for another."""
+        match suffix:
+            case ".svg":
+                return self.svg.encode()
+            case ".png":
+                return self.png()
+            case ".csv":
+                return self.csv.encode()
+        raise UsageError(f'A figure is not saved as "{suffix}".', f"Use one of {', '.join(SUFFIXES)}.")
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+        """What a notebook shows: the figure, and in words what it is."""
+        words = f"{self.title}. {self.caption}"
+        return {"image/svg+xml": self.svg, "text/plain": words} if self.svg else {"text/plain": words}

@@ -1,0 +1,106 @@
+"""A run on one page of A4, for those who decide: what came out, what to beware of, and how far to trust it.
+
+A choice of what the report says, in its words. What would not fit is left out and counted; the report has all of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ioassay.figures.picture import Picture
+from ioassay.reports import abstract, pictures, wording
+from ioassay.reports.abstract import Headline
+from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.content import Content, assemble
+from ioassay.reports.html import environment
+from ioassay.results.loaded import LoadedRun
+from ioassay.units import format_count
+
+MOST_ROWS = 5
+"""Rows of the table of peaks, or sentences where there is none."""
+
+MOST_FIGURES = 2
+"""Figures, side by side."""
+
+MOST_POINTS = 3
+"""Sentences of a comparison, and kinds of doubts."""
+
+
+@dataclass(frozen=True)
+class DoubtLine:
+    """A kind of doubt: how many measurements carry it, and what would help."""
+
+    kind: str
+    measurements: int
+    invalidates: bool
+    remedy: str
+
+
+def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
+    """The page of a run, with the weightiest of its comparison with others where there is one."""
+    content = assemble(run)
+    rows = content.summary[:MOST_ROWS]
+    sentences = [] if rows else wording.results(content)
+    verdict = _verdict(comparison) if comparison else []
+    return (
+        environment()
+        .get_template("summary.html.j2")
+        .render(
+            content=content,
+            document=run.document,
+            study=run.document.study,
+            about=abstract.about(content),
+            acceptance=wording.acceptance(content),
+            state="" if run.document.state == "complete" else wording.state(content),
+            rows=rows,
+            more_rows=_more(len(content.summary) - len(rows), "workload"),
+            sentences=sentences[:MOST_ROWS],
+            scores=[] if len(content.scores) != 1 else content.score_tables[0].lines,
+            more_sentences=_more(len(sentences) - MOST_ROWS, "result"),
+            pictures=_pictures(content),
+            headlines=_headlines(content),
+            comparison=comparison,
+            verdict=verdict[:MOST_POINTS],
+            more_verdict=_more(len(verdict) - MOST_POINTS, "sentence"),
+            trust=wording.trust(content, with_letters=False),
+            doubts=_doubts(content),
+            more_doubts=_more(len(content.doubts.groups) - MOST_POINTS, "doubt"),
+            asked=wording.asked(content),
+            measured=wording.measured(content),
+        )
+    )
+
+
+def _more(count: int, noun: str) -> str:
+    """That the report has more of something, or nothing."""
+    return f"{format_count(count, f'more {noun}')} in the report." if count > 0 else ""
+
+
+def _pictures(content: Content) -> list[Picture]:
+    """Without the letters of doubts, which nothing on this page explains."""
+    content = replace(content, doubts=replace(content.doubts, groups=()))
+    return [picture for picture in pictures.rates(content) if picture.svg][:MOST_FIGURES]
+
+
+def _headlines(content: Content) -> list[Headline]:
+    return abstract.headlines(content)[:MOST_POINTS]
+
+
+def _verdict(comparison: Comparison) -> list[str]:
+    """Where there is a difference first."""
+    parts = sorted(comparison.series, key=lambda part: not any(line.differs for line in part.lines))
+    return [text for part in parts for text in part.sentences] or comparison.verdict
+
+
+def _doubts(content: Content) -> list[DoubtLine]:
+    """What makes numbers invalid first, then what most of them carry."""
+    groups = sorted(content.doubts.groups, key=lambda group: (not group.invalidates, -len(group.places)))
+    return [
+        DoubtLine(
+            kind=group.kind.replace("-", " "),
+            measurements=len(group.places),
+            invalidates=group.invalidates,
+            remedy=next(filter(None, group.remedies), ""),
+        )
+        for group in groups[:MOST_POINTS]
+    ]

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+
+from ioassay import reports
+from ioassay.analysis.compare import measured, published
+from ioassay.reports import abstract, matrix, wording
+from ioassay.reports.compare import configuration
+from ioassay.reports.compare.content import Side
+from ioassay.reports.content import assemble
+from ioassay.reports.names import Names
+from ioassay.results.loaded import LoadedRun
+from ioassay.systems.library import builtin_systems
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.troubled import troubled
+
+PAPER = ["Abstract", "Configuration", "Method", "Results", "Comparison", "Findings", "Limits", "Appendix"]
+
+
+@pytest.fixture(scope="module")
+def found() -> LoadedRun:
+    """A run with every kind of finding, without its samples: time lines take long to draw."""
+    run = troubled()
+    return replace(run, samples=run.samples.clear())
+
+
+def other(factor: float) -> Side:
+    builder = RunBuilder().clients(1, 8, 64).repetitions(5)
+    run = builder.workload("seq", "Sequential", write=8e9 * factor, read=12e9).build()
+    return Side(measured.subject(run, "new"), configuration.of_run(run.document))
+
+
+@pytest.fixture(scope="module")
+def sequential() -> LoadedRun:
+    builder = RunBuilder().clients(1, 8, 64).repetitions(5)
+    return builder.workload("seq", "Sequential", write=8e9, read=12e9).build()
+
+
+def headings(text: str, form: str) -> list[str]:
+    return re.findall(r"<h2>([^<]*)</h2>" if form == "html" else r"^## (.*)$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_report_has_the_sections_of_a_paper_in_their_order(found: LoadedRun, form: reports.Format) -> None:
+    against = [other(1.0)]
+    assert headings(reports.build(found, form, against).decode(), form) == PAPER
+    assert headings(reports.build(found, form).decode(), form) == [name for name in PAPER if name != "Comparison"]
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_the_abstract_says_what_was_measured_what_came_out_and_what_to_beware_of(
+    found: LoadedRun, form: reports.Format
+) -> None:
+    text = reports.build(found, form).decode()
+    told = text[text.index("Abstract") : text.index("Configuration")]
+    assert "192 measurements of 4 workloads with 1 to 8 clients, 6 repetitions of each, against" in told
+    assert wording.trust(assemble(found)) in told
+    assert "does not reach its peak" in told
+
+
+def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -> None:
+    run = RunBuilder().workload("w").build()
+    for case in run.document.cases:
+        case.clients = 0
+    assert abstract.about(assemble(run)).startswith("8 measurements against ")
+
+
+def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
+    content = assemble(found)
+    page = reports.build(found, "html").decode()
+    told = abstract.headlines(content)
+    assert 1 < len(told) <= abstract.MOST_HEADLINES
+    assert told[0].weight == "warning"
+    for line in told:
+        place = page.index(f'id="{line.anchor}"')
+        assert line.text.split(":")[0] in page[place : page.index("</li>", place)]
+    assert sum(line.findings for line in told) > len(told)
+
+
+def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:
+    content = assemble(sequential)
+    peaks = {line.said.headline for line in content.findings if line.finding.weight == "notice"}
+    assert not peaks & {line.text for line in abstract.headlines(content)}
+
+
+def test_a_comparison_is_told_in_the_abstract_and_in_a_section_of_its_own(sequential: LoadedRun) -> None:
+    page = reports.build(sequential, "html", [other(2.0)]).decode()
+    sentence = "new is up to 2.00 times as fast as this run in Sequential, write"
+    assert page.count(sentence) == 2
+    assert page.index("<h2>Abstract") < page.index(sentence) < page.index("<h2>Configuration")
+    document = json.loads(reports.build(sequential, "json", [other(2.0)]))
+    assert [subject["name"] for subject in document["comparison"]["subjects"]] == ["this run", "new"]
+    assert "comparison" not in json.loads(reports.build(sequential, "json"))
+
+
+def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) -> None:
+    known = builtin_systems()
+    f800 = Side(published.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
+    text = reports.build(sequential, "md", [f800]).decode()
+    assert "- No ratio has an interval, so there is no verdict." in text[: text.index("## Configuration")]
+    assert "| peak | isilon-f800 |" in text
+
+
+def test_the_matrix_tells_of_each_workload_what_it_did_and_where(run: LoadedRun) -> None:
+    rows = matrix.rows(run.document, assemble(run).names)
+    assert [row.workload for row in rows] == [entry.title for entry in run.document.study.workloads]
+    cells = ("write, read", "N-N", "sequential", "1 MiB", "1 GiB", "1, 2, 4, 8, 16, 32, 64", "1", "1")
+    assert rows[0].cells == cells
+    assert len(matrix.HEADS) == 1 + len(cells)
+
+
+def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its_largest() -> None:
+    document = RunBuilder().workload("w").clients(1, 8).build().document
+    for case in document.cases:
+        for phase in case.phases:
+            phase.jobs[0].file_set_bytes = case.clients << 20
+    (row,) = matrix.rows(document, Names(document))
+    assert row.cells[4] == "1 MiB to 8 MiB"
+
+
+def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
+    run = RunBuilder().workload("w").clients(*range(1, 21)).build()
+    (row,) = matrix.rows(run.document, assemble(run).names)
+    assert "20 from 1 to 20" in row.cells
+
+
+def test_too_few_repetitions_are_a_limit_and_enough_are_none() -> None:
+    few, enough = (RunBuilder().workload("w").clients(1, 2).repetitions(count).build() for count in (2, 3))
+    assert any("it takes 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
+    assert wording.gaps(assemble(enough)) == []
+
+
+def test_terms_are_explained_that_the_report_uses_and_no_others(sequential: LoadedRun) -> None:
+    terms = dict(wording.terms(assemble(sequential)))
+    assert {"Rate", "Peak", "Interval"} <= terms.keys()
+    assert "Rate at the stonewall" not in terms
+    single = RunBuilder().workload("w").build()
+    assert "Interval" not in dict(wording.terms(assemble(single)))

@@ -1,0 +1,104 @@
+"""Pages on paper. Where no browser is installed, what needs one is skipped, and pytest says so."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ioassay import reports
+from ioassay.errors import CannotRun
+from ioassay.reports import pdf
+from ioassay.testing.builder import RunBuilder
+
+
+@pytest.fixture
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary directories go."""
+    place = tmp_path / "scratch"
+    place.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(place))
+    return place
+
+
+def _named(tmp_path: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names a program that does this as the browser."""
+    program = tmp_path / "browser"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv(pdf.BROWSER, str(program))
+
+
+@pytest.mark.usefixtures("browser")
+def test_a_report_on_paper_has_pages_bookmarks_and_a_title_and_leaves_nothing_else(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = scratch.parent / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    printed = reports.build(RunBuilder().title("Storage").workload("w").clients(1, 2).build(), "pdf")
+    assert printed.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type /Page\b", printed)) > 2
+    assert b"/Outlines" in printed
+    assert b"(Storage" in printed or "Storage".encode("utf-16-be") in printed or b"Storage".hex().encode() in printed
+    assert list(scratch.iterdir()) == []
+    assert list(home.rglob("*")) == []
+
+
+def test_without_a_browser_it_says_what_to_install_and_what_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv(pdf.BROWSER, raising=False)
+    with pytest.raises(CannotRun, match="none was found") as error:
+        pdf.printed(b"<p>")
+    assert "Install Chromium or Chrome" in error.value.remedy
+    assert "--format html" in error.value.remedy
+
+
+def test_a_browser_that_is_named_and_is_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(pdf.BROWSER, "no-such-browser")
+    with pytest.raises(CannotRun, match="IOASSAY_BROWSER names no-such-browser, which is no program"):
+        pdf.printed(b"<p>")
+
+
+def test_the_last_word_of_a_browser_that_prints_nothing_is_told(
+    scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _named(tmp_path, "echo 'FATAL: No usable sandbox!' >&2; echo stack >&2; exit 1", monkeypatch)
+    with pytest.raises(CannotRun, match=r"printed nothing: FATAL: No usable sandbox!$"):
+        pdf.printed(b"<p>")
+    _named(tmp_path, "exit 0", monkeypatch)
+    with pytest.raises(CannotRun, match=r"printed nothing\.$"):
+        pdf.printed(b"<p>")
+    assert list(scratch.iterdir()) == []
+
+
+def test_a_browser_that_hangs_is_ended(scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _named(tmp_path, "exec sleep 1000", monkeypatch)
+    with pytest.raises(CannotRun, match=r"did not print the page within 0\.1 s"):
+        pdf.printed(b"<p>", limit_s=0.1)
+    assert list(scratch.iterdir()) == []
+
+
+def test_an_interruption_ends_the_browser_and_its_helpers(
+    scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It interrupts us once we sleep, which is when we wait for it.
+    waits = f"until grep -q 'State:.S' /proc/{os.getpid()}/status; do :; done"
+    helper = tmp_path / "helper"
+    _named(tmp_path, f"sleep 1000 & echo $! > {helper}; {waits}; kill -INT {os.getpid()}; wait", monkeypatch)
+    with pytest.raises(KeyboardInterrupt):
+        pdf.printed(b"<p>")
+    assert not _is_alive(int(helper.read_text()))
+    assert list(scratch.iterdir()) == []
+
+
+def _is_alive(process: int) -> bool:
+    """False for one that has ended and whom nobody has asked about yet."""
+    try:
+        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

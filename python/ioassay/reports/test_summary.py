@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from ioassay import reports
+from ioassay.analysis.compare import measured
+from ioassay.reports import summary
+from ioassay.reports.compare import configuration
+from ioassay.reports.compare.content import Side
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.troubled import troubled
+
+WORDS = "a system that is to hold the data of a whole community for the next five years"
+
+
+@pytest.fixture(scope="module")
+def full() -> LoadedRun:
+    """More of everything than fits: long names, many workloads, doubts of many kinds."""
+    builder = RunBuilder().title(f"Acceptance of {WORDS}").clients(1, 2, 4).repetitions(3)
+    for name in "abcdefgh":
+        builder.workload(name, f"Sequential {name}, {WORDS}")
+        for kind in ("short-phase", "finish-spread", "oversubscribed", "late-samples"):
+            builder.doubt(f"{name}-c1-r1", "write", kind, "it was short", f"measure longer, on {WORDS}")
+    run = builder.build()
+    run.document.study.question = f"Does {WORDS} hold what was promised?"
+    return run
+
+
+def page(run: LoadedRun, *against: Side) -> str:
+    return reports.one_page(run, "html", against).decode()
+
+
+def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> None:
+    run = troubled()
+    text = page(replace(run, samples=run.samples.clear()))
+    for heading in ("What came out", "What to beware of", "How far to trust it"):
+        assert f"<h2>{heading}</h2>" in text
+    assert "does not reach its peak" in text
+    assert text.count("<tr>") > 2
+
+
+def test_what_does_not_fit_is_counted(full: LoadedRun) -> None:
+    text = page(full)
+    assert f"{8 - summary.MOST_ROWS} more workloads in the report." in text
+    assert "1 more doubt in the report." in text
+    assert text.count("<figure") <= summary.MOST_FIGURES
+
+
+def test_letters_of_doubts_that_nothing_explains_stand_nowhere(full: LoadedRun) -> None:
+    text = page(full)
+    assert "letters beside the numbers" not in text
+    assert "#doubt-" not in text
+
+
+def test_a_comparison_is_summed_up_too_differences_first() -> None:
+    builders = [RunBuilder().clients(1, 8).repetitions(5).workload("first", "First") for _ in range(2)]
+    run = builders[0].workload("seq", "Sequential", write=1e9).build()
+    other = builders[1].workload("seq", "Sequential", write=2e9).build()
+    side = Side(measured.subject(other, "after"), configuration.of_run(other.document))
+    assert "<h2>after against this run</h2>" in page(run, side)
+    faster = page(run, side).index("after is up to 2.00 times as fast as this run")
+    assert faster < page(run, side).index("No difference can be told between")
+
+
+def test_a_run_that_did_not_end_says_so_first() -> None:
+    text = page(RunBuilder().workload("w").clients(1, 2, 4).stop_after(1).build())
+    assert text.index("The run was interrupted.") < text.index("What came out")
+    nothing = page(RunBuilder().workload("w").stop_after(0, "failed", "No space left on device.").build())
+    assert "Nothing was measured." in nothing
+
+
+@pytest.mark.usefixtures("browser")
+def test_with_long_names_and_much_to_tell_it_still_fits_on_one_page_of_paper(full: LoadedRun) -> None:
+    side = Side(measured.subject(full, "after"), configuration.of_run(full.document))
+    printed = reports.one_page(full, "pdf", [side])
+    assert len(re.findall(rb"/Type /Page\b", printed)) == 1

@@ -1,0 +1,127 @@
+"""What a trend shows: for each study and target the series of its latest run over all runs, what changed and when.
+
+Not: how it looks (`terminal`, `markdown`, `html`), sentences (`wording`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ioassay.analysis.trend.course import Course, courses
+from ioassay.analysis.trend.history import Group, Run, groups
+from ioassay.reports.check.lines import Line
+from ioassay.reports.compare.configuration import Difference, differences
+from ioassay.reports.trend import wording
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A run and the facts of its configuration (`compare.configuration`)."""
+
+    run: Run
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class SeriesPart:
+    """A series of the latest run. `courses` and `rows` have its points in their order; `left_out` is in sentences."""
+
+    title: str
+    courses: tuple[Course, ...]
+    rows: tuple[wording.Row, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What changed between two runs: a sentence for each point, and the facts of configuration that differ."""
+
+    between: str
+    sentences: tuple[str, ...]
+    also: tuple[Difference, ...]
+    """`values` are those of the run before and the run after."""
+
+
+@dataclass(frozen=True)
+class GroupPart:
+    """The runs of a study on a target."""
+
+    group: Group
+    title: str
+    span: str
+    series: tuple[SeriesPart, ...]
+    moments: tuple[Moment, ...]
+    """In the order of time."""
+    trends: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Content:
+    """All runs that were given. `lines` are the verdicts on all points; `undated` says what could not be ordered."""
+
+    groups: tuple[GroupPart, ...]
+    lines: tuple[Line, ...]
+    undated: tuple[str, ...]
+    tolerance: float
+
+    @property
+    def title(self) -> str:
+        """`quick on /mnt/scratch`, of several studies or targets their number."""
+        return self.groups[0].title if len(self.groups) == 1 else f"{len(self.groups)} studies or targets"
+
+
+def assemble(stored: Sequence[Stored], undated: Sequence[str], tolerance: float) -> Content:
+    """The trend of `stored`. `undated` names runs that do not tell when they were measured."""
+    found = groups([one.run for one in stored])
+    # Told together, so that many series do not make many false alarms.
+    told = iter(courses([history for group in found for history in group.histories], tolerance))
+    by_group = [(group, [next(told) for _ in group.histories]) for group in found]
+    facts = {id(one.run): one.facts for one in stored}
+    parts = tuple(_group(group, own, facts) for group, own in by_group)
+    lines = (
+        line
+        for part, (group, own) in zip(parts, by_group, strict=True)
+        for line in wording.lines(group, own, f"{part.title}: " if len(parts) > 1 else "")
+    )
+    return Content(parts, tuple(lines), tuple(map(wording.undated, undated)), tolerance)
+
+
+def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> GroupPart:
+    return GroupPart(
+        group=group,
+        title=wording.title(group),
+        span=wording.span(group),
+        series=tuple(
+            _series(group, list(same)) for _, same in groupby(own, key=lambda course: id(course.history.curve))
+        ),
+        moments=tuple(_moments(group, own, facts)),
+        trends=tuple(wording.trend(course, course.trend) for course in own if course.trend),
+        missing=tuple(wording.missing(group, one) for one in group.missing),
+    )
+
+
+def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
+    return SeriesPart(
+        title=same[0].history.curve.title,
+        courses=tuple(same),
+        rows=tuple(map(wording.row, same)),
+        left_out=tuple(wording.left_out(group, [course.history for course in same])),
+    )
+
+
+def _moments(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> Iterator[Moment]:
+    order = {id(run): at for at, run in enumerate(group.runs)}
+    found: dict[tuple[int, int], list[str]] = {}
+    for course in own:
+        measured = course.history.measured
+        for change in course.changes:
+            sides = (measured[change.at - 1].run, measured[change.at].run)
+            places = order[id(sides[0])], order[id(sides[1])]
+            found.setdefault(places, []).append(wording.change(course, change))
+    for (first, second), sentences in sorted(found.items()):
+        before, after = group.runs[first], group.runs[second]
+        also = differences([facts[id(before)], facts[id(after)]], [True, True])
+        yield Moment(wording.between(before, after), tuple(sentences), tuple(also))

@@ -1,0 +1,89 @@
+"""The runs and points of a trend for other programs: base units, unrounded, units in the names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from ioassay.analysis import intervals
+from ioassay.analysis.trend.course import Course
+from ioassay.analysis.trend.history import Measured
+from ioassay.reports.trend.content import Content
+
+
+def points(content: Content) -> Iterator[dict[str, Any]]:
+    """A row per point of the latest run of each study and target: what became of it, and why.
+
+    `column` says what its rates count; shares are of 1.
+    """
+    for part in content.groups:
+        for series in part.series:
+            for course in series.courses:
+                yield {
+                    **_point(part.group.latest.study, part.group.latest.target, course),
+                    "judgement": course.judgement,
+                    "reason": course.reason,
+                    "before": course.before,
+                    "now": course.now,
+                    "change": course.change,
+                    "told_from": course.told_from,
+                    "trend": asdict(course.trend) if course.trend else None,
+                    "changes": [
+                        {
+                            "last_run_before": course.history.measured[one.at - 1].run.name,
+                            "first_run_after": course.history.measured[one.at].run.name,
+                            "before": one.before,
+                            "after": one.after,
+                        }
+                        for one in course.changes
+                    ],
+                    "runs": [_run(one) for one in course.history.measured],
+                    "left_out": [
+                        {"run": one.run.name, "unlike": list(map(asdict, one.unlike))}
+                        for one in course.history.left_out
+                    ],
+                }
+
+
+def runs(content: Content) -> Iterator[dict[str, Any]]:
+    """A row per run and point; `level` counts the levels of the point from 1, runs of one level have the same."""
+    for part in content.groups:
+        for series in part.series:
+            for course in series.courses:
+                splits = [change.at for change in course.changes]
+                for at, one in enumerate(course.history.measured):
+                    level = 1 + sum(split <= at for split in splits)
+                    yield {
+                        **_point(part.group.latest.study, part.group.latest.target, course),
+                        **_run(one),
+                        "level": level,
+                    }
+
+
+def _point(study: str, target: str, course: Course) -> dict[str, Any]:
+    history = course.history
+    return {
+        "study": study,
+        "target": target,
+        "series": history.curve.title,
+        "operation": history.curve.operation,
+        "clients": history.point.clients,
+        "ranks": history.point.conditions.ranks,
+        "files": history.point.conditions.files,
+        "column": history.curve.column,
+    }
+
+
+def _run(one: Measured) -> dict[str, Any]:
+    interval = intervals.of_median(one.point.rates)
+    return {
+        "run": one.run.name,
+        "started": one.run.started.isoformat(),
+        "rate": one.point.median,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "confidence": None if interval is None else interval.confidence,
+        "repetitions": len(one.point.rates),
+        "doubts": ";".join(one.point.doubts),
+    }

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import datetime
+
+import pytest
+
+from ioassay.analysis.compare import measured
+from ioassay.analysis.trend.history import Run
+from ioassay.reports.compare import configuration
+from ioassay.reports.trend import build
+from ioassay.reports.trend.content import Content, Stored, assemble
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.nights import night
+
+NIGHTS = 12
+KERNEL = 8
+"""From this night on the kernel is another, and writes are slower."""
+
+
+def stored(name: str, run: LoadedRun) -> Stored:
+    document = run.document
+    started = datetime.fromisoformat(document.started)
+    seen = Run(measured.subject(run, name), document.study.name, document.where, started)
+    return Stored(seen, configuration.of_run(document))
+
+
+def one(at: int, write: float = 1.0, transfer_bytes: int = 1 << 20) -> LoadedRun:
+    """A night; the storage scatters by some percent."""
+    builder = RunBuilder().clients(1, 8).repetitions(3).workload("seq", "Sequential", transfer_bytes=transfer_bytes)
+    for clients in (1, 8):
+        rate = clients * 1e9 * (1 + 0.01 * (at * 7 % 5))
+        builder.rates("seq", "write", clients, *(write * rate * scatter for scatter in (0.99, 1.0, 1.02)))
+        builder.rates("seq", "read", clients, *(rate * scatter for scatter in (0.98, 1.0, 1.01)))
+    return night(at, builder)
+
+
+@pytest.fixture(scope="module")
+def runs() -> list[Stored]:
+    found = []
+    for at in range(NIGHTS):
+        run = one(at, write=0.7 if at >= KERNEL else 1.0, transfer_bytes=4096 if at == 3 else 1 << 20)
+        run.document.environment[0]["kernel"] = "6.6.0" if at >= KERNEL else "6.1.0"
+        found.append(stored(f"night-{at:02}", run))
+    return found
+
+
+@pytest.fixture(scope="module")
+def content(runs: list[Stored]) -> Content:
+    return assemble(runs, ["an-import"], 0.05)
+
+
+def test_a_change_is_told_with_its_runs_its_rates_and_what_else_changed(content: Content) -> None:
+    (part,) = content.groups
+    (moment,) = part.moments
+    assert moment.between == "Between night-07 (2026-02-09 02:40:00) and night-08 (2026-02-10 02:40:00)"
+    fell = r"Sequential, write at (1 client|8 clients) fell by (29|3[01]) %, from \d.\d+ GB/s to [\d.]+ [MG]B/s\."
+    assert len(moment.sentences) == 2
+    assert all(re.fullmatch(fell, text) for text in moment.sentences)
+    assert [(row.what, row.values) for row in moment.also] == [("Kernel", ("6.1.0", "6.6.0"))]
+
+
+def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:
+    assert [(line.group, line.name, line.judgement) for line in content.lines] == [
+        ("Sequential, write", "1 client", "failed"),
+        ("Sequential, write", "8 clients", "failed"),
+        ("Sequential, read", "1 client", "passed"),
+        ("Sequential, read", "8 clients", "passed"),
+    ]
+    assert re.search(r"since night-08 against .* before: (29|3[01]) % less", content.lines[0].says)
+    assert re.search(r"of 10 earlier runs: .*; a fall is told from \d.* on", content.lines[2].says)
+
+
+def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content: Content) -> None:
+    said = "Left out, because not measured alike: night-03 (transfer 4 KiB against 1 MiB of night-11)."
+    assert [series.left_out for series in content.groups[0].series] == [(said,), (said,)]
+
+
+def test_a_gradual_decline_is_told_once_for_each_point() -> None:
+    runs = [stored(f"night-{at:02}", one(at, write=0.97**at)) for at in range(14)]
+    (part,) = assemble(runs, [], 0.05).groups
+    assert part.moments == ()
+    said = r"Sequential, write at (1 client|8 clients) declined gradually by 3\d % from night-00 to night-13 \(95 % .*"
+    assert len(part.trends) == 2
+    assert all(re.fullmatch(said, text) for text in part.trends)
+
+
+def test_two_targets_are_told_apart_in_the_verdicts() -> None:
+    runs = []
+    for at in range(4):
+        run = one(at)
+        run.document.target = f"/mnt/{at % 2}"
+        runs.append(stored(f"night-{at}", run))
+    content = assemble(runs, [], 0.05)
+    assert [part.title for part in content.groups] == ["example on /mnt/0", "example on /mnt/1"]
+    assert len({(line.group, line.name) for line in content.lines}) == len(content.lines) == 8
+    assert {line.judgement for line in content.lines} == {"not judged"}
+    assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; it takes 5 runs to judge that")
+
+
+def test_what_the_latest_run_lacks_fails() -> None:
+    last = RunBuilder().clients(1).repetitions(3).workload("seq", "Sequential")
+    content = assemble([stored("a", one(0)), stored("b", night(1, last))], [], 0.05)
+    failed = [(line.name, line.says) for line in content.lines if line.judgement == "failed"]
+    said = "a has Sequential, write at 8 clients, and b has no valid measurement of it."
+    assert failed[0] == ("8 clients", said)
+    assert said in build(content, "md").decode()
+
+
+def test_every_format_has_every_run_and_point(content: Content) -> None:
+    document = json.loads(build(content, "json"))
+    rows = list(csv.DictReader(io.StringIO(build(content, "csv").decode())))
+    in_json = [(point["series"], point["clients"], run["run"]) for point in document["points"] for run in point["runs"]]
+    assert [(row["series"], int(row["clients"]), row["run"]) for row in rows] == in_json
+    assert len(rows) == 4 * (NIGHTS - 1)
+    assert {row["level"] for row in rows if row["series"] == "Sequential, write"} == {"1", "2"}
+    assert document["accepted"] is False
+    assert [point["reason"] for point in document["points"]] == ["declined", "declined", "held", "held"]
+    assert document["points"][0]["changes"][0]["first_run_after"] == "night-08"
+    assert document["points"][0]["left_out"][0]["run"] == "night-03"
+    text = build(content, "md").decode()
+    assert all(cell in text for part in content.groups for series in part.series for row in series.rows for cell in row)
+    assert "an-import is left out, because it does not tell when it was measured." in text
+
+
+def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(content: Content) -> None:
+    page = build(content, "html").decode()
+    assert page == build(content, "html").decode()
+    assert page.count("<svg") == 2
+    assert "2026-02-04" in page[page.index("<svg") : page.index("</svg>")]
+    assert "Kernel" in page
+
+
+def test_runs_of_two_kinds_that_have_nothing_in_common_have_pages_too() -> None:
+    runs = [stored("a", one(0)), stored("b", one(1))]
+    runs[1] = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
+    page = build(assemble(runs, [], 0.05), "html").decode()
+    assert "<svg" not in page
+    assert page.count("too few runs") == 8

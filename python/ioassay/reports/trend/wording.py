@@ -1,0 +1,176 @@
+"""The words of a trend: rows of its tables, sentences, and verdicts. Nothing is computed here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ioassay.analysis.compare.subject import Curve, Point
+from ioassay.analysis.intervals import Interval
+from ioassay.analysis.trend.course import FEWEST, Change, Course
+from ioassay.analysis.trend.history import Group, History, Missing, Run
+from ioassay.reports import format
+from ioassay.reports.check.lines import Line
+from ioassay.reports.compare.configuration import Difference
+from ioassay.reports.compare.wording import at_among, differs, listed, rate_of
+from ioassay.reports.wording import moment
+from ioassay.units import format_count
+
+HEADS = ("Runs", "Before", "Now", "Change", "A fall is told from", "")
+"""Above the columns of `Row` but its first."""
+
+COLUMNS_NOTE = (
+    "Before: the median of the earlier runs; where the level changed, the highest level before; of a trend, its line "
+    "at the first run. A fall is told from: so much less in the latest run alone is told for sure."
+)
+
+
+class Row(NamedTuple):
+    """A point of a series over the runs."""
+
+    at: str
+    runs: str
+    before: str
+    now: str
+    change: str
+    told_from: str
+    verdict: str
+
+
+def title(group: Group) -> str:
+    """`quick on /mnt/scratch`."""
+    return f"{group.latest.study} on {group.latest.target}"
+
+
+def span(group: Group) -> str:
+    """How many runs there are, and from when to when."""
+    first, latest = group.runs[0], group.latest
+    ends = f"{when(first)} to {when(latest)}" if len(group.runs) > 1 else when(first)
+    return f"{format_count(len(group.runs), 'run')}, {ends} (UTC); the latest is {latest.name}"
+
+
+def when(run: Run) -> str:
+    """When it began: `2026-02-02 02:40:00`."""
+    return moment(run.started.isoformat())
+
+
+def row(course: Course) -> Row:
+    """The row of a point."""
+    return Row(
+        at=_at(course.history),
+        runs=str(len(course.history.measured)),
+        before=format.ABSENT if course.before is None else _rate(course, course.before),
+        now=_rate(course, course.now),
+        change=format.ABSENT if course.change is None else percent(course.change),
+        told_from=format.ABSENT if course.told_from is None else format.share(course.told_from),
+        verdict=_verdict(course),
+    )
+
+
+def percent(change: float) -> str:
+    """`+3.1 %`, `−29 %`."""
+    return f"{'−' if change < 0 else '+'}{format.share(abs(change))}"
+
+
+def change(course: Course, one: Change) -> str:
+    """`Sequential, write at 8 clients fell by 29 %, from 1.13 GB/s to 800 MB/s.`"""
+    moved = one.after / one.before - 1
+    rates = f"from {_rate(course, one.before)} to {_rate(course, one.after)}"
+    return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {format.share(abs(moved))}, {rates}."
+
+
+def trend(course: Course, change: Interval) -> str:
+    """`Sequential, write at 8 clients declined gradually by 12 % from a to b (95 % interval −15 % to −8.1 %).`"""
+    first, latest = course.history.measured[0].run, course.history.measured[-1].run
+    return (
+        f"{_where(course)} {'declined' if change.estimate < 0 else 'rose'} gradually by "
+        f"{format.share(abs(change.estimate))} from {first.name} to {latest.name} "
+        f"({format.share(change.confidence)} interval {percent(change.low)} to {percent(change.high)})."
+    )
+
+
+def between(before: Run, after: Run) -> str:
+    """The two runs of a moment: `Between a (2026-02-02 02:40:00) and b (2026-02-03 02:40:00)`."""
+    return f"Between {before.name} ({when(before)}) and {after.name} ({when(after)})"
+
+
+def also(differences: Sequence[Difference]) -> str:
+    """What differs in configuration, in one sentence."""
+    if not differences:
+        return "Of the configuration that runs store, nothing changed."
+    told = "; ".join(f"{one.what}: {one.values[0]} → {one.values[1]}" for one in differences)
+    return f"What also changed: {told}."
+
+
+def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
+    """The runs that measured a series differently from the latest, a sentence for each way."""
+    found: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for history in histories:
+        for one in history.left_out:
+            how = tuple(differs(unlike, group.latest.name) for unlike in one.unlike)
+            found.setdefault(how, {}).setdefault(_at(history), []).append(one.run.name)
+    for how, places in found.items():
+        names = list(dict.fromkeys(name for own in places.values() for name in own))
+        where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
+        yield f"Left out{where}, because not measured alike: {listed(names)} ({'; '.join(how)})."
+
+
+def missing(group: Group, one: Missing) -> str:
+    """What the run before has and the latest has not."""
+    where = f"{one.curve.title} at {_at_of(one.curve, one.point)}" if one.point else one.curve.title
+    return f"{group.runs[-2].name} has {where}, and {group.latest.name} has no valid measurement of it."
+
+
+def undated(run: str) -> str:
+    """Why a run is left out altogether."""
+    return f"{run} is left out, because it does not tell when it was measured."
+
+
+def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line]:
+    """The verdict on every point of the latest run, then on what it lacks. `prefix` tells groups apart."""
+    for course in courses:
+        yield Line(f"{prefix}{course.history.curve.title}", _at(course.history), course.judgement, _says(course))
+    for one in group.missing:
+        name = _at_of(one.curve, one.point) if one.point else "the series"
+        yield Line(f"{prefix}{one.curve.title}", name, "failed", missing(group, one))
+
+
+def _says(course: Course) -> str:
+    now, earlier = _rate(course, course.now), format_count(len(course.history.measured) - 1, "earlier run")
+    if course.before is None or course.change is None:
+        return f"{now}; it takes {FEWEST} runs to judge that"
+    against = f"against {_rate(course, course.before)}"
+    moved = f"{format.share(abs(course.change))} {'less' if course.change < 0 else 'more'}"
+    if course.trend:
+        return trend(course, course.trend)
+    if course.changes:
+        since = course.history.measured[course.changes[-1].at].run.name
+        return f"{now} since {since} {against} before: {moved}"
+    said = f"{now} {against} of {earlier}: {moved}"
+    if course.told_from is None:
+        return f"{said}; it takes {FEWEST} runs to judge that"
+    chance = ", which may be chance" if course.reason == "scatter" else ""
+    return f"{said}{chance}; a fall is told from {format.share(course.told_from)} on"
+
+
+def _verdict(course: Course) -> str:
+    if course.reason == "held" and (course.trend or course.changes) and course.change and course.change > 0:
+        return "rose"
+    return "may be chance" if course.reason == "scatter" else course.reason
+
+
+def _where(course: Course) -> str:
+    return f"{course.history.curve.title} at {_at(course.history)}"
+
+
+def _at(history: History) -> str:
+    return _at_of(history.curve, history.point)
+
+
+def _at_of(curve: Curve, point: Point) -> str:
+    return at_among(point, curve.rates[curve.column].points)
+
+
+def _rate(course: Course, per_s: float) -> str:
+    curve = course.history.curve
+    return rate_of(curve.operation, curve.column, per_s)

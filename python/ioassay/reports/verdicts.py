@@ -1,0 +1,54 @@
+"""The acceptance criteria of a study in words and what became of them.
+
+Not: judging (`ioassay.analysis.acceptance`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ioassay.analysis.acceptance import Verdict
+from ioassay.analysis.doubts import Doubts
+from ioassay.reports import format
+from ioassay.reports.names import Names
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """An acceptance criterion in words, and what became of it."""
+
+    criterion: str
+    because: str
+    judgement: str
+    value: str
+    reason: str
+    rests_on: str
+    marks: tuple[str, ...]
+
+
+def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:
+    """What became of one criterion."""
+    criterion = verdict.criterion
+    subject = "" if criterion.of == "all" else f" of {names.workload(criterion.of)}"
+    operation = "" if criterion.operation == "all" else f", {criterion.operation}"
+    limits = []
+    if criterion.at_most is not None:
+        limits.append(f"at most {format.limit(criterion.at_most, criterion.unit)}")
+    if criterion.at_least is not None:
+        limits.append(f"at least {format.limit(criterion.at_least, criterion.unit)}")
+    return VerdictLine(
+        criterion=f"{criterion.measure.replace('_', ' ')}{subject}{operation}: {' and '.join(limits)}",
+        because=criterion.because,
+        judgement=verdict.judgement,
+        value=format.ABSENT if verdict.value is None else format.in_unit(verdict.value, criterion.unit),
+        reason=verdict.reason,
+        rests_on=_rests_on(verdict, names),
+        marks=found.marks(verdict.rests_on),
+    )
+
+
+def _rests_on(verdict: Verdict, names: Names) -> str:
+    """The first few by name: a criterion about everything rests on everything."""
+    shown = [names.place(place) for place in verdict.rests_on[:2]]
+    more = len(verdict.rests_on) - len(shown)
+    return "; ".join([*shown, f"and {more} more"] if more else shown)

@@ -1,0 +1,233 @@
+"""What is told of each workload: its measurements, what they cost and its latencies, as rows of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from ioassay.analysis import ceilings, latency, phase_times, rates, series
+from ioassay.analysis.doubts import Doubts, Place
+from ioassay.reports import format
+from ioassay.reports.names import NOUNS, Names
+from ioassay.results.document import CaseEntry, RunDocument
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
+
+
+class Column(NamedTuple):
+    """A column of a table of measurements: the key of its cells, and what stands above them."""
+
+    key: str
+    head: str
+    group: str = ""
+    """What stands above several columns beside one another."""
+
+
+_MEASURED = (
+    Column("rate", "last-finished", "Rate"),
+    Column("ceiling", "of ceiling", "Rate"),
+    Column("first_rate", "first-finished", "Rate"),
+    Column("operations", "operations", "Rate"),
+    Column("stonewall", "at the stonewall", "Rate"),
+    Column("matched", "Matched"),
+    Column("duration", "Time"),
+    *(Column(part, part, "Share of the time") for part in phase_times.PARTS),
+    Column("start_spread", "start", "Apart at"),
+    Column("finish_spread", "end", "Apart at"),
+    Column("resident", "In memory"),
+)
+"""The columns that a table of measurements can have; it has those with a value in any row."""
+
+
+_COSTS = (
+    Column("processor", "Processor"),
+    Column("processor_each", "per amount"),
+    Column("switches", "Switches"),
+    Column("from_devices", "From devices"),
+    Column("to_devices", "To devices"),
+)
+
+
+@dataclass(frozen=True)
+class WorkloadPart:
+    """What is told of one workload: its measurements and its latencies, as rows of the tables."""
+
+    name: str
+    title: str
+    measurements: list[dict[str, Any]]
+    """Those that are shown."""
+    measured: int
+    """How many there are."""
+    latencies: list[dict[str, Any]]
+    cases: list[CaseEntry]
+    is_swept: bool
+    """More than clients tells the cases apart."""
+    columns: list[Column]
+    """Of the table of its measurements."""
+    costs: list[Column]
+    """Of the table of what they cost the clients; none where nothing is known of it."""
+
+
+def measurements(run: LoadedRun) -> pl.DataFrame:
+    """Every measurement with the shares of the ranks' time and its ceiling, in the order in which the cases ran."""
+    order = {case.id: at for at, case in enumerate(run.document.cases)}
+    return (
+        run.measurements.join(phase_times.shares(run.ranks), on=list(KEY), how="left")
+        .join(phase_times.costs(run.ranks), on=list(KEY), how="left")
+        .join(ceilings.columns(run), on=list(KEY), how="left")
+        .with_columns(pl.col("case").replace_strict(order, default=None, return_dtype=pl.Int64).alias("at"))
+        .join(_planned(run.document), on=list(KEY), how="left")
+        .sort("at", "started_unix_ns", "planned", "phase", "job", "operation", nulls_last=True)
+        .drop("at", "planned")
+    )
+
+
+def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, str]) -> list[WorkloadPart]:
+    """What is told of each workload; `rows` has the anchor of each measurement that is shown."""
+    order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
+    every = (
+        measurements(run)
+        .with_columns(
+            pl.col("case").replace_strict(_ranked(order), default=None, return_dtype=pl.Int64).alias("point_order")
+        )
+        .sort("point_order", "repetition", maintain_order=True)
+    )
+    sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
+    parts = []
+    for name in run.document.workloads:
+        own = every.filter(pl.col("workload") == name)
+        table = [
+            _measurement(row, found, names) | {"anchor": rows[_place(row)]}
+            for row in own.iter_rows(named=True)
+            if _place(row) in rows
+        ]
+        parts.append(
+            WorkloadPart(
+                name=name,
+                title=names.workload(name),
+                measurements=table,
+                measured=own.height,
+                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
+                cases=sorted(
+                    (case for case in run.document.cases if case.workload == name),
+                    key=lambda case: (case.repetition, order[case.id]),
+                ),
+                is_swept=names.is_swept(name),
+                columns=_with_values(_MEASURED, table),
+                costs=_with_values(_COSTS, table),
+            )
+        )
+    return parts
+
+
+def _planned(document: RunDocument) -> pl.DataFrame:
+    """The place of each measurement in its case, for results that do not tell when a phase began."""
+    places = [(*place, at) for case in document.cases for at, place in enumerate(case.measured)]
+    return pl.DataFrame(places, schema=[*((name, pl.String) for name in KEY), ("planned", pl.Int64)], orient="row")
+
+
+def _ranked(order: dict[str, tuple[int, int, int]]) -> dict[str, int]:
+    """The place of each case among the points of a sweep, ascending."""
+    places = {point: at for at, point in enumerate(sorted(set(order.values())))}
+    return {case: places[point] for case, point in order.items()}
+
+
+def _with_values(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
+    return [column for column in columns if any(row[column.key] != format.ABSENT for row in rows)]
+
+
+def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, Any]:
+    """A row of the table of all measurements, as text."""
+    noun = NOUNS[row["operation"]]
+    # An imported result may tell rates and neither amounts nor files.
+    moves = bool(row["rate_bytes_per_s"])
+    on_files = row["files"] != 0
+    return {
+        "case": row["case"],
+        "clients": row["clients"],
+        "point": names.point(row["case"]),
+        "repetition": row["repetition"],
+        "phase": names.measurement(row["phase"], row["job"], row["operation"]),
+        "rate": format.rate(row["rate_bytes_per_s"]) if moves else format.ABSENT,
+        "first_rate": format.rate(row["first_finished_rate_bytes_per_s"])
+        if moves
+        else format.count_rate(row["first_finished_rate_operations_per_s"]),
+        "ceiling": format.share(row["ceiling_share"]),
+        "operations": format.operations_rate(row["rate_operations_per_s"])
+        if on_files
+        else format.count_rate(row["rate_operations_per_s"], noun),
+        "stonewall": _stonewall(row, moves),
+        "matched": format.ABSENT if row["matched"] is None else str(row["matched"]),
+        "duration": format.duration(row["duration_ns"]),
+        **{part: format.share(row[f"{part}_share"]) for part in phase_times.PARTS},
+        "processor": format.duration(row["processor_ns"]),
+        "processor_each": format.per_amount(row["processor_ns_per_gib"], "GiB")
+        if moves and on_files
+        else format.per_amount(row["processor_ns_per_operation"], "op"),
+        "switches": format.ABSENT if row["context_switches"] is None else str(row["context_switches"]),
+        "from_devices": format.size(row["device_read_bytes"]),
+        "to_devices": format.size(row["device_write_bytes"]),
+        "start_spread": format.duration(row["start_spread_ns"]),
+        "finish_spread": format.duration(row["finish_spread_ns"]),
+        "resident": _resident(row),
+        "valid": row["valid"],
+        "marks": found.marks([_place(row)]),
+    }
+
+
+def _place(row: dict[str, Any]) -> Place:
+    return row["case"], row["phase"], row["job"], row["operation"]
+
+
+def _stonewall(row: dict[str, Any], moves: bool) -> str:
+    """The rate until the stonewall, and how far apart the ranks were then."""
+    if row["stonewall_ns"] is None:
+        return format.ABSENT
+    rate = (
+        format.rate(row["stonewall_rate_bytes_per_s"])
+        if moves
+        else format.count_rate(row["stonewall_rate_operations_per_s"])
+    )
+    return f"{rate} ({row['stonewall_least_operations']}–{row['stonewall_most_operations']} per rank)"
+
+
+def _resident(row: dict[str, Any]) -> str:
+    resident = row["resident_bytes_before"]
+    if resident is None or not row["file_set_bytes"]:
+        return format.ABSENT
+    # A stonewall may have let far less be written than was planned; then all that is there was read. And several nodes
+    # may each hold what they all read.
+    there = max(min(row["file_set_bytes"], row["bytes"]), resident)
+    return format.share(resident / there) if there else format.ABSENT
+
+
+def _latencies(
+    points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument
+) -> list[dict[str, Any]]:
+    """Rows of the latency table: series in the order in which they run, then ascending clients, ranks and files."""
+    names = Names(document)
+    rows = []
+    workload = measured["workload"].first()
+    for one in series.of_workload(document, str(workload)) if workload is not None else []:
+        own = points.filter(
+            (pl.col("phase") == one.phase) & (pl.col("job") == one.job) & (pl.col("operation") == one.operation)
+        )
+        for point in own.sort("clients", "ranks", "files").iter_rows(named=True):
+            same = measured.filter(pl.col("valid") & rates.at(point))
+            rows.append(
+                {
+                    "operation": series.label(one),
+                    "clients": point["clients"],
+                    "point": names.point(same["case"][0]),
+                    "operations": point["operations"],
+                    "percentiles": [
+                        format.duration(point[column] if latency.is_resolved(point["operations"], column) else None)
+                        for column in latency.PERCENTILES
+                    ],
+                    "marks": found.marks(rates.places(same)),
+                }
+            )
+    return rows

@@ -1,0 +1,112 @@
+"""`ioassay trend`: what it prints and writes, and its exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.nights import night
+from ioassay.testing.stored import store
+
+from .support import ioassay, measure, study, workload
+
+NIGHTS = [f"night-{at}" for at in range(7)]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A directory with seven runs, in the last of which reads are half as fast."""
+    for at, name in enumerate(NIGHTS):
+        scatter = 1 + 0.01 * (at * 3 % 4)
+        read = 4e9 if name == NIGHTS[-1] else 8e9 * scatter
+        builder = RunBuilder().clients(1, 8).repetitions(5).workload("seq", "Sequential", write=4e9, read=read)
+        store(night(at, builder), tmp_path / name)
+    return tmp_path
+
+
+def test_a_latest_run_that_declined_exits_with_1_and_junit_names_each_point(runs: Path) -> None:
+    code, out, err = ioassay("trend", *NIGHTS, "--junit", "ci/junit.xml", directory=runs)
+    assert (code, err) == (1, "")
+    said = " ".join(out.split())
+    assert "Sequential, read at 8 clients fell by 5" in said
+    assert "4 checks: 2 failed, 2 passed." in said
+    suite = ElementTree.parse(runs / "ci/junit.xml").find("testsuite")
+    assert suite is not None
+    assert suite.get("name") == "ioassay trend example on /mnt/store/iotest"
+    failed = [(case.get("classname"), case.get("name")) for case in suite if case.find("failure") is not None]
+    assert failed == [("ioassay.Sequential, read", "1 client"), ("ioassay.Sequential, read", "8 clients")]
+
+
+def test_runs_that_hold_exit_with_0_and_so_does_a_loss_that_is_tolerated(runs: Path) -> None:
+    code, out, _ = ioassay("trend", *NIGHTS[:-1], directory=runs)
+    assert code == 0
+    assert "4 checks: 4 passed." in out
+    code, _, _ = ioassay("trend", *NIGHTS, "--tolerance", "60%", directory=runs)
+    assert code == 0
+
+
+def test_too_few_runs_are_not_accepted(runs: Path) -> None:
+    code, out, _ = ioassay("trend", *NIGHTS[:3], directory=runs)
+    assert code == 1
+    assert "Nothing could be judged, so nothing is accepted." in out
+
+
+def test_a_trend_is_written_in_every_format_with_the_same_exit_code(runs: Path) -> None:
+    code, printed, err = ioassay("trend", *NIGHTS, "--json", directory=runs)
+    assert (code, err) == (1, "")
+    points = json.loads(printed)["points"]
+    code, table, _ = ioassay("trend", *NIGHTS, "--format", "csv", directory=runs)
+    assert code == 1
+    rates = [run["rate"] for point in points for run in point["runs"]]
+    assert [float(row["rate"]) for row in csv.DictReader(io.StringIO(table))] == rates
+    for form in ("html", "md"):
+        code, out, err = ioassay("trend", *NIGHTS, "--format", form, "-o", f"it.{form}", directory=runs)
+        assert (code, out, err) == (1, "", f"it.{form}\n")
+        assert "example on /mnt/store/iotest" in (runs / f"it.{form}").read_text()
+
+
+def test_a_run_that_is_named_twice_counts_once(runs: Path) -> None:
+    code, printed, _ = ioassay("trend", *NIGHTS[:-1], *(runs / name for name in NIGHTS), "--json", directory=runs)
+    assert code == 1
+    assert {len(point["runs"]) for point in json.loads(printed)["points"]} == {len(NIGHTS)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Missing argument"),
+        (["night-0"], "One run alone has no trend."),
+        (["night-0", "night-0"], "One run alone has no trend."),
+        (["night-0", "absent"], "absent"),
+        (["night-0", "."], "is not a run directory"),
+        (["night-0", "night-1", "--tolerance", "5"], "--tolerance: "),
+        (["night-0", "night-1", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
+        (["night-0", "night-1", "--format", "html"], "Name it with -o."),
+    ],
+)
+def test_what_is_typed_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:
+    code, out, err = ioassay("trend", *arguments, directory=runs)
+    assert (code, out) == (2, "")
+    assert said in err
+
+
+def test_runs_of_the_engine_are_joined_and_what_changed_in_their_study_is_left_out(
+    tmp_path: Path, target: Path
+) -> None:
+    for at in range(5):
+        transfer = "32KiB" if at == 0 else "64KiB"
+        measure(study(tmp_path / str(at), workload("seq", transfer=transfer)), target, tmp_path / f"run-{at}")
+    code, printed, err = ioassay("trend", *(f"run-{at}" for at in range(5)), "--json", directory=tmp_path)
+    assert (code, err) == (1, "")  # four alike are too few to judge
+    points = json.loads(printed)["points"]
+    assert [point["operation"] for point in points] == ["write", "read"]
+    for point in points:
+        assert [run["run"] for run in point["runs"]] == [f"run-{at}" for at in range(1, 5)]
+        assert [one["run"] for one in point["left_out"]] == ["run-0"]
+        assert point["reason"] == "too few runs"
