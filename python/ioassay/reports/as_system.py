@@ -52,7 +52,7 @@ def text(run: LoadedRun, name: str, files: Mapping[Path, str]) -> str:
     if not figures:
         raise UsageError(f"The run {run.document.run} has no valid rate.", "Its report says what was doubted.")
     system = {
-        "name": identifier(name),
+        "name": _identifier(name),
         "title": run.document.study.title,
         "sources": writing.sources(),
         "settings": _settings(run.document),
@@ -62,7 +62,7 @@ def text(run: LoadedRun, name: str, files: Mapping[Path, str]) -> str:
     return heading + yaml.safe_dump(system, sort_keys=False, allow_unicode=True, width=120)
 
 
-def identifier(text: str) -> str:
+def _identifier(text: str) -> str:
     """What can be the name of a system, or the beginning of that of a figure."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:50].strip("-.") or "system"
 
@@ -113,7 +113,8 @@ class _Writing:
     def _figure(self, curve: Curve, column: RateColumn, point: Point, level: str | None) -> dict[str, Any]:
         counts = [f"c{point.clients}" if point.clients else "", f"r{point.conditions.ranks}" if not level else ""]
         factor, unit = next((factor, unit) for factor, unit in _UNITS[column] if point.median >= factor or factor == 1)
-        words = [curve.test, curve.operation, *filter(None, counts), level or ""]
+        other = "" if column == curve.column else column.removeprefix("rate_").removesuffix("_per_s")
+        words = [curve.test, curve.operation, *counts, level or "", other]
         return {
             "id": self._id("-".join(filter(None, words)).lower()),
             "test": curve.test,
@@ -124,12 +125,14 @@ class _Writing:
         }
 
     def _id(self, wanted: str) -> str:
-        name = identifier(wanted)
+        name = _identifier(wanted)
         self.taken[name] += 1
         return name if self.taken[name] == 1 else f"{name}.{self.taken[name]}"
 
     def _place(self, curve: Curve, point: Point) -> str:
         """The lines of its repetitions where one imported file has them all, else the run's measurements."""
+        if self.run.sources.is_empty():
+            return _MEASUREMENTS
         workload, phase, job = curve.name
         where = {
             **{"workload": workload, "phase": phase, "job": job, "operation": curve.operation},
@@ -161,7 +164,8 @@ def _conditions(point: Point, *wanted: str) -> dict[str, Any]:
 
 
 def _note(point: Point) -> str:
-    told = f"median of {format_count(len(point.rates), 'repetition')}"
+    count = len(point.rates)
+    told = "a single repetition" if count == 1 else f"median of {format_count(count, 'repetition')}"
     return "; ".join([told, *([f"doubted: {', '.join(point.doubts)}"] if point.doubts else [])])
 
 

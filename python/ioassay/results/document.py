@@ -241,7 +241,7 @@ class StudyEntry(_Document):
     scale: str | None
     settings: dict[str, Any] = Field(
         description="Every setting with the value it had; of imported results what their files tell of how and where "
-        "they were measured, with all values where there are several, `–` among them where some do not tell."
+        "they were measured, with a list of values where there are several, `–` in it where some do not tell."
     )
     text: str = Field(description="The study's YAML, as read.")
     method: list[str] = Field(description="The method in sentences, written from the resolved study.")

@@ -37,3 +37,8 @@ def test_a_setting_with_several_values_has_all_of_them_and_says_where_it_is_not_
 def test_facts_make_no_workloads_of_their_own() -> None:
     found = document(*(case([("API", "POSIX")], [("machine", name)]) for name in ("node001", "node002")))
     assert [(one.workload, one.repetition) for one in found.cases] == [("posix", 1), ("posix", 2)]
+
+
+def test_of_very_many_values_it_is_said_how_many_there_are() -> None:
+    told = document(*(case([("API", "POSIX")], [("path", f"/scratch/{at}")]) for at in range(1000))).study.settings
+    assert told["path"] == [*(f"/scratch/{at}" for at in range(20)), "… and 980 more"]

@@ -76,10 +76,13 @@ class Told:
         return self.values[name]
 
 
-def documents(source: Source) -> Iterator[Told]:
-    """The objects that begin with a line of their own. Raises `Refused` for one that does not end, or is broken."""
+def documents(source: Source, *, as_printed: bool = False) -> Iterator[Told]:
+    """The objects that begin with a line of their own; `as_printed` leaves numbers as text, with all their digits.
+
+    Raises `Refused` for one that does not end, or is broken.
+    """
     text = _NOT_A_NUMBER.sub("null", source.text.replace("\r\n", "\n"))
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(parse_float=str, parse_int=str) if as_printed else json.JSONDecoder()
     starts = [0, *(match.end() for match in re.finditer("\n", text))]
     end = 0
     for number, start in enumerate(starts, start=1):

@@ -319,8 +319,12 @@ _UNTOLD = "–"
 """Stands among the values of a setting that some results tell and others do not."""
 
 
+_MOST_VALUES = 20
+"""Of a setting that has more, it is said how many: thousands of files may each have a path of their own."""
+
+
 def _told(cases: Sequence[Case]) -> dict[str, str | list[str]]:
-    """Every setting and fact with the value that it has, or with all of them. The version stands elsewhere."""
+    """Every setting and fact with the value that it has, or with several. The version stands elsewhere."""
     values: dict[str, dict[str, None]] = {}
     for case in cases:
         for one in (*case.settings, *case.facts):
@@ -329,7 +333,12 @@ def _told(cases: Sequence[Case]) -> dict[str, str | list[str]]:
     for case in cases:
         for name in values.keys() - {one.name for one in (*case.settings, *case.facts)}:
             values[name][_UNTOLD] = None
-    return {name: next(iter(found)) if len(found) == 1 else list(found) for name, found in values.items()}
+    return {name: next(iter(found)) if len(found) == 1 else _listed([*found]) for name, found in values.items()}
+
+
+def _listed(values: list[str]) -> list[str]:
+    more = len(values) - _MOST_VALUES
+    return [*values[:_MOST_VALUES], f"… and {more} more"] if more > 0 else values
 
 
 def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[FigureEntry], list[SummaryRow]]:

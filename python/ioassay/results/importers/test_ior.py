@@ -184,3 +184,28 @@ def test_the_hints_that_mpi_io_had_in_effect_are_told() -> None:
     assert "cb_nodes = 4, romio_ds_write = disable, striping_factor = 8" in [fact.value for fact in case.facts]
     (plain,) = ior.read(source, lambda _: None)
     assert [one.rate_bytes_per_s for one in case.measured] == [one.rate_bytes_per_s for one in plain.measured]
+
+
+def test_several_json_documents_in_a_file_are_several_executions() -> None:
+    source = printed("ior/4.0.0.json")
+    once = ior.read(source, lambda _: None)
+    twice = ior.read(changed(source, source.text + source.text), lambda _: None)
+    assert numbers(twice[: len(once)]) == numbers(once)
+    assert [case.measured[0].line - len(source.lines) + 1 for case in twice[len(once) :]] == [
+        case.measured[0].line for case in once
+    ]
+
+
+def test_json_that_goes_on_after_its_end_is_refused_with_the_line() -> None:
+    source = printed("ior/4.0.0.json")
+    with pytest.raises(Refused, match="goes on after the end") as caught:
+        ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
+    assert caught.value.line == len(source.text.rstrip().split("\n"))
+
+
+@pytest.mark.parametrize(("printed_as", "told"), [("(3.1)", "3.1"), ("1.3.2 (1320)", "1.3.2 (1320)"), ("", None)])
+def test_the_version_of_the_api_is_told_without_its_brackets(printed_as: str, told: str | None) -> None:
+    source = printed("ior/4.0.0-wearout.txt")
+    key = "apiVersion          : "
+    (case,) = ior.read(changed(source, source.text.replace(key, key + printed_as)), lambda _: None)
+    assert next((fact.value for fact in case.facts if fact.name == "API version"), None) == told

@@ -19,7 +19,7 @@ def read(source: Source, beside: Beside) -> list[Case]:
         return list(cases.of(source, table.execution(source), beside))
     executions = list(text.executions(source))
     if not executions and source.text.lstrip().startswith("{"):
-        executions = [document.execution(source)]
+        executions = document.executions(source)
     if not executions:
         raise Refused("is not of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
     return [case for execution in executions for case in cases.of(source, execution, beside)]

@@ -174,7 +174,7 @@ class _Told:
             {
                 "machine": self.options.get("machine"),
                 "path": self.options.get("Path"),
-                "API version": self.options.get("apiVersion", "").strip(" ()"),
+                "API version": re.sub(r"^\((.*)\)$", r"\1", self.options.get("apiVersion", "").strip()),
                 "MPI-IO hints": self.options.get("hints"),
             }
         )

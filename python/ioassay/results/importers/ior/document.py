@@ -5,11 +5,11 @@ IOR writes it piece by piece: what a verbose one prints between the pieces break
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from ioassay.results.importers.ior.tests import ACCESSES, Access, Execution, Row, Test
 from ioassay.results.importers.ior.text import summary
+from ioassay.results.importers.json_text import Told, documents, lines_of
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 
@@ -31,38 +31,39 @@ _SUMMARY = {
 """The names of a summary's numbers in the table that IOR prints, and here."""
 
 
-def execution(source: Source) -> Execution:
-    """The execution that a document describes. Raises `Refused`."""
+def executions(source: Source) -> list[Execution]:
+    """The execution that each document describes. Raises `Refused`."""
+    return [_checked(source, told) for told in documents(source, as_printed=True)]
+
+
+def _checked(source: Source, told: Told) -> Execution:
+    if not (told.has("tests") and told.has("Command line")):
+        raise Refused("is not IOR's JSON: it has no tests, or no command line", told.line)
     try:
-        content: dict[str, Any] = json.loads(source.text, parse_float=str, parse_int=str)
-    except ValueError as error:
-        raise Refused(f"is no JSON document: {error}", getattr(error, "lineno", None)) from error
-    if not isinstance(content, dict) or "tests" not in content or "Command line" not in content:
-        raise Refused("is not IOR's JSON: it has no tests, or no command line", 1)
-    try:
-        return _execution(source, content)
+        return _execution(source, told)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", 1) from error
+        raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", told.line) from error
 
 
-def _execution(source: Source, content: dict[str, Any]) -> Execution:
+def _execution(source: Source, told: Told) -> Execution:
+    content = told.values
     facts = {"began": "Began", "ended": "Finished", "command": "Command line", "machine": "Machine"}
     found = Execution(
-        1,
+        told.line,
         content.get("Version"),
         {name: content[key] for name, key in facts.items() if content.get(key)},
     )
-    lines = _lines_of(source, '"access": "')
+    lines = lines_of(source, told, '"access": "')
     for test in content["tests"]:
         found.tests.append(_test(test, lines))
-    ends = _lines_of(source, '"operation": "')
+    ends = lines_of(source, told, '"operation": "')
     for sums, line in zip(content.get("summary", []), ends, strict=False):
         exact = {name: str(sums[key]) for name, key in _SUMMARY.items() if key in sums}
         own = next((test for test in found.tests if str(test.number) == str(sums["TestID"])), found.tests[-1])
         own.summaries[ACCESSES[sums["operation"]]] = summary(exact, line)
         own.tasks = int(sums["numTasks"])
     if not any(test.rows for test in found.tests):
-        raise Refused("has no result", 1)
+        raise Refused("has no result", told.line)
     return found
 
 
@@ -96,7 +97,3 @@ def _test(test: dict[str, Any], lines: list[int]) -> Test:
 def _rows(results: list[Any]) -> list[dict[str, Any]]:
     """The iterations: a list of them, or a list of lists where there are several repetitions."""
     return [row for part in results for row in (part if isinstance(part, list) else [part])]
-
-
-def _lines_of(source: Source, text: str) -> list[int]:
-    return [number for number, line in enumerate(source.lines, start=1) if text in line]
