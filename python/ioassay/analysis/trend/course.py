@@ -123,6 +123,9 @@ class _Tested:
         self.days: Array = (seconds - seconds[0]) / _DAY_S
         self.values: Array = np.log([one.point.median for one in history.measured])
         as_independent = list(_splits(self.values, 0, 1.0, FALSE_ALARMS, is_latest=True))
+        # Along a line, many short steps leave less than the line, which says nothing of neighbours.
+        if is_line(self.values, self.days, as_independent):
+            as_independent = []
         self.widening = widening(self.values, self.days, as_independent)
         self.slopes = Slopes(self.values, self.days)
         self.change_chance = _best_part(self.values, self.widening, is_latest=True)[1]

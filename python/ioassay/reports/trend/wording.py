@@ -69,14 +69,19 @@ def row(course: Course) -> Row:
 
 def percent(change: float) -> str:
     """`+3.1 %`, `−29 %`."""
-    return f"{'−' if change < 0 else '+'}{format.share(abs(change))}"
+    return f"{'−' if change < 0 else '+'}{_size(change)}"
+
+
+def _size(change: float) -> str:
+    """A fall is by less than everything."""
+    return ">99 %" if -1 < change < -0.99 else format.share(abs(change))
 
 
 def change(course: Course, one: Change) -> str:
     """`Sequential, write at 8 clients fell by 29 %, from 1.13 GB/s to 800 MB/s.`"""
     moved = one.after / one.before - 1
     rates = f"from {_rate(course, one.before)} to {_rate(course, one.after)}"
-    return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {format.share(abs(moved))}, {rates}."
+    return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {_size(moved)}, {rates}."
 
 
 def trend(course: Course, change: Interval) -> str:
@@ -84,7 +89,7 @@ def trend(course: Course, change: Interval) -> str:
     first, latest = course.history.measured[0].run, course.history.measured[-1].run
     return (
         f"{_where(course)} {'declined' if change.estimate < 0 else 'rose'} gradually by "
-        f"{format.share(abs(change.estimate))} from {first.name} to {latest.name} "
+        f"{_size(change.estimate)} from {first.name} to {latest.name} "
         f"({format.share(change.confidence)} interval {percent(change.low)} to {percent(change.high)})."
     )
 
@@ -140,7 +145,7 @@ def _says(course: Course) -> str:
     if course.before is None or course.change is None:
         return f"{now}; it takes {FEWEST} runs to judge that"
     against = f"against {_rate(course, course.before)}"
-    moved = f"{format.share(abs(course.change))} {'less' if course.change < 0 else 'more'}"
+    moved = f"{_size(course.change)} {'less' if course.change < 0 else 'more'}"
     if course.trend:
         return trend(course, course.trend)
     if course.changes:
