@@ -43,11 +43,12 @@ def trend(
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
     from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
 
-    dated, undated = stored(runs)
-    if len(dated) < 2:
-        left_out = f" {', '.join(undated)} does not tell when it was measured." if undated else ""
-        raise UsageError(f"One run alone has no trend.{left_out}", "Name at least two, for example runs/*.")
-    content = assemble(dated, undated, share)
+    content = assemble(*stored(runs), share)
+    if not content.groups:
+        raise UsageError(
+            f"No two of these runs are of one study on one target, so there is no trend. {' '.join(content.left_out)}",
+            "Name several, for example runs/*-quick.",
+        )
     if chosen is None:
         show(summary(content))
     else:

@@ -45,8 +45,7 @@ def title(group: Group) -> str:
 def span(group: Group) -> str:
     """How many runs there are, and from when to when."""
     first, latest = group.runs[0], group.latest
-    ends = f"{when(first)} to {when(latest)}" if len(group.runs) > 1 else when(first)
-    return f"{format_count(len(group.runs), 'run')}, {ends} (UTC); the latest is {latest.name}"
+    return f"{len(group.runs)} runs, {when(first)} to {when(latest)} (UTC); the latest is {latest.name}"
 
 
 def when(run: Run) -> str:
@@ -73,8 +72,8 @@ def percent(change: float) -> str:
 
 
 def _size(change: float) -> str:
-    """A fall is by less than everything."""
-    return ">99 %" if -1 < change < -0.99 else format.share(abs(change))
+    """Without its sign. What fell to next to nothing did not fall by 100 %."""
+    return f"{min(99.9, -100 * change):.1f} %" if -1 < change < -0.99 else format.share(abs(change))
 
 
 def change(course: Course, one: Change) -> str:
@@ -127,8 +126,13 @@ def missing(group: Group, one: Missing) -> str:
 
 
 def undated(run: str) -> str:
-    """Why a run is left out altogether."""
+    """Why a run is in no order."""
     return f"{run} is left out, because it does not tell when it was measured."
+
+
+def alone(run: Run) -> str:
+    """Why a run is in no trend."""
+    return f"{run.name} is left out, because it is the only run of {run.study} on {run.target}."
 
 
 def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line]:
