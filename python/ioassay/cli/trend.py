@@ -12,6 +12,9 @@ from ioassay.cli.output import chosen_format, emit, show
 from ioassay.cli.subjects import stored
 from ioassay.errors import UsageError
 
+_MOST_TOLD = 3
+"""Runs of which an error says why they are left out."""
+
 
 def trend(
     runs: Annotated[
@@ -22,6 +25,12 @@ def trend(
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="How much of a rate may be lost; smaller changes are not told.")
     ] = "5%",
+    any_target: Annotated[
+        bool,
+        typer.Option(
+            "--any-target", help="Take all targets for one, for example where their paths have a date in them."
+        ),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)
     ] = None,
@@ -43,11 +52,12 @@ def trend(
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
     from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
 
-    content = assemble(*stored(runs), share)
+    content = assemble(*stored(runs), share, any_target=any_target)
     if not content.groups:
+        because = " ".join(content.left_out[:_MOST_TOLD])
         raise UsageError(
-            f"No two of these runs are of one study on one target, so there is no trend. {' '.join(content.left_out)}",
-            "Name several, for example runs/*-quick.",
+            f"No two of these runs can be put into one order, so there is no trend. {because}",
+            "Name several of one study, for example runs/*-quick; where their targets are one, say --any-target.",
         )
     if chosen is None:
         show(summary(content))

@@ -46,7 +46,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class GroupPart:
-    """The runs of a study on a target."""
+    """The runs of a study."""
 
     group: Group
     title: str
@@ -75,9 +75,11 @@ class Content:
         return self.groups[0].title if len(self.groups) == 1 else f"{len(self.groups)} studies or targets"
 
 
-def assemble(stored: Sequence[Stored], undated: Sequence[str], tolerance: float) -> Content:
+def assemble(
+    stored: Sequence[Stored], undated: Sequence[str], tolerance: float, *, any_target: bool = False
+) -> Content:
     """The trend of `stored`. `undated` names runs that do not tell when they were measured."""
-    every = groups([one.run for one in stored])
+    every = groups([one.run for one in stored], any_target=any_target)
     found = [group for group in every if len(group.runs) > 1]
     alone = [group.latest for group in every if len(group.runs) == 1]
     # Told together, so that many series do not make many false alarms.

@@ -108,6 +108,7 @@ def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     assert [part.title for part in content.groups] == ["example on /mnt/0", "example on /mnt/1"]
     assert len({(line.group, line.name) for line in content.lines}) == len(content.lines) == 8
     assert {line.judgement for line in content.lines} == {"not judged"}
+    assert assemble(runs, [], 0.05, any_target=True).title == "example on 2 targets"
     assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; it takes 5 runs to judge that")
 
 

@@ -38,8 +38,9 @@ class Row(NamedTuple):
 
 
 def title(group: Group) -> str:
-    """`quick on /mnt/scratch`."""
-    return f"{group.latest.study} on {group.latest.target}"
+    """`quick on /mnt/scratch`, `quick on 3 targets`."""
+    targets = {run.target for run in group.runs}
+    return f"{group.latest.study} on {group.latest.target if len(targets) == 1 else f'{len(targets)} targets'}"
 
 
 def span(group: Group) -> str:
