@@ -79,12 +79,19 @@ def test_a_run_that_is_named_twice_counts_once(runs: Path) -> None:
     assert {len(point["runs"]) for point in json.loads(printed)["points"]} == {len(NIGHTS)}
 
 
+def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
+    (runs / "null").symlink_to("/dev/null")
+    code, out, _ = ioassay("trend", *NIGHTS[:-1], "--format", "md", "-o", "null", "--junit", "null", directory=runs)
+    assert (code, out) == (0, "")
+    assert (runs / "null").is_symlink()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "Missing argument"),
-        (["night-0"], "One run alone has no trend."),
-        (["night-0", "night-0"], "One run alone has no trend."),
+        (["night-0"], "night-0 is left out, because it is the only run of example on /mnt/store/iotest."),
+        (["night-0", "night-0"], "No two of these runs can be put into one order"),
         (["night-0", "absent"], "absent"),
         (["night-0", "."], "is not a run directory"),
         (["night-0", "night-1", "--tolerance", "5"], "--tolerance: "),

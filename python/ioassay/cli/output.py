@@ -50,10 +50,13 @@ def emit(document: bytes, output: Path | None) -> None:
 
 
 def write(destination: Path, document: bytes) -> None:
-    """Writes the file, with the directories above it. Raises `CannotRun`."""
+    """Writes the file, with the directories above it; into what is no file, such as /dev/stdout. Raises `CannotRun`."""
     from ioassay.results.atomic import write_atomically  # noqa: PLC0415
 
     try:
+        if destination.exists() and not destination.is_file():
+            destination.write_bytes(document)  # root could replace a device by a file
+            return
         destination.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(destination, lambda fresh: fresh.write_bytes(document))
     except OSError as error:

@@ -12,6 +12,9 @@ from ioassay.cli.output import chosen_format, emit, show
 from ioassay.cli.subjects import stored
 from ioassay.errors import UsageError
 
+_MOST_TOLD = 3
+"""Runs of which an error says why they are left out."""
+
 
 def trend(
     runs: Annotated[
@@ -22,6 +25,12 @@ def trend(
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="How much of a rate may be lost; smaller changes are not told.")
     ] = "5%",
+    any_target: Annotated[
+        bool,
+        typer.Option(
+            "--any-target", help="Take all targets for one, for example where their paths have a date in them."
+        ),
+    ] = False,
     junit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)
     ] = None,
@@ -46,12 +55,13 @@ def trend(
 
     with judged.errors_in(junit, "ioassay trend"):
         chosen = chosen_format(form, output, as_json=as_json)
-        share = judged.tolerance(tolerance)
-        dated, undated = stored(runs)
-        if len(dated) < 2:
-            left_out = f" {', '.join(undated)} does not tell when it was measured." if undated else ""
-            raise UsageError(f"One run alone has no trend.{left_out}", "Name at least two, for example runs/*.")
-        content = assemble(dated, undated, share)
+        content = assemble(*stored(runs), judged.tolerance(tolerance), any_target=any_target)
+        if not content.groups:
+            because = " ".join(content.left_out[:_MOST_TOLD])
+            raise UsageError(
+                f"No two of these runs can be put into one order, so there is no trend. {because}",
+                "Name several of one study, for example runs/*-quick; where their targets are one, say --any-target.",
+            )
     if chosen is None:
         show(summary(content))
     else:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from datetime import timedelta
 
 import polars as pl
 import pytest
@@ -9,10 +10,11 @@ import pytest
 from ioassay.analysis import latency, rates, scalability
 from ioassay.analysis.rate_units import UNITS
 from ioassay.figures import latency as latency_figure
-from ioassay.figures import rate_by_clients, render, theme
+from ioassay.figures import rate_by_clients, rate_by_time, render, theme
 from ioassay.results.document import FigureEntry, Operation
 from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.nights import FIRST
 
 
 def _rates(builder: RunBuilder, workloads: list[str]) -> theme.Chart:
@@ -116,3 +118,24 @@ def test_of_very_many_repetitions_those_at_equal_steps_are_drawn_the_extremes_am
     assert drawn["rate"].min() == pytest.approx(1.0)
     assert drawn["rate"].max() == pytest.approx(1.199)
     assert drawn["median"].unique().to_list() == [pytest.approx(1.0995)]
+
+
+def _over_time(days: float, changes: int = 0) -> theme.Chart:
+    rows = [
+        {"point": point, "started": FIRST + timedelta(days=at * days), "rate": rate, "low": rate * 0.9, "high": rate}
+        for point, rate in (("1 client", 1.0), ("8 clients", 8.0))
+        for at in range(4)
+    ]
+    moments = [FIRST + timedelta(days=(at + 0.5) * days) for at in range(changes)]
+    return rate_by_time.chart(pl.DataFrame(rows), [*moments, *moments], "read", UNITS["GB/s"])
+
+
+def test_rates_over_time_have_dates_or_of_one_day_hours_in_utc_and_a_legend_of_the_points() -> None:
+    nights, hours = (_texts(render.svg(_over_time(days), "f")) for days in (3.0, 0.1))
+    assert {"1 client", "8 clients", "Read rate (GB/s)", "2026-02-04"} <= set(nights)
+    assert "02-02 06:00" in hours
+
+
+def test_a_moment_at_which_several_points_changed_is_one_dashed_line() -> None:
+    drawn = [render.svg(_over_time(3.0, changes), "f").count("stroke-dasharray") for changes in (0, 1, 2)]
+    assert [count - drawn[0] for count in drawn] == [0, 1, 2]

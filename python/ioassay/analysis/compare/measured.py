@@ -5,7 +5,7 @@ Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -38,6 +38,8 @@ class _Measured:
     limits: Mapping[Place, Limit]
     caches: Mapping[str, str | None]
     """How each workload empties caches."""
+    doubts: Mapping[Place, Sequence[str]]
+    """The kinds of doubts about each measurement that has any."""
 
 
 def subject(run: LoadedRun, name: str) -> Subject:
@@ -49,7 +51,7 @@ def subject(run: LoadedRun, name: str) -> Subject:
     )
     study = run.document.study
     caches = {entry.name: cold_cache(study, entry.name) for entry in study.workloads}
-    measured = _Measured(run, points, ceilings.limits(run), caches)
+    measured = _Measured(run, points, ceilings.limits(run), caches, _doubts(run))
     curves = [
         curve
         for workload in run.document.workloads
@@ -86,7 +88,8 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
     limits = measured.limits if column == "rate_bytes_per_s" else {}
     for same in valid.filter(pl.col(column) > 0).partition_by(*POINT, maintain_order=True):
         row = same.row(0, named=True)
-        ceiling = ceilings.common(limits, rates.places(same))
+        places = rates.places(same)
+        ceiling = ceilings.common(limits, places)
         yield Point(
             clients=row["clients"],
             conditions=Conditions(
@@ -101,12 +104,15 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
             ),
             rates=tuple(same[column]),
             ceiling_bytes_per_s=None if ceiling is None else ceiling.rate_bytes_per_s,
-            doubts=_doubts(measured.run, same),
+            doubts=tuple(sorted({kind for place in places for kind in measured.doubts.get(place, ())})),
         )
 
 
-def _doubts(run: LoadedRun, same: pl.DataFrame) -> tuple[str, ...]:
-    return tuple(run.doubts.join(same, on=list(KEY), how="semi", maintain_order="left")["kind"].unique().sort())
+def _doubts(run: LoadedRun) -> dict[Place, list[str]]:
+    found: dict[Place, list[str]] = {}
+    for place, kind in zip(rates.places(run.doubts), run.doubts["kind"], strict=True):
+        found.setdefault(place, []).append(kind)
+    return found
 
 
 def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: rates.Axis) -> tuple[float, ...]:

@@ -28,8 +28,8 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, stdtr, stdtrit
-from scipy.stats import false_discovery_control
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.stats import false_discovery_control, kendalltau
 
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.intervals import Interval
@@ -123,10 +123,15 @@ class _Tested:
         self.days: Array = (seconds - seconds[0]) / _DAY_S
         self.values: Array = np.log([one.point.median for one in history.measured])
         as_independent = list(_splits(self.values, 0, 1.0, FALSE_ALARMS, is_latest=True))
+        # Along a line, many short steps leave less than the line, which says nothing of neighbours.
+        if is_line(self.values, self.days, as_independent):
+            as_independent = []
         self.widening = widening(self.values, self.days, as_independent)
         self.slopes = Slopes(self.values, self.days)
         self.change_chance = _best_part(self.values, self.widening, is_latest=True)[1]
-        self.trend_chance = 2 * float(ndtr(-self.slopes.significance(self.widening)))
+        # Of few runs only the exact distribution tells how rare it is that each is lower than the one before.
+        chance = np.nan_to_num(kendalltau(self.days, self.values).pvalue, nan=1.0)  # of equal values there is none
+        self.trend_chance = 2 * float(ndtr(ndtri(chance / 2) / self.widening))
 
 
 def _limit(chances: Sequence[float]) -> float:

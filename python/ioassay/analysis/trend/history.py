@@ -1,4 +1,4 @@
-"""What runs of one study on one target measured alike, in the order of time.
+"""What runs of one study measured alike, in the order of time; on one target, unless all may be taken for one.
 
 The latest run says what belongs there: each of its points has the points of earlier runs that match it
 (`compare.matching`) and were measured alike (`compare.unlike`). Others are left out, with what is unlike. Not: what
@@ -73,7 +73,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one study on one target, ascending in time, and all points of the latest of them."""
+    """The runs of one study, ascending in time, and all points of the latest of them."""
 
     runs: tuple[Run, ...]
     histories: tuple[History, ...]
@@ -85,11 +85,14 @@ class Group:
         return self.runs[-1]
 
 
-def groups(runs: Sequence[Run]) -> list[Group]:
-    """The runs by study and target, in the order in which these come first. Runs of one second are in that of names."""
+def groups(runs: Sequence[Run], *, any_target: bool = False) -> list[Group]:
+    """The runs by study, and by target unless `any_target` takes all for one, in the order in which these come first.
+
+    Runs that began in the same second are in the order of their names.
+    """
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        alike.setdefault((run.study, run.target), []).append(run)
+        alike.setdefault((run.study, "" if any_target else run.target), []).append(run)
     return [_group(sorted(own, key=lambda run: (run.started, run.name))) for own in alike.values()]
 
 

@@ -40,6 +40,8 @@ def test_studies_and_targets_are_kept_apart() -> None:
     runs = [seen("a", night(0, builder(1))), seen("b", elsewhere), seen("c", other), seen("d", night(1, builder(1)))]
     found = groups(runs)
     assert [[run.name for run in group.runs] for group in found] == [["a", "d"], ["b"], ["c"]]
+    found = groups(runs, any_target=True)
+    assert [[run.name for run in group.runs] for group in found] == [["a", "d", "b"], ["c"]]
 
 
 def test_a_run_that_was_not_measured_as_the_latest_is_left_out_with_what_is_unlike() -> None:

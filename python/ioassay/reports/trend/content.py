@@ -46,7 +46,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class GroupPart:
-    """The runs of a study on a target."""
+    """The runs of a study."""
 
     group: Group
     title: str
@@ -60,11 +60,13 @@ class GroupPart:
 
 @dataclass(frozen=True)
 class Content:
-    """All runs that were given. `lines` are the verdicts on all points; `undated` says what could not be ordered."""
+    """All runs that were given. `groups` are those of several runs, `lines` the verdicts on all their points;
+    `left_out` says which runs are in none.
+    """
 
     groups: tuple[GroupPart, ...]
     lines: tuple[Line, ...]
-    undated: tuple[str, ...]
+    left_out: tuple[str, ...]
     tolerance: float
 
     @property
@@ -73,9 +75,13 @@ class Content:
         return self.groups[0].title if len(self.groups) == 1 else f"{len(self.groups)} studies or targets"
 
 
-def assemble(stored: Sequence[Stored], undated: Sequence[str], tolerance: float) -> Content:
+def assemble(
+    stored: Sequence[Stored], undated: Sequence[str], tolerance: float, *, any_target: bool = False
+) -> Content:
     """The trend of `stored`. `undated` names runs that do not tell when they were measured."""
-    found = groups([one.run for one in stored])
+    every = groups([one.run for one in stored], any_target=any_target)
+    found = [group for group in every if len(group.runs) > 1]
+    alone = [group.latest for group in every if len(group.runs) == 1]
     # Told together, so that many series do not make many false alarms.
     told = iter(courses([history for group in found for history in group.histories], tolerance))
     by_group = [(group, [next(told) for _ in group.histories]) for group in found]
@@ -86,7 +92,8 @@ def assemble(stored: Sequence[Stored], undated: Sequence[str], tolerance: float)
         for part, (group, own) in zip(parts, by_group, strict=True)
         for line in wording.lines(group, own, f"{part.title}: " if len(parts) > 1 else "")
     )
-    return Content(parts, tuple(lines), tuple(map(wording.undated, undated)), tolerance)
+    left_out = (*map(wording.alone, alone), *map(wording.undated, undated))
+    return Content(parts, tuple(lines), left_out, tolerance)
 
 
 def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str, str]]) -> GroupPart:

@@ -35,6 +35,6 @@ def document(content: Content) -> str:
             for moment in part.moments
         ],
         "trends": [text for part in content.groups for text in part.trends],
-        "undated": content.undated,
+        "left_out": content.left_out,
     }
     return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"

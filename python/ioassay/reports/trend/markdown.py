@@ -12,7 +12,7 @@ from ioassay.reports.trend.content import Content, GroupPart
 def document(content: Content) -> str:
     """Everything but the figures."""
     sections = [["# Trend", ""], *(section for part in content.groups for section in _group(part))]
-    sections.append(listed(content.undated))
+    sections.append(listed(content.left_out))
     return "\n".join("\n".join(section) + "\n" for section in sections if section)
 
 

@@ -21,7 +21,7 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
         for series in part.series:
             for course in series.courses:
                 yield {
-                    **_point(part.group.latest.study, part.group.latest.target, course),
+                    **_point(course),
                     "judgement": course.judgement,
                     "reason": course.reason,
                     "before": course.before,
@@ -55,17 +55,16 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
                 for at, one in enumerate(course.history.measured):
                     level = 1 + sum(split <= at for split in splits)
                     yield {
-                        **_point(part.group.latest.study, part.group.latest.target, course),
+                        **_point(course),
                         **_run(one),
                         "level": level,
                     }
 
 
-def _point(study: str, target: str, course: Course) -> dict[str, Any]:
+def _point(course: Course) -> dict[str, Any]:
     history = course.history
     return {
-        "study": study,
-        "target": target,
+        "study": history.measured[-1].run.study,
         "series": history.curve.title,
         "operation": history.curve.operation,
         "clients": history.point.clients,
@@ -79,6 +78,7 @@ def _run(one: Measured) -> dict[str, Any]:
     interval = intervals.of_median(one.point.rates)
     return {
         "run": one.run.name,
+        "target": one.run.target,
         "started": one.run.started.isoformat(),
         "rate": one.point.median,
         "low": None if interval is None else interval.low,

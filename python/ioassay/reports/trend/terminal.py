@@ -17,7 +17,7 @@ def summary(content: Content) -> RenderableType:
     parts: list[RenderableType] = []
     for part in content.groups:
         parts += [Text(part.title, "bold underline"), Text(part.span), "", *_group(part)]
-    parts += [Text(text, "yellow") for text in content.undated]
+    parts += [Text(text, "yellow") for text in content.left_out]
     return Group(*parts, *counted(content.lines))
 
 

@@ -13,6 +13,7 @@ from ioassay.analysis.trend.history import Run
 from ioassay.reports.compare import configuration
 from ioassay.reports.trend import build
 from ioassay.reports.trend.content import Content, Stored, assemble
+from ioassay.reports.trend.wording import percent
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nights import night
@@ -89,6 +90,14 @@ def test_a_gradual_decline_is_told_once_for_each_point() -> None:
     assert all(re.fullmatch(said, text) for text in part.trends)
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [(0.031, "+3.1 %"), (1.5, "+150 %"), (-0.29, "−29 %"), (-0.9955, "−99.6 %"), (-0.99999, "−99.9 %")],
+)
+def test_a_fall_is_by_less_than_everything(change: float, said: str) -> None:
+    assert percent(change) == said
+
+
 def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     runs = []
     for at in range(4):
@@ -99,6 +108,7 @@ def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     assert [part.title for part in content.groups] == ["example on /mnt/0", "example on /mnt/1"]
     assert len({(line.group, line.name) for line in content.lines}) == len(content.lines) == 8
     assert {line.judgement for line in content.lines} == {"not judged"}
+    assert assemble(runs, [], 0.05, any_target=True).title == "example on 2 targets"
     assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; it takes 5 runs to judge that")
 
 
@@ -135,9 +145,17 @@ def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(conten
     assert "Kernel" in page
 
 
-def test_runs_of_two_kinds_that_have_nothing_in_common_have_pages_too() -> None:
-    runs = [stored("a", one(0)), stored("b", one(1))]
-    runs[1] = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
-    page = build(assemble(runs, [], 0.05), "html").decode()
-    assert "<svg" not in page
-    assert page.count("too few runs") == 8
+def test_the_only_run_of_a_study_is_left_out_and_named(runs: list[Stored]) -> None:
+    alone = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
+    content = assemble([runs[0], alone, *runs[2:]], [], 0.05)
+    assert [part.title for part in content.groups] == ["example on /mnt/store/iotest"]
+    assert content.left_out == ("night-01 is left out, because it is the only run of other on /t.",)
+    assert all(content.left_out[0] in build(content, form).decode() for form in ("html", "md", "json"))
+
+
+def test_two_runs_are_shown_and_not_judged() -> None:
+    content = assemble([stored("a", one(0)), stored("b", one(1))], [], 0.05)
+    page = build(content, "html").decode()
+    assert page.count("<svg") == 2
+    assert page.count("too few runs") == 4
+    assert "No change and no trend can be told." in page

@@ -38,15 +38,15 @@ class Row(NamedTuple):
 
 
 def title(group: Group) -> str:
-    """`quick on /mnt/scratch`."""
-    return f"{group.latest.study} on {group.latest.target}"
+    """`quick on /mnt/scratch`, `quick on 3 targets`."""
+    targets = {run.target for run in group.runs}
+    return f"{group.latest.study} on {group.latest.target if len(targets) == 1 else f'{len(targets)} targets'}"
 
 
 def span(group: Group) -> str:
     """How many runs there are, and from when to when."""
     first, latest = group.runs[0], group.latest
-    ends = f"{when(first)} to {when(latest)}" if len(group.runs) > 1 else when(first)
-    return f"{format_count(len(group.runs), 'run')}, {ends} (UTC); the latest is {latest.name}"
+    return f"{len(group.runs)} runs, {when(first)} to {when(latest)} (UTC); the latest is {latest.name}"
 
 
 def when(run: Run) -> str:
@@ -69,14 +69,19 @@ def row(course: Course) -> Row:
 
 def percent(change: float) -> str:
     """`+3.1 %`, `−29 %`."""
-    return f"{'−' if change < 0 else '+'}{format.share(abs(change))}"
+    return f"{'−' if change < 0 else '+'}{_size(change)}"
+
+
+def _size(change: float) -> str:
+    """Without its sign. What fell to next to nothing did not fall by 100 %."""
+    return f"{min(99.9, -100 * change):.1f} %" if -1 < change < -0.99 else format.share(abs(change))
 
 
 def change(course: Course, one: Change) -> str:
     """`Sequential, write at 8 clients fell by 29 %, from 1.13 GB/s to 800 MB/s.`"""
     moved = one.after / one.before - 1
     rates = f"from {_rate(course, one.before)} to {_rate(course, one.after)}"
-    return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {format.share(abs(moved))}, {rates}."
+    return f"{_where(course)} {'fell' if moved < 0 else 'rose'} by {_size(moved)}, {rates}."
 
 
 def trend(course: Course, change: Interval) -> str:
@@ -84,7 +89,7 @@ def trend(course: Course, change: Interval) -> str:
     first, latest = course.history.measured[0].run, course.history.measured[-1].run
     return (
         f"{_where(course)} {'declined' if change.estimate < 0 else 'rose'} gradually by "
-        f"{format.share(abs(change.estimate))} from {first.name} to {latest.name} "
+        f"{_size(change.estimate)} from {first.name} to {latest.name} "
         f"({format.share(change.confidence)} interval {percent(change.low)} to {percent(change.high)})."
     )
 
@@ -122,8 +127,13 @@ def missing(group: Group, one: Missing) -> str:
 
 
 def undated(run: str) -> str:
-    """Why a run is left out altogether."""
+    """Why a run is in no order."""
     return f"{run} is left out, because it does not tell when it was measured."
+
+
+def alone(run: Run) -> str:
+    """Why a run is in no trend."""
+    return f"{run.name} is left out, because it is the only run of {run.study} on {run.target}."
 
 
 def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line]:
@@ -140,7 +150,7 @@ def _says(course: Course) -> str:
     if course.before is None or course.change is None:
         return f"{now}; it takes {FEWEST} runs to judge that"
     against = f"against {_rate(course, course.before)}"
-    moved = f"{format.share(abs(course.change))} {'less' if course.change < 0 else 'more'}"
+    moved = f"{_size(course.change)} {'less' if course.change < 0 else 'more'}"
     if course.trend:
         return trend(course, course.trend)
     if course.changes:
