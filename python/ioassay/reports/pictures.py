@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
@@ -34,6 +35,26 @@ MOST_TIMELINES = 120
 """A run that measured more shows one repetition of each point over time: each takes 30 KB of the page."""
 
 THIN_SPACE = "\u2009"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Every picture of a report, by its section."""
+
+    rates: list[Picture]
+    surveys: list[list[Picture]]
+    latencies: dict[str, Picture]
+    timelines: dict[str, list[Picture]]
+
+    def __iter__(self) -> Iterator[Picture]:
+        """Those in which something is drawn, in the order of the report."""
+        every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values())
+        return (picture for picture in every if picture.svg)
+
+
+def drawn(content: Content, run: LoadedRun) -> Pictures:
+    """All of them."""
+    return Pictures(rates(content), surveys(content), latencies(content, run), timelines(content, run))
 
 
 def rates(content: Content) -> list[Picture]:
