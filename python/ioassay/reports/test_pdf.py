@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
@@ -103,6 +104,7 @@ def test_an_interruption_ends_the_browser_and_its_helpers(
 def _until_ended(process: int) -> None:
     """Waits for the end of a process that was killed; one that nobody has asked about yet has ended too."""
     deadline = time.monotonic() + DEADLINE_S
-    while psutil.pid_exists(process) and psutil.Process(process).status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline, f"process {process} is still there"
-        time.sleep(0.01)
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while psutil.Process(process).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, f"process {process} is still there"
+            time.sleep(0.01)
