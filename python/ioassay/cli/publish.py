@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.stored import Against, Ceilings, Runs, stored
+from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import format_count
@@ -45,7 +45,7 @@ def publish(
     try:
         with whole_directory(output) as place:
             documents = []
-            for name, run in zip(names, stored(runs, ceilings), strict=True):
+            for name, run in zip(names, read(runs, ceilings), strict=True):
                 _fill(place if len(runs) == 1 else place / name, run, others)
                 documents.append((name, run.document))
             if len(runs) > 1:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import document_format, write
-from ioassay.cli.stored import Against, Ceilings, Runs, stored
+from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
@@ -49,7 +49,7 @@ def report(
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     others = sides(against) if against else []
     build = reports.one_page if summary else reports.build
-    for run, destination in zip(stored(runs, ceilings), destinations, strict=True):
+    for run, destination in zip(read(runs, ceilings), destinations, strict=True):
         document = build(run, chosen, others)
         if destination is None:
             typer.echo(document, nl=False)

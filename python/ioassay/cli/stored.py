@@ -32,7 +32,7 @@ Against = Annotated[
 ]
 
 
-def stored(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
+def read(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
     """The runs, one after the other, with the doubts that their ceilings give rise to. Raises `UsageError`."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.results.net_directory import read_net  # noqa: PLC0415
