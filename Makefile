@@ -17,7 +17,7 @@ MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
-.PHONY: help build demo labs mpis browser reframe test test-rust test-python lint generate bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe test test-rust test-python lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ generate: build ## Write the generated files: schemas and reference pages.
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
 	$(BIN)/python -m ioassay.criteria.reference
+
+notebook: build ## Run the worked notebook again and keep what it shows.
+	$(BIN)/python -m tests.notebook
 
 bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 	@cargo run --release --locked --quiet -p ioassay-bench-self

@@ -28,6 +28,7 @@ from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
+from ioassay.cli.publish import publish
 from ioassay.cli.report import report
 from ioassay.cli.run import run
 from ioassay.cli.studies import studies
@@ -36,7 +37,7 @@ from ioassay.cli.trend import trend
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, report, compare, check, trend, import_, net, doctor, clean):
+for command in (run, studies, systems, report, publish, compare, check, trend, import_, net, doctor, clean):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import document_format, write
+from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)],
+    runs: Runs,
     *,
     output: Annotated[
         Path | None,
@@ -29,22 +30,8 @@ def report(
             show_default=False,
         ),
     ] = None,
-    ceilings: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE|DIR",
-            help="What `ioassay net` measured, in place of what the runs were given.",
-            show_default=False,
-        ),
-    ] = None,
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RUN|SYSTEM",
-            help="Compare it with this run or published system in a section of its own; may be given several times.",
-            show_default=False,
-        ),
-    ] = None,
+    ceilings: Ceilings = None,
+    against: Against = None,
     summary: Annotated[
         bool, typer.Option("--summary", help="One page for those who decide, as html or pdf, instead of the report.")
     ] = False,
@@ -53,9 +40,6 @@ def report(
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
-    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.results.net_directory import read_net  # noqa: PLC0415
-    from ioassay.results.run_directory import load  # noqa: PLC0415
 
     chosen = document_format(form)
     if against and chosen == "csv":
@@ -63,14 +47,10 @@ def report(
     if summary and chosen not in reports.IN_FILES:
         raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
-    measured = read_net(ceilings) if ceilings else None
     others = sides(against) if against else []
-    for run, destination in zip(runs, destinations, strict=True):
-        loaded = load(run)
-        if measured is not None:
-            loaded.document.ceilings = measured
-        build = reports.one_page if summary else reports.build
-        document = build(doubted(loaded), chosen, others)
+    build = reports.one_page if summary else reports.build
+    for run, destination in zip(read(runs, ceilings), destinations, strict=True):
+        document = build(run, chosen, others)
         if destination is None:
             typer.echo(document, nl=False)
         else:

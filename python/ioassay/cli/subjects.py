@@ -20,11 +20,12 @@ def sides(typed: list[str]) -> list[Side]:
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.results.short_names import short  # noqa: PLC0415
     from ioassay.systems.library import builtin_systems, find_system  # noqa: PLC0415
 
     known = builtin_systems()
     found = []
-    for one, name in zip(typed, _names(typed), strict=True):
+    for one, name in zip(typed, short(typed), strict=True):
         if one not in known and Path(one).is_dir():
             run = doubted(load(Path(one)))
             found.append(Side(measured.subject(run, name), configuration.of_run(run.document)))
@@ -50,10 +51,11 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.trend.content import Stored  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
+    from ioassay.results.short_names import short  # noqa: PLC0415
 
     once = list({one.resolve(): str(one) for one in typed}.values())
     dated, undated = [], []
-    for one, name in zip(once, _names(once), strict=True):
+    for one, name in zip(once, short(once), strict=True):
         run = doubted(load(Path(one)))
         document = run.document
         if not document.started:
@@ -63,9 +65,3 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
         seen = Run(measured.subject(run, name), document.study.name, document.where, started)
         dated.append(Stored(seen, configuration.of_run(document)))
     return dated, undated
-
-
-def _names(typed: list[str]) -> list[str]:
-    """What each is called: the directory's own name, the whole path where two have the same."""
-    short = [Path(one).resolve().name if Path(one).is_dir() else one for one in typed]
-    return [name if short.count(name) == 1 else one for name, one in zip(short, typed, strict=True)]

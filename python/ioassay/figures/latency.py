@@ -83,7 +83,7 @@ def chart(data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients
         base = alt.Chart(rows).encode(x, y, colour)
         panels.append(
             alt.layer(base.mark_line(strokeWidth=1.4), base.mark_point(filled=True, size=34).encode(shape)).properties(
-                width=WIDTH, height=HEIGHT, title=label.capitalize()
+                width=WIDTH, height=HEIGHT, title=label[:1].upper() + label[1:]
             )
         )
     return alt.concat(*panels, columns=2, spacing=24)

@@ -54,6 +54,36 @@ def chart(panels: Sequence[Panel]) -> theme.Chart:
     return grid
 
 
+def data(lines: Sequence[tuple[str, int, Panel]]) -> pl.DataFrame:
+    """What the figure shows, from (point of the sweep, repetition, panel) of each panel: a row per panel and step, a
+    column per line, rates with their unit.
+    """
+    parts = []
+    for point, repetition, panel in lines:
+        line = panel.timeline
+        part = line.total.rename({"rate": "total"})
+        others = (
+            [line.band.drop("end_s")]
+            if not line.band.is_empty()
+            else [
+                rows.select("start_s", pl.col("rate").alias(f"rank_{rank}"))
+                for (rank,), rows in line.ranks.group_by("rank", maintain_order=True)
+            ]
+        )
+        for other in others:
+            part = part.join(other, on="start_s", how="left")
+        rates = pl.exclude("start_s", "end_s").round(0).cast(pl.Int64)
+        parts.append(
+            part.select(
+                pl.lit(point).alias("point"),
+                pl.lit(repetition).alias("repetition"),
+                pl.col("start_s", "end_s").round(6),
+                rates.name.suffix(f"_{line.counts}_per_s"),
+            )
+        )
+    return pl.concat(parts, how="diagonal")
+
+
 def is_drawn(panel: Panel, panels: Sequence[Panel]) -> bool:
     """True if the figure of `panels` has the ceiling of this one."""
     return panel.ceiling is not None and panel.ceiling <= MOST_ABOVE * _highest_total(panels)

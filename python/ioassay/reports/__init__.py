@@ -35,7 +35,7 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
         case "html":
             from ioassay.reports.html import page  # noqa: PLC0415
 
-            return page(run, _comparison(run, against)).encode()
+            return page(run, compared(run, against)).encode()
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
@@ -43,15 +43,15 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
         case "md":
             from ioassay.reports import markdown  # noqa: PLC0415
 
-            return markdown.document(run, _comparison(run, against)).encode()
+            return markdown.document(run, compared(run, against)).encode()
         case "json":
             from ioassay.reports import json  # noqa: PLC0415
 
-            return json.document(run, _comparison(run, against)).encode()
+            return json.document(run, compared(run, against)).encode()
         case "csv":
-            from ioassay.reports import csv  # noqa: PLC0415
+            from ioassay.reports import tables  # noqa: PLC0415
 
-            return csv.table(run).encode()
+            return tables.measurements(run).write_csv().encode()
 
 
 def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
@@ -61,7 +61,7 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
     """
     from ioassay.reports.summary import page  # noqa: PLC0415
 
-    made = page(run, _comparison(run, against)).encode()
+    made = page(run, compared(run, against)).encode()
     if format != "pdf":
         return made
     from ioassay.reports.pdf import printed  # noqa: PLC0415
@@ -69,8 +69,8 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
     return printed(made)
 
 
-def _comparison(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
-    """The comparison of all others with the run itself."""
+def compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
+    """The comparison of all others with the run itself; `None` where there is no other."""
     from ioassay.analysis.compare import measured  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side, assemble  # noqa: PLC0415

@@ -19,6 +19,7 @@ from ioassay.reports.compare.pictures import pictures as comparison_pictures
 from ioassay.reports.compare.terminal import notes
 from ioassay.reports.content import Content, assemble, commands
 from ioassay.reports.io500 import NOTE
+from ioassay.reports.pictures import Pictures
 from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
@@ -38,24 +39,30 @@ class _Compared(NamedTuple):
 def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
     """The page of a run, with a section for its comparison with others where there is one."""
     content = assemble(run)
+    return rendered(content, pictures.drawn(content, run), comparison)
+
+
+def rendered(content: Content, drawn: Pictures, comparison: Comparison | None) -> str:
+    """The page of what was assembled and drawn."""
+    document = content.document
     return (
         environment()
         .get_template("report.html.j2")
         .render(
             content=content,
-            document=run.document,
-            study=run.document.study,
+            document=document,
+            study=document.study,
             sections=_sections(content, comparison),
             # What the page says in words, it asks for where it says it.
             abstract=abstract,
             matrix=matrix,
             wording=wording,
             score_note=NOTE,
-            ceilings=_ceilings(run.document),
-            rates=pictures.rates(content),
-            survey_pictures=pictures.surveys(content),
-            latencies=pictures.latencies(content, run),
-            timelines=pictures.timelines(content, run),
+            ceilings=_ceilings(document),
+            rates=drawn.rates,
+            survey_pictures=drawn.surveys,
+            latencies=drawn.latencies,
+            timelines=drawn.timelines,
             comparison=comparison and _Compared(comparison, notes(comparison), comparison_pictures(comparison)),
         )
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import polars as pl
 
@@ -33,7 +34,30 @@ MOST_PANELS = 12
 MOST_TIMELINES = 120
 """A run that measured more shows one repetition of each point over time: each takes 30 KB of the page."""
 
+LATENCY_WORDS = "Valid repetitions together. A percentile without an operation beyond it is left out."
+"""What stands below every figure of latencies."""
+
 THIN_SPACE = "\u2009"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Every picture of a report, by its section."""
+
+    rates: list[Picture]
+    surveys: list[list[Picture]]
+    latencies: dict[str, Picture]
+    timelines: dict[str, list[Picture]]
+
+    def __iter__(self) -> Iterator[Picture]:
+        """Those in which something is drawn, in the order of the report."""
+        every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values())
+        return (picture for picture in every if picture.svg)
+
+
+def drawn(content: Content, run: LoadedRun) -> Pictures:
+    """All of them."""
+    return Pictures(rates(content), surveys(content), latencies(content, run), timelines(content, run))
 
 
 def rates(content: Content) -> list[Picture]:
@@ -67,7 +91,7 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
             title=f"{part.title}: latency of one operation",
             svg=render.svg(latency_figure.chart(data, labels, axis), identifier),
             data=data,
-            caption="Valid repetitions together. A percentile without an operation beyond it is left out.",
+            caption=LATENCY_WORDS,
             description=f"Latency percentiles against {axis} for {part.title}; the table beside it has the values.",
         )
     return pictures
@@ -133,11 +157,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
     laws = rate_by_clients.laws(data, content.sweeps, unit)
-    caption = [
-        "A point per repetition, medians joined." if data["repetition"].max() != 1 else "One measurement per point."
-    ]
-    if not data["valid"].all():
-        caption.append("Crosses are invalid measurements; they do not count.")
+    caption = rate_words(data)
     if common:
         caption.append(f"Doubts about every point: {', '.join(common)}.")
     if any(marks.values()):
@@ -158,8 +178,17 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         ),
         data=_rate_data(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
-        description=description + " " + _levels(data, entry.unit, axis),
+        description=description + " " + levels(data, entry.unit, axis),
     )
+
+
+def rate_words(data: pl.DataFrame) -> list[str]:
+    """What the points and crosses of a figure of rates are; `data` is that of the figure."""
+    several = data["repetition"].max() != 1
+    words = ["A point per repetition, medians joined." if several else "One measurement per point."]
+    if not data["valid"].all():
+        words.append("Crosses are invalid measurements; they do not count.")
+    return words
 
 
 def _rate_data(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> pl.DataFrame:
@@ -206,7 +235,7 @@ def _marks(content: Content, data: pl.DataFrame, axis: Axis) -> tuple[list[str],
     return common, {point: THIN_SPACE.join(mark for mark in marks if mark not in common) for point, marks in of.items()}
 
 
-def _levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
+def levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
     """The medians in words, for those who do not see the picture."""
     medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis], maintain_order=True)
     sentences = []
@@ -260,15 +289,16 @@ def _timeline_pictures(
                 id=identifier,
                 title=f"{phase.workload}: {phase.name} over time{repetition}",
                 svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
-                data=_timeline_data(chosen),
-                caption=_timeline_caption([panel for _, _, panel in chosen], phase),
+                data=timeline_figure.data(chosen),
+                caption=timeline_caption([panel for _, _, panel in chosen], typical=phase.repetition is None),
                 description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",
             )
         )
     return pictures
 
 
-def _timeline_caption(panels: Sequence[timeline_figure.Panel], phase: _Phase) -> str:
+def timeline_caption(panels: Sequence[timeline_figure.Panel], *, typical: bool = False) -> str:
+    """What stands below time lines; `typical`: they are those of each point's typical repetition."""
     lines = [panel.timeline for panel in panels]
     steps = sorted({line.step_s for line in lines})
     step = " to ".join(dict.fromkeys(format.duration(step * 1e9) for step in (steps[0], steps[-1])))
@@ -277,36 +307,8 @@ def _timeline_caption(panels: Sequence[timeline_figure.Panel], phase: _Phase) ->
         words.append(f"More than {MOST_LINES} ranks: the median rank, with the slowest and the fastest as a band.")
     if any(line.samples_per_step > 1 for line in lines):
         words.append("Steps join several samples; the samples themselves are in samples.parquet.")
-    if phase.repetition is None:
+    if typical:
         words.append("Of each point the repetition whose rate is nearest the median; all are in samples.parquet.")
     if any(timeline_figure.is_drawn(panel, panels) for panel in panels):
         words.append("Dashed: the lowest ceiling of the network on the path.")
     return " ".join(words)
-
-
-def _timeline_data(lines: Sequence[tuple[str, int, timeline_figure.Panel]]) -> pl.DataFrame:
-    """What the panels show: a row per point of the sweep and step, a column per line, rates with their unit."""
-    parts = []
-    for point, repetition, panel in lines:
-        line = panel.timeline
-        part = line.total.rename({"rate": "total"})
-        others = (
-            [line.band.drop("end_s")]
-            if not line.band.is_empty()
-            else [
-                rows.select("start_s", pl.col("rate").alias(f"rank_{rank}"))
-                for (rank,), rows in line.ranks.group_by("rank", maintain_order=True)
-            ]
-        )
-        for other in others:
-            part = part.join(other, on="start_s", how="left")
-        rates = pl.exclude("start_s", "end_s").round(0).cast(pl.Int64)
-        parts.append(
-            part.select(
-                pl.lit(point).alias("point"),
-                pl.lit(repetition).alias("repetition"),
-                pl.col("start_s", "end_s").round(6),
-                rates.name.suffix(f"_{line.counts}_per_s"),
-            )
-        )
-    return pl.concat(parts, how="diagonal")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tempfile
+import time
 from pathlib import Path
 
 import psutil
@@ -14,6 +16,9 @@ from ioassay import reports
 from ioassay.errors import CannotRun
 from ioassay.reports import pdf
 from ioassay.testing.builder import RunBuilder
+
+DEADLINE_S = 60
+"""A bound against hanging."""
 
 
 @pytest.fixture
@@ -92,13 +97,14 @@ def test_an_interruption_ends_the_browser_and_its_helpers(
     _named(tmp_path, f"sleep 1000 & echo $! > {helper}; {waits}; kill -INT {os.getpid()}; wait", monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         pdf.printed(b"<p>")
-    assert not _is_alive(int(helper.read_text()))
+    _until_ended(int(helper.read_text()))
     assert list(scratch.iterdir()) == []
 
 
-def _is_alive(process: int) -> bool:
-    """False for one that has ended and whom nobody has asked about yet."""
-    try:
-        return bool(psutil.Process(process).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
+def _until_ended(process: int) -> None:
+    """Waits for the end of a process that was killed; one that nobody has asked about yet has ended too."""
+    deadline = time.monotonic() + DEADLINE_S
+    with contextlib.suppress(psutil.NoSuchProcess):
+        while psutil.Process(process).status() != psutil.STATUS_ZOMBIE:
+            assert time.monotonic() < deadline, f"process {process} is still there"
+            time.sleep(0.01)

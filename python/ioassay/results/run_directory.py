@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import io
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ from pydantic import ValidationError
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import front_ends, lock, schema
-from ioassay.results.atomic import write_atomically
+from ioassay.results.atomic import whole_directory, write_atomically
 from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState, damaged, moment
 from ioassay.results.events import Event, read_events
 from ioassay.results.ingest import Tables, case_tables, joined_tables
@@ -187,14 +186,10 @@ def store(path: Path, document: RunDocument, tables: Tables) -> None:
     Raises `UsageError` when `path` exists and holds anything.
     """
     refuse_occupied(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as beside:
-        whole = Path(beside) / path.name
-        whole.mkdir()
+    with whole_directory(path) as whole:
         for name in schema.TABLES:
             _write_table(table_path(whole, name), tables[name])
         _write_document(whole, document)
-        whole.rename(path)
 
 
 def load(path: Path) -> LoadedRun:

@@ -16,20 +16,25 @@ def build(sides: Sequence[Side], format: Format) -> bytes:
 
     `csv` has a row per ratio, `json` all ratios with their intervals and what was unlike.
     """
-    if format == "pdf":
-        from ioassay.reports.pdf import printed  # noqa: PLC0415
-
-        return printed(build(sides, "html"))
-    content = assemble(sides)
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
-            from ioassay.reports.compare.html import page as render  # noqa: PLC0415
+            from ioassay.reports.compare.html import page  # noqa: PLC0415
+
+            return page(assemble(sides)).encode()
+        case "pdf":
+            from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+            return printed(build(sides, "html"))
         case "md":
-            from ioassay.reports.compare.markdown import document as render  # noqa: PLC0415
-        case "csv":
-            from ioassay.reports.compare.csv import table as render  # noqa: PLC0415
+            from ioassay.reports.compare import markdown  # noqa: PLC0415
+
+            return markdown.document(assemble(sides)).encode()
         case "json":
-            from ioassay.reports.compare.json import document as render  # noqa: PLC0415
-    text: str = render(content)
-    return text.encode()
+            from ioassay.reports.compare import json  # noqa: PLC0415
+
+            return json.document(assemble(sides)).encode()
+        case "csv":
+            from ioassay.reports.compare import rows  # noqa: PLC0415
+
+            return rows.frame(assemble(sides)).write_csv().encode()

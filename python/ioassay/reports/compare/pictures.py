@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from ioassay.analysis.compare.subject import Point
-from ioassay.analysis.rate_units import UNITS, RateColumn, Unit
+from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.rates import Axis
 from ioassay.figures import rate_by_clients, render
 from ioassay.figures.picture import Picture
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
-from ioassay.results.document import Operation
 from ioassay.slugs import slug, unique
-from ioassay.units import RateUnit
-
-_UNITS: dict[tuple[RateColumn, bool], tuple[RateUnit, RateUnit]] = {
-    ("rate_bytes_per_s", True): ("MB/s", "GB/s"),
-    ("rate_operations_per_s", True): ("IOPS", "kIOPS"),
-    ("rate_operations_per_s", False): ("ops/s", "kops/s"),
-}
-"""By what is counted, and whether the operation moves data: the unit below and from a thousand on."""
-
-_MOVES: tuple[Operation, ...] = ("write", "read")
 
 
 def pictures(content: Content) -> list[Picture | None]:
@@ -44,7 +33,7 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     peaks = {name: rates.peak.median for name, rates in all_rates if rates.peak and not rates.points}
     axis = _axis([points for _, points in curves])
     rates_shown = [*peaks.values(), *(point.median for _, points in curves for point in points)]
-    unit = unit_of(column, first.reference.operation, rates_shown)
+    unit = suited(column, first.reference.operation, rates_shown)
     rows = [row for name, points in curves for point in points for row in _rows(name, point, unit)]
     if axis is None or len({row[axis] for row in rows}) < 2:
         return None
@@ -77,12 +66,6 @@ def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
 
 def _place(point: Point, axis: Axis) -> int | None:
     return point.clients if axis == "clients" else point.conditions.ranks
-
-
-def unit_of(column: RateColumn, operation: str, rates: Iterable[float]) -> Unit:
-    """The unit that suits the highest of `rates`, in bytes/s or operations/s."""
-    small, large = _UNITS[column, column == "rate_bytes_per_s" or operation in _MOVES]
-    return UNITS[large if max(rates, default=0.0) >= UNITS[large].divisor else small]
 
 
 def _rows(name: str, point: Point, unit: Unit) -> list[dict[str, object]]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+import polars as pl
+
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.compare.subject import Point
 from ioassay.reports.compare.content import Content
@@ -32,6 +34,12 @@ def rows(content: Content) -> Iterator[dict[str, Any]]:
                         "at": at,
                         **_ratio(one, ratio),
                     }
+
+
+def frame(content: Content) -> pl.DataFrame:
+    """The columns of `rows`, a row each; names of what was unlike joined by `;`. Without a ratio it has no column."""
+    flat = [row | {"unlike": ";".join(unlike["what"] for unlike in row["unlike"])} for row in rows(content)]
+    return pl.DataFrame(flat, infer_schema_length=None)
 
 
 def _ratio(one: Compared, ratio: Ratio) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from datetime import datetime
 import polars as pl
 
 from ioassay.analysis import intervals
-from ioassay.analysis.rate_units import Unit
+from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.trend.course import Course
 from ioassay.figures import rate_by_time, render
 from ioassay.figures.picture import Picture
-from ioassay.reports.compare.pictures import unit_of
 from ioassay.reports.trend.content import Content, SeriesPart
 from ioassay.reports.trend.wording import Row
 from ioassay.slugs import slug, unique
@@ -30,7 +29,7 @@ def pictures(content: Content) -> list[list[Picture | None]]:
 def _picture(series: SeriesPart, identifier: str) -> Picture | None:
     curve = series.courses[0].history.curve
     measured = [one.point.median for course in series.courses for one in course.history.measured]
-    unit = unit_of(curve.column, curve.operation, measured)
+    unit = suited(curve.column, curve.operation, measured)
     pairs = zip(series.courses, series.rows, strict=True)
     data = pl.DataFrame(
         [row for course, named in pairs for row in _rows(course, named, unit)], infer_schema_length=None

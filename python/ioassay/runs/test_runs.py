@@ -55,3 +55,32 @@ def test_findings_come_with_their_sentences(runs: Path) -> None:
 def test_a_pattern_without_any_run_is_refused(runs: Path) -> None:
     with pytest.raises(UsageError, match="is a run directory"):
         ioassay.load(runs / "notes")
+
+
+def test_an_overview_says_what_was_loaded(runs: Path) -> None:
+    loaded = ioassay.load(runs / "*")
+    assert repr(loaded) == f"2 runs: {runs}/after, {runs}/before"
+    assert (
+        loaded.overview.select("study", "state", "cases", "measurements", "valid").rows()
+        == [("example", "complete", 6, 12, 12)] * 2
+    )
+
+
+def test_peaks_and_percentiles_of_runs_stand_side_by_side(runs: Path) -> None:
+    loaded = ioassay.load(runs / "before", runs / "after")
+    peaks = loaded.peaks_and_sustained().filter(operation="write")
+    assert [Path(path).name for path in peaks[RUN]] == ["before", "after"]
+    assert peaks["peak_bytes_per_s"].to_list() == pytest.approx([1e9, 2e9])
+    percentiles = loaded.latency_percentiles()
+    assert percentiles.height == 2 * 2 * 2
+    assert percentiles.filter(pl.col("p50_ns") > pl.col("max_ns")).is_empty()
+
+
+def test_other_runs_are_divided_by_the_first(runs: Path) -> None:
+    ratios = ioassay.load(runs / "before", runs / "after").ratios().filter(operation="write", reference_clients=2)
+    point = ratios.filter(at="point").row(0, named=True)
+    assert (point["reference"], point["other"], point["differs"]) == ("before", "after", True)
+    assert point["ratio"] == pytest.approx(2.0)
+    assert 1.9 < point["low"] < 2.0 < point["high"] < 2.1
+    with pytest.raises(UsageError, match="One run alone"):
+        ioassay.load(runs / "before").ratios()

@@ -1,0 +1,72 @@
+"""`ioassay publish`: stored runs become a directory to hand out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ioassay.cli.stored import Against, Ceilings, Runs, read
+from ioassay.cli.subjects import sides
+from ioassay.errors import CannotRun, UsageError
+from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from ioassay.reports.compare.content import Side
+    from ioassay.results.loaded import LoadedRun
+
+
+def publish(
+    runs: Runs,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "-o", "--output", metavar="DIR", help="The directory to make; of several runs it has a directory for each."
+        ),
+    ],
+    ceilings: Ceilings = None,
+    against: Against = None,
+) -> None:
+    """Makes a directory of all that a stored run has to show: the report as HTML, PDF, Markdown and JSON, its summary,
+    every figure as SVG and PNG, every table as CSV.
+
+    It is made whole or not at all. PDFs take Chromium or Chrome, and are left out where there is none.
+    """
+    from ioassay.reports.publication import INDEX, shelf  # noqa: PLC0415
+    from ioassay.results.atomic import whole_directory  # noqa: PLC0415
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise UsageError(f"{output} is there and not empty.", "Name a new or an empty directory with -o.")
+    names = [run.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        raise UsageError("Two of the runs have the same name.", "Publish them one by one, each with its own -o.")
+    others = sides(against) if against else []
+    try:
+        with whole_directory(output) as place:
+            documents = []
+            for name, run in zip(names, read(runs, ceilings), strict=True):
+                _fill(place if len(runs) == 1 else place / name, run, others)
+                documents.append((name, run.document))
+            if len(runs) > 1:
+                (place / INDEX).write_text(shelf(documents))
+            made = sum(file.is_file() for file in place.rglob("*"))
+    except OSError as error:
+        raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Name another place with -o.") from error
+    typer.echo(f"{output}: {format_count(made, 'file')}, begin with {INDEX}", err=True)
+
+
+def _fill(place: Path, run: LoadedRun, others: list[Side]) -> None:
+    """Writes the files of one run, the PDFs where a browser prints them."""
+    from ioassay.reports.pdf import printed  # noqa: PLC0415
+    from ioassay.reports.publication import PAPERS, files  # noqa: PLC0415
+
+    for file in files(run, others):
+        path = place / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(file.content)
+    try:
+        for page, paper in PAPERS.items():
+            (place / paper).write_bytes(printed((place / page).read_bytes()))
+    except CannotRun as error:
+        typer.echo(f"PDFs of {run.document.run} are left out. {error.message}\n  {error.remedy}", err=True)

@@ -1,0 +1,46 @@
+"""What commands take that make documents of stored runs. Not: the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ioassay.results.loaded import LoadedRun
+
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)]
+
+Ceilings = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE|DIR",
+        help="What `ioassay net` measured, in place of what the runs were given.",
+        show_default=False,
+    ),
+]
+
+Against = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="RUN|SYSTEM",
+        help="Compare it with this run or published system in a section of its own; may be given several times.",
+        show_default=False,
+    ),
+]
+
+
+def read(runs: list[Path], ceilings: Path | None) -> Iterator[LoadedRun]:
+    """The runs, one after the other, with the doubts that their ceilings give rise to. Raises `UsageError`."""
+    from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+    from ioassay.results.net_directory import read_net  # noqa: PLC0415
+    from ioassay.results.run_directory import load  # noqa: PLC0415
+
+    measured = read_net(ceilings) if ceilings else None
+    for run in runs:
+        loaded = load(run)
+        if measured is not None:
+            loaded.document.ceilings = measured
+        yield doubted(loaded)

@@ -1,0 +1,86 @@
+"""Runs that are published: a directory that is there whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ioassay.cli.publish import publish
+from ioassay.errors import UsageError
+from ioassay.reports import publication
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+
+@pytest.fixture
+def paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that prints anything."""
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\nfor it; do case $it in --print-to-pdf=*) echo %PDF > "${it#*=}" ;; esac; done\n')
+    browser.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_BROWSER", str(browser))
+
+
+def _stored(path: Path) -> Path:
+    return store(RunBuilder().workload("w").clients(1, 2).build(), path)
+
+
+@pytest.mark.usefixtures("paper")
+def test_a_run_becomes_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = _stored(tmp_path / "run")
+    (tmp_path / "out").mkdir()
+    publish([run], tmp_path / "out", against=["isilon-f800"])
+    top = {path.name for path in (tmp_path / "out").iterdir()}
+    documents = {"report.html", "report.pdf", "report.md", "report.json", "summary.html", "summary.pdf"}
+    assert top == {"README.md", *documents, "figures", "tables"}
+    assert "isilon-f800" in (tmp_path / "out" / "report.html").read_text()
+    assert (tmp_path / "out" / "tables" / "ratios.csv").exists()
+    count = sum(path.is_file() for path in (tmp_path / "out").rglob("*"))
+    assert capsys.readouterr().err == f"{tmp_path}/out: {count} files, begin with README.md\n"
+
+
+@pytest.mark.usefixtures("paper")
+def test_several_runs_have_a_directory_each_and_an_index(tmp_path: Path) -> None:
+    publish([_stored(tmp_path / "a"), _stored(tmp_path / "b")], tmp_path / "out")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["README.md", "a", "b"]
+    assert "[b](b/README.md)" in (tmp_path / "out" / "README.md").read_text()
+    assert (tmp_path / "out" / "b" / "report.pdf").exists()
+
+
+def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
+    publish([_stored(tmp_path / "run")], tmp_path / "out")
+    said = capsys.readouterr().err
+    assert "PDFs of 20260202-024000-example are left out. IOASSAY_BROWSER names no-such-browser" in said
+    assert not (tmp_path / "out" / "report.pdf").exists()
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
+    run = _stored(tmp_path / "run")
+    for there in (run, run / "run.json"):
+        with pytest.raises(UsageError, match="is there and not empty"):
+            publish([run], there)
+    _stored(tmp_path / "other" / "run")
+    with pytest.raises(UsageError, match="have the same name"):
+        publish([run, tmp_path / "other" / "run"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
+    run = _stored(tmp_path / "run")
+    with pytest.raises(UsageError, match="not a run directory"):
+        publish([run, tmp_path], tmp_path / "out")
+
+    def interrupted(*_: object) -> object:
+        yield publication.File("report.html", b"<p>")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publication, "files", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        publish([run], tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -1,0 +1,107 @@
+"""A run as a directory to hand out: the report in every format, each figure and each table as files, and what is what.
+
+Same run, same bytes, the PDFs excepted. Not: writing files (`ioassay.cli.publish`), what the documents say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ioassay import __version__
+from ioassay.figures.picture import SUFFIXES
+from ioassay.reports import compared, html, json, markdown, summary
+from ioassay.reports.compare import rows as ratios
+from ioassay.reports.compare.content import Side
+from ioassay.reports.compare.pictures import pictures as comparison_pictures
+from ioassay.reports.content import assemble
+from ioassay.reports.markdown_text import table
+from ioassay.reports.pictures import drawn
+from ioassay.reports.tables import TABLES
+from ioassay.results.document import RunDocument
+from ioassay.results.loaded import LoadedRun
+
+INDEX = "README.md"
+
+PAPERS = {"report.html": "report.pdf", "summary.html": "summary.pdf"}
+"""The pages, and what each is called on paper."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file of the directory. Its `path` is below it, with slashes."""
+
+    path: str
+    content: bytes
+
+
+def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
+    """All files but the PDFs, one after the other: a run may have hundreds of figures.
+
+    What the run is `against` gets a section, figures and a table, as in `reports.build`.
+    """
+    content = assemble(run)
+    comparison = compared(run, against)
+    pictures = drawn(content, run)
+    yield File("report.html", html.rendered(content, pictures, comparison).encode())
+    yield File("summary.html", summary.page(run, comparison).encode())
+    yield File("report.md", markdown.document(run, comparison).encode())
+    yield File("report.json", json.document(run, comparison).encode())
+    every = [*pictures, *(one for one in (comparison_pictures(comparison) if comparison else []) if one is not None)]
+    for picture in every:
+        for suffix in SUFFIXES:
+            yield File(f"figures/{picture.id}{suffix}", picture.content(suffix))
+    tables = []
+    for name, one in TABLES.items():
+        frame = one.of(run)
+        if not frame.is_empty():
+            tables.append((name, one.meaning))
+            yield File(f"tables/{name}.csv", frame.write_csv().encode())
+    if comparison is not None:
+        tables.append(("ratios", "Every ratio of the comparison, with its interval and what was not measured alike."))
+        yield File("tables/ratios.csv", ratios.frame(comparison).write_csv().encode())
+    index = _index(run.document, [(picture.id, picture.title) for picture in every], tables)
+    yield File(INDEX, index.encode())
+
+
+def _index(document: RunDocument, figures: Sequence[tuple[str, str]], tables: Sequence[tuple[str, str]]) -> str:
+    """What is what, as Markdown."""
+    documents = [
+        ["[summary.html](summary.html)", "What came out, on one page of A4, for those who decide."],
+        ["[report.html](report.html)", "The report, a page that needs nothing but itself."],
+        ["summary.pdf, report.pdf", "Both on paper. Only where a browser was there to print them."],
+        ["[report.md](report.md)", "The report as Markdown, without figures."],
+        ["[report.json](report.json)", "The report for programs, with `run.json`: base units, unrounded."],
+    ]
+    lines = [
+        f"# {document.study.title}",
+        "",
+        f"Run `{document.run}`, published by ioassay {__version__}.",
+        "What is not here, every sample of every rank and what the engine said, is in the run directory.",
+        "",
+        *table(["document", "what it is"], documents),
+        "",
+    ]
+    if figures:
+        lines += [
+            "## Figures",
+            "",
+            "Each as SVG, as PNG of 300 pixels to the inch, and its data as CSV.",
+            "",
+            *table(["figure", "what it shows"], [[f"[{id}](figures/{id}.svg)", title] for id, title in figures]),
+            "",
+        ]
+    lines += [
+        "## Tables",
+        "",
+        "CSV, unrounded, units in the names of the columns: bytes, nanoseconds, and both per second.",
+        "",
+        *table(["table", "what it says"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:
+    """What is what in a directory of several runs, each in a directory of its own: (its name, the run)."""
+    rows = [[f"[{name}]({name}/{INDEX})", document.study.title, f"`{document.run}`"] for name, document in runs]
+    return "\n".join(["# Runs", "", *table(["directory", "study", "run"], rows)]) + "\n"

@@ -1,0 +1,167 @@
+"""The tables of a run as frames, for spreadsheets and other programs: unrounded, base units in the names of columns.
+
+Not: numbers in words (`content`), tables of several runs (`ioassay.runs`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, get_args
+
+import polars as pl
+
+from ioassay.analysis import acceptance, latency, peak_sustained, rates
+from ioassay.analysis.findings import Facts
+from ioassay.analysis.findings import findings as found
+from ioassay.analysis.peak_sustained import Level
+from ioassay.analysis.rate_units import RateColumn
+from ioassay.reports.findings import Sentences
+from ioassay.reports.names import Names
+from ioassay.reports.workloads import measurements as measured
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, POINT
+
+_COLUMNS: tuple[RateColumn, ...] = get_args(RateColumn)
+
+
+class Table(NamedTuple):
+    """A table of a run: what makes it, and what it says, as a sentence."""
+
+    of: Callable[[LoadedRun], pl.DataFrame]
+    meaning: str
+
+
+def measurements(run: LoadedRun) -> pl.DataFrame:
+    """The columns of `schema.MEASUREMENTS`, the shares of the ranks' time, its cost, kinds of doubt joined by `;`."""
+    kinds = run.doubts.group_by(*KEY, maintain_order=True).agg(pl.col("kind").str.join(";").alias("doubts"))
+    return (
+        measured(run)
+        .join(kinds, on=list(KEY), how="left", maintain_order="left")
+        .with_columns(pl.col("doubts").fill_null(""))
+    )
+
+
+def medians(run: LoadedRun) -> pl.DataFrame:
+    """A row per point of a sweep: the columns of `schema.POINT`, its valid repetitions, and of their rates in bytes/s
+    and in operations/s lowest, median, highest, ends of the median's interval, and the median at the stonewall.
+    """
+    points = rates.points(run.measurements)
+    every = points.filter("valid").group_by(*POINT, maintain_order=True).agg(pl.len().alias("repetitions"))
+    confidences = []
+    for column in _COLUMNS:
+        own = rates.medians(points, column).drop("repetitions")
+        own = own.rename({name: f"{name}_{_unit(column)}" for name in own.columns if name not in POINT})
+        every = every.join(own, on=list(POINT), how="left", nulls_equal=True, maintain_order="left")
+        confidences.append(f"confidence_{_unit(column)}")
+    return every.with_columns(pl.coalesce(confidences).alias("confidence")).drop(confidences)
+
+
+def peaks_and_sustained(run: LoadedRun) -> pl.DataFrame:
+    """A row per series that the study asks for: label, workload, phase, job, operation, axis; the peak with its
+    interval and the sustained rate, in bytes/s or operations/s; what each rests on (clients or ranks), joined by `;`.
+    """
+    rows = [
+        {"label": row.label, "workload": row.workload, **one._asdict(), "axis": both.peak.axis}
+        | _level("peak", both.peak, row.unit.column)
+        | _level("sustained", both.sustained, row.unit.column)
+        for row in peak_sustained.table(run.document, rates.points(run.measurements))
+        for one, both in row.series.items()
+        if both is not None
+    ]
+    numbers = [f"{name}_{_unit(column)}" for column in _COLUMNS for name in ("peak", "low", "high", "sustained")]
+    columns: dict[str, type[pl.DataType]] = {
+        **dict.fromkeys(("label", "workload", "phase", "job", "operation", "axis"), pl.String),
+        **dict.fromkeys((*numbers, "confidence"), pl.Float64),
+        **dict.fromkeys(("peak_at", "sustained_at"), pl.String),
+    }
+    return pl.DataFrame(rows, schema=columns)
+
+
+def _level(name: str, level: Level, column: RateColumn) -> dict[str, Any]:
+    row: dict[str, Any] = {f"{name}_{_unit(column)}": level.rate, f"{name}_at": ";".join(map(str, level.at))}
+    if level.interval is not None:
+        low, high = level.interval.low, level.interval.high
+        row |= {f"low_{_unit(column)}": low, f"high_{_unit(column)}": high, "confidence": level.interval.confidence}
+    return row
+
+
+def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
+    """A row per point of a sweep: the columns of `schema.POINT`, operations, and percentiles in nanoseconds over the
+    valid repetitions; null where so few operations cannot tell one from the maximum.
+    """
+    points = latency.by_sweep_point(run.measurements, run.latencies)
+    return points.with_columns(
+        pl.when(pl.col("operations") * (1000 - permille) >= (permille < 1000) * 1000).then(column).alias(column)
+        for column, permille in latency.PERCENTILES.items()
+    )
+
+
+def findings(run: LoadedRun) -> pl.DataFrame:
+    """A row per finding: weight, kind, sentence, and on how many measurements it rests."""
+    sentences = Sentences(run.document, Names(run.document))
+    rows = [
+        (one.weight, one.kind, sentences.of(one.evidence, one.rests_on[0]).text, len(one.rests_on))
+        for one in found(Facts(run))
+    ]
+    columns = {"weight": pl.String, "kind": pl.String, "sentence": pl.String, "rests_on": pl.Int64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def criteria(run: LoadedRun) -> pl.DataFrame:
+    """A row per acceptance criterion of the study, limits and value in `unit`, with what became of it."""
+    rows = [
+        one.criterion.model_dump() | {"value": one.value, "judgement": one.judgement, "reason": one.reason}
+        for one in acceptance.judge(run)
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def environment(run: LoadedRun) -> pl.DataFrame:
+    """A row per fact of each node, as it was seen there: node, fact (`memory_bytes`, `mount.file_system`), value."""
+    rows = [
+        (str(node.get("host", at)), fact, value)
+        for at, node in enumerate(run.document.environment)
+        for fact, value in _facts(node)
+    ]
+    return pl.DataFrame(rows, schema=dict.fromkeys(("node", "fact", "value"), pl.String), orient="row")
+
+
+def _facts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """(name, value) of everything in a document, names joined by dots; what is not known is left out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _facts(inner, f"{name}.{key}" if name else str(key))
+    elif value is not None:
+        yield name, value if isinstance(value, str) else json.dumps(value)
+
+
+def settings(run: LoadedRun) -> pl.DataFrame:
+    """A row per setting of the study: setting, value."""
+    rows = list(_facts(run.document.study.settings))
+    return pl.DataFrame(rows, schema=dict.fromkeys(("setting", "value"), pl.String), orient="row")
+
+
+def _unit(column: RateColumn) -> str:
+    return column.removeprefix("rate_")
+
+
+TABLES: dict[str, Table] = {
+    "measurements": Table(
+        measurements, "Every measurement, with the shares of its time, its costs, its ceiling and its doubts."
+    ),
+    "medians": Table(medians, "Of each point of each sweep the median of the valid repetitions, with its interval."),
+    "peak-and-sustained": Table(
+        peaks_and_sustained, "What each sweep comes down to, and at how many clients or ranks."
+    ),
+    "latency-percentiles": Table(
+        latency_percentiles, "Percentiles of the time of one operation, valid repetitions together."
+    ),
+    "findings": Table(findings, "What repetitions, sweeps, ranks and samples show, in sentences."),
+    "criteria": Table(criteria, "The acceptance criteria of the study, and what became of them."),
+    "doubts": Table(lambda run: run.doubts, "Each reason not to believe a measurement, with its evidence and remedy."),
+    "settings": Table(settings, "Every setting of the study with the value that it had."),
+    "environment": Table(environment, "What each node told of itself."),
+    "sources": Table(lambda run: run.sources, "Where each imported measurement was read: file and line."),
+}
+"""Every table of a run by its name."""

@@ -1,0 +1,76 @@
+"""The tables of a run as frames."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from ioassay.reports.tables import (
+    TABLES,
+    criteria,
+    environment,
+    findings,
+    latency_percentiles,
+    medians,
+    peaks_and_sustained,
+)
+from ioassay.results.loaded import LoadedRun
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.troubled import troubled
+
+
+def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:
+    for name, table in TABLES.items():
+        frame = table.of(run)
+        assert frame.is_empty() == (name == "sources"), name
+        assert pl.read_csv(frame.write_csv().encode(), infer_schema=False).columns == frame.columns
+
+
+def test_medians_are_of_bytes_and_of_operations_with_one_confidence() -> None:
+    builder = RunBuilder().workload("w").clients(1).repetitions(3)
+    row = medians(builder.rates("w", "write", 1, 1e9, 3e9, 2e9).build()).filter(phase="write").row(0, named=True)
+    assert row["repetitions"] == 3
+    assert (row["lowest_bytes_per_s"], row["median_bytes_per_s"], row["highest_bytes_per_s"]) == pytest.approx(
+        (1e9, 2e9, 3e9)
+    )
+    assert row["median_operations_per_s"] == pytest.approx(2e9 / 2**20)
+    assert (row["low_bytes_per_s"], row["high_bytes_per_s"]) == pytest.approx((1e9, 3e9))
+    assert 0.5 < row["confidence"] < 1
+
+
+def test_peak_and_sustained_tell_the_clients_that_they_rest_on() -> None:
+    builder = RunBuilder().workload("w").clients(1, 2, 4)
+    for clients, rate in ((1, 1e9), (2, 3e9), (4, 2.9e9)):
+        builder.rates("w", "write", clients, rate)
+    write = peaks_and_sustained(builder.build()).row(0, named=True)
+    assert (write["operation"], write["axis"], write["peak_at"], write["sustained_at"]) == (
+        "write",
+        "clients",
+        "2",
+        "2;4",
+    )
+    assert (write["peak_bytes_per_s"], write["sustained_bytes_per_s"]) == pytest.approx((3e9, 2.95e9))
+    assert write["peak_operations_per_s"] is None
+    assert write["confidence"] is None  # of one repetition nothing is known
+
+
+def test_percentiles_that_few_operations_cannot_tell_are_null() -> None:
+    run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
+    row = latency_percentiles(run).row(0, named=True)
+    assert row["operations"] == 64
+    assert row["p99_9_ns"] is None
+    assert row["p50_ns"] <= row["p90_ns"] <= row["max_ns"]
+
+
+def test_findings_are_sentences_and_criteria_have_their_verdict() -> None:
+    found = findings(troubled())
+    assert found["kind"].n_unique() > 3
+    assert found["sentence"].str.ends_with(".").all()
+    judged = criteria(RunBuilder().workload("w").clients(1).criterion("rate", unit="bytes/s", at_least=1e15).build())
+    assert judged.select("measure", "at_least", "unit", "judgement").row(0) == ("rate", 1e15, "bytes/s", "failed")
+
+
+def test_facts_of_a_node_have_their_place_in_the_name(run: LoadedRun) -> None:
+    facts = environment(run)
+    assert facts.filter(fact="memory_bytes")["value"].str.contains(r"^\d+$").all()
+    assert facts.filter(pl.col("fact").str.starts_with("mount."))["fact"].n_unique() > 2

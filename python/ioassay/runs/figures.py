@@ -1,0 +1,226 @@
+"""Figures of stored runs in Python: what reports draw of one run, with a line or a panel for each of several.
+
+Not: drawing (`ioassay.figures`), estimates (`ioassay.analysis`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from ioassay.analysis import latency, rates, series
+from ioassay.analysis.rate_units import UNITS, Unit, suited
+from ioassay.analysis.rates import Axis
+from ioassay.analysis.timeline import timeline
+from ioassay.errors import UsageError
+from ioassay.figures import latency as latency_figure
+from ioassay.figures import rate_by_clients, render
+from ioassay.figures import timeline as timeline_figure
+from ioassay.figures.picture import Picture
+from ioassay.reports import pictures
+from ioassay.reports.content import assemble
+from ioassay.reports.names import Names
+from ioassay.results.document import FigureEntry
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY
+from ioassay.slugs import slug
+from ioassay.units import RateUnit
+
+MOST_NAMED = 12
+"""Names that an error lists."""
+
+
+class Figures:
+    """The figures of runs, which are known by their short names. A notebook shows a `Picture` by itself."""
+
+    def __init__(self, runs: Mapping[str, LoadedRun]) -> None:
+        self._runs = runs
+
+    def rate(
+        self,
+        operation: str,
+        *,
+        workload: str | None = None,
+        phase: str | None = None,
+        unit: RateUnit | None = None,
+        axis: Axis | None = None,
+    ) -> Picture:
+        """The rate of an operation against clients or ranks, a line for each run and workload, a point per repetition.
+
+        `workload` and `phase` choose one of several. Left out, `unit` is what the rates are read best in, and `axis`
+        what tells the points of all runs apart. Raises `UsageError` for what no run has measured.
+
+            runs.figures.rate("write", workload="sequential").save("write.svg")
+        """
+        chosen = {
+            (run, name): own
+            for run, name, points in self._workloads(operation, workload)
+            if not (own := points if phase is None else points.filter(phase=phase)).is_empty()
+        }
+        if not chosen:
+            raise _unknown("phase", phase, self._column("phase", operation=operation))
+        shown = self._unit(chosen, operation, unit)
+        titles = self._titles(chosen)
+        data = pl.concat(
+            rate_by_clients.data(
+                own,
+                FigureEntry(title="", workloads=[name], operation=own["operation"][0], phase=phase, unit=shown.name),
+                {name: titles[run, name]},
+            ).with_columns(pl.lit(run).alias("run"))
+            for (run, name), own in chosen.items()
+        )
+        axis = axis or _axis(chosen)
+        data = data.filter(pl.col("rate").is_not_null(), pl.col(axis).is_not_null())
+        if data.is_empty():
+            raise UsageError(
+                f"No {operation} has a rate in {shown.name} at a number of {axis}.", "Choose another unit or axis."
+            )
+        title = f"{operation.capitalize()} rate" if workload is None else f"{workload}: {operation} rate"
+        identifier = slug(f"rate-{operation}-{workload or 'all'}-{phase or 'all'}-{axis}", "rate")
+        return Picture(
+            id=identifier,
+            title=title,
+            svg=render.svg(rate_by_clients.chart(data, operation, shown, {}, axis), identifier),
+            data=data.rename({"rate": f"rate_{shown.name}", "median": f"median_{shown.name}"}),
+            caption=" ".join(pictures.rate_words(data)),
+            description=f"{title} in {shown.name} against {axis}. {pictures.levels(data, shown.name, axis)}",
+        )
+
+    def latencies(self, operation: str, *, workload: str | None = None) -> Picture:
+        """Percentiles of the time of one operation against clients or ranks, a panel for each run and series.
+
+        Raises `UsageError` for what no run has measured, or has no latencies.
+
+            runs.figures.latencies("read", workload="random")
+        """
+        chosen = {(run, name): points for run, name, points in self._workloads(operation, workload)}
+        titles = self._titles(chosen)
+        parts, panels = [], []
+        for run, name in chosen:
+            loaded = self._runs[run]
+            points = rates.of(latency.by_sweep_point(loaded.measurements, loaded.latencies), name, operation)
+            for one in series.of_workload(loaded.document, name):
+                own = rates.of(points, name, one.operation, one.phase, one.job)
+                if not own.is_empty():
+                    panels.append(f"{titles[run, name]}, {series.label(one)}")
+                    parts.append(latency_figure.data(own).with_columns(pl.lit(panels[-1]).alias("series")))
+        if not parts:
+            raise UsageError(f"No {operation} has latencies.", "They are of runs of ioassay; few tools print them.")
+        data, axis = pl.concat(parts), _axis(chosen)
+        if data.select("series", "percentile", axis).is_duplicated().any():
+            raise UsageError(f"At one number of {axis} there are several points.", "Name a workload without a survey.")
+        identifier = slug(f"latency-{operation}-{workload or 'all'}", "latency")
+        return Picture(
+            id=identifier,
+            title=f"Latency of one {operation}" if workload is None else f"{workload}: latency of one {operation}",
+            svg=render.svg(latency_figure.chart(data, panels, axis), identifier),
+            data=data,
+            caption=pictures.LATENCY_WORDS,
+            description=f"Latency percentiles against {axis}, a panel for each run and phase.",
+        )
+
+    def timeline(self, case: str, phase: str, *, operation: str | None = None) -> Picture:
+        """The rate of one measurement second by second, in all and of each rank, a panel for each run that has it.
+
+        `operation` chooses one of a mix. Raises `UsageError` for what no run has measured, or has no samples.
+
+            runs.figures.timeline("sequential.c002.r1", "write")
+        """
+        measured = list(self._measured(case, phase, operation))
+        if not measured:
+            cases, phases = self._column("case"), self._column("phase", case=case)
+            raise _unknown("phase", phase, phases) if case in cases else _unknown("case", case, cases)
+        lines = []
+        for run, row in measured:
+            place = {name: row[name] for name in KEY}
+            samples, ranks = self._runs[run].samples.filter(**place), self._runs[run].ranks.filter(**place)
+            interval = row["sample_interval_ns"]
+            if interval and (line := timeline(samples, ranks, interval, row["duration_ns"])):
+                names = Names(self._runs[run].document)
+                what = names.measurement(row["phase"], row["job"], row["operation"])
+                panel = timeline_figure.Panel(run if len(self._runs) > 1 else what, line)
+                lines.append((run, row["repetition"], panel))
+        if not lines:
+            raise UsageError(f"{case}, {phase} has no samples.", "Few tools print them; runs of ioassay have them.")
+        if len({panel.timeline.counts for _, _, panel in lines}) > 1:
+            raise UsageError(f"{case}, {phase} counts bytes and operations.", "Name one operation.")
+        panels = [panel for _, _, panel in lines]
+        identifier = slug(f"timeline-{case}-{phase}", "timeline")
+        return Picture(
+            id=identifier,
+            title=f"{case}: {phase} over time",
+            svg=render.svg(timeline_figure.chart(panels), identifier),
+            data=timeline_figure.data(lines).rename({"point": "run"}),
+            caption=pictures.timeline_caption(panels),
+            description=f"Rate over time of {case}, {phase}, a panel for each run.",
+        )
+
+    def of_studies(self) -> list[Picture]:
+        """The figures that the study of each run asks for, as its report has them."""
+        return [
+            replace(picture, title=f"{run}: {picture.title}" if len(self._runs) > 1 else picture.title)
+            for run, loaded in self._runs.items()
+            for picture in pictures.rates(assemble(loaded))
+        ]
+
+    def _workloads(self, operation: str, workload: str | None) -> Iterator[tuple[str, str, pl.DataFrame]]:
+        """(run, workload, its points of this operation) of each run. Raises `UsageError` where there is none."""
+        operations = self._column("operation")
+        if operation not in operations:
+            raise _unknown("operation", operation, operations)
+        workloads = self._column("workload", operation=operation)
+        if workload is not None and workload not in workloads:
+            raise _unknown("workload", workload, workloads)
+        for run, loaded in self._runs.items():
+            points = rates.points(loaded.measurements)
+            for name in loaded.document.workloads if workload is None else [workload]:
+                own = rates.of(points, name, operation)
+                if not own.is_empty():
+                    yield run, name, own
+
+    def _measured(self, case: str, phase: str, operation: str | None) -> Iterator[tuple[str, dict[str, Any]]]:
+        for run, loaded in self._runs.items():
+            rows = loaded.measurements.filter(case=case, phase=phase)
+            for row in rows.iter_rows(named=True):
+                if operation in (None, row["operation"]):
+                    yield run, row
+
+    def _unit(self, chosen: Mapping[tuple[str, str], pl.DataFrame], operation: str, asked: RateUnit | None) -> Unit:
+        if asked is not None:
+            if asked not in UNITS:
+                raise _unknown("unit", asked, UNITS, "is not known")
+            return UNITS[asked]
+        (run, name), first = next(iter(chosen.items()))
+        column = rates.column(self._runs[run].document, first, name)
+        return suited(column, operation, pl.concat(own[column] for own in chosen.values()).drop_nulls().to_list())
+
+    def _titles(self, chosen: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
+        """What each run's workload is called: by what tells them apart."""
+        chosen = list(chosen)
+        one_workload = len({name for _, name in chosen}) == 1
+        titles = {}
+        for run, name in chosen:
+            title = Names(self._runs[run].document).workload(name)
+            titles[run, name] = title if len(self._runs) == 1 else run if one_workload else f"{run}: {title}"
+        return titles
+
+    def _column(self, column: str, **where: str) -> list[str]:
+        """The values of a column of all measurements, of those with these values in others."""
+        found = (loaded.measurements.filter(**where)[column] for loaded in self._runs.values())
+        return list(dict.fromkeys(value for values in found for value in values))
+
+
+def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
+    """What tells the points of all apart: clients where all tell them and they do, otherwise ranks."""
+    frames = list(chosen.values())
+    by_clients = all(rates.axis(own) == "clients" and own["clients"].null_count() == 0 for own in frames)
+    return "clients" if by_clients else "ranks"
+
+
+def _unknown(what: str, name: object, known: Iterable[str], how: str = "was measured in no run") -> UsageError:
+    names = list(known)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return UsageError(f'The {what} "{name}" {how}.', f"There are {', '.join(names[:MOST_NAMED])}{more}.")

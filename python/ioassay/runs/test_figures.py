@@ -1,0 +1,104 @@
+"""Figures of several stored runs."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+import ioassay
+from ioassay.errors import UsageError
+from ioassay.figures.picture import Picture
+from ioassay.results.importers import IMPORTERS
+from ioassay.results.importers.stored import run as imported
+from ioassay.results.run_directory import store as store_tables
+from ioassay.runs import Runs
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.importing import FILES
+from ioassay.testing.stored import store
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """Before and after a change that doubles the writes."""
+    place = tmp_path_factory.mktemp("runs")
+    for name, rate in (("a-before", 1e9), ("b-After", 2e9)):
+        builder = RunBuilder().workload("seq", "Sequential").workload("rnd", "Random").clients(1, 2).repetitions(3)
+        store(builder.rates("seq", "write", 2, rate, rate * 1.01, rate * 0.99).build(), place / name)
+    return ioassay.load(place / "*")
+
+
+def _words(picture: Picture) -> set[str]:
+    return {element.text or "" for element in ET.fromstring(picture.svg).iter("{http://www.w3.org/2000/svg}text")}
+
+
+def test_a_rate_has_a_line_for_each_run_and_workload(runs: Runs) -> None:
+    every = runs.figures.rate("write")
+    assert set(every.data["series"]) == {
+        "a-before: Sequential",
+        "a-before: Random",
+        "b-After: Sequential",
+        "b-After: Random",
+    }
+    one = runs.figures.rate("write", workload="seq")
+    assert {"a-before", "b-After", "Write rate (GB/s)", "Clients"} <= _words(one)
+    medians = one.data.filter(clients=2).unique("series", maintain_order=True)
+    assert medians["median_GB/s"].to_list() == pytest.approx([1.0, 2.0])
+    assert one.data.height == 2 * 2 * 3
+    assert (one.id, one.title) == ("rate-write-seq-all-clients", "seq: write rate")
+
+
+def test_unit_and_axis_may_be_chosen(runs: Runs) -> None:
+    chosen = runs.figures.rate("read", workload="rnd", unit="kIOPS", axis="ranks")
+    assert {"Read rate (kIOPS)", "Ranks"} <= _words(chosen)
+    assert "rate_kIOPS" in chosen.data.columns
+
+
+def test_latencies_have_a_panel_for_each_run(runs: Runs) -> None:
+    found = runs.figures.latencies("read", workload="seq")
+    assert {"A-before, read", "B-After, read"} <= _words(found)
+    assert set(found.data["clients"]) == {1, 2}
+
+
+def test_a_time_line_has_a_panel_for_each_run_and_its_rates_as_data(runs: Runs) -> None:
+    found = runs.figures.timeline("seq-c2-r1", "write")
+    assert {"a-before", "b-After", "Time (s)"} <= _words(found)
+    assert {"run", "start_s", "total_bytes_per_s", "rank_0_bytes_per_s"} <= set(found.data.columns)
+    alone = Runs(dict(list(runs.by_path.items())[:1])).figures.timeline("seq-c2-r1", "write")
+    assert "write" in _words(alone)
+
+
+def test_the_figures_of_studies_are_those_of_the_reports(runs: Runs) -> None:
+    found = runs.figures.of_studies()
+    assert [picture.title for picture in found][:2] == ["a-before: Sequential: write", "a-before: Sequential: read"]
+    assert len(found) == 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("ask", "message", "known"),
+    [
+        (lambda figures: figures.rate("wirte"), 'operation "wirte" was measured in no run', "There are write, read."),
+        (lambda figures: figures.rate("write", workload="sek"), 'workload "sek"', "There are seq, rnd."),
+        (lambda figures: figures.rate("write", phase="warm"), 'phase "warm"', "There are write."),
+        (lambda figures: figures.rate("write", unit="Gb/s"), 'unit "Gb/s" is not known', "There are GB/s, MB/s,"),
+        (lambda figures: figures.latencies("stat"), 'operation "stat"', "There are write, read."),
+        (lambda figures: figures.timeline("seq-c9-r1", "write"), 'case "seq-c9-r1"', "There are seq-c1-r1,"),
+        (lambda figures: figures.timeline("seq-c1-r1", "warm"), 'phase "warm"', "There are write, read."),
+    ],
+)
+def test_what_there_is_not_is_said_with_what_there_is(ask: object, message: str, known: str, runs: Runs) -> None:
+    assert callable(ask)
+    with pytest.raises(UsageError, match=message) as error:
+        ask(runs.figures)
+    assert error.value.remedy.startswith(known)
+
+
+def test_what_other_tools_printed_is_drawn_too_as_far_as_it_was_told(tmp_path: Path) -> None:
+    ior = IMPORTERS["ior"]
+    for gathered in ior.gather([FILES / "ior"]):
+        store_tables(tmp_path / "ior", *imported(gathered, ["ioassay"]))
+    figures = ioassay.load(tmp_path / "ior").figures
+    assert (figures.rate("write", unit="MB/s").data["rate_MB/s"] > 0).all()
+    with pytest.raises(UsageError, match="No write has latencies"):
+        figures.latencies("write")
