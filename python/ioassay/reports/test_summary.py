@@ -57,7 +57,7 @@ def test_letters_of_doubts_that_nothing_explains_stand_nowhere(full: LoadedRun) 
 
 
 def test_a_comparison_is_summed_up_too_differences_first() -> None:
-    builders = [RunBuilder().clients(1, 8).repetitions(5).workload("first", "First") for _ in range(2)]
+    builders = [RunBuilder().clients(1, 8).repetitions(7).workload("first", "First") for _ in range(2)]
     run = builders[0].workload("seq", "Sequential", write=1e9).build()
     other = builders[1].workload("seq", "Sequential", write=2e9).build()
     side = Side(measured.subject(other, "after"), configuration.of_run(other.document))
