@@ -16,7 +16,6 @@ from ioassay.figures.picture import Picture
 from ioassay.reports import abstract, ceilings, matrix, pictures, wording
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.pictures import pictures as comparison_pictures
-from ioassay.reports.compare.terminal import notes
 from ioassay.reports.content import Content, assemble, commands
 from ioassay.reports.io500 import NOTE
 from ioassay.reports.pictures import Pictures
@@ -32,7 +31,6 @@ class _Compared(NamedTuple):
     """A comparison as its section needs it."""
 
     content: Comparison
-    notes: list[str]
     pictures: list[Picture | None]
 
 
@@ -63,7 +61,7 @@ def rendered(content: Content, drawn: Pictures, comparison: Comparison | None) -
             survey_pictures=drawn.surveys,
             latencies=drawn.latencies,
             timelines=drawn.timelines,
-            comparison=comparison and _Compared(comparison, notes(comparison), comparison_pictures(comparison)),
+            comparison=comparison and _Compared(comparison, comparison_pictures(comparison)),
         )
     )
 

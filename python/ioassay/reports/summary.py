@@ -41,7 +41,7 @@ def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
     content = assemble(run)
     rows = content.summary[:MOST_ROWS]
     sentences = [] if rows else wording.results(content)
-    verdict = _verdict(comparison) if comparison else []
+    verdict, more = _verdict(comparison) if comparison else ([], 0)
     return (
         environment()
         .get_template("summary.html.j2")
@@ -60,8 +60,8 @@ def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
             pictures=_pictures(content),
             headlines=_headlines(content),
             comparison=comparison,
-            verdict=verdict[:MOST_POINTS],
-            more_verdict=_more(len(verdict) - MOST_POINTS, "sentence"),
+            verdict=verdict,
+            more_verdict=_more(more, "sentence"),
             trust=wording.trust(content, with_letters=False),
             doubts=_doubts(content),
             more_doubts=_more(len(content.doubts.groups) - MOST_POINTS, "doubt"),
@@ -86,10 +86,13 @@ def _headlines(content: Content) -> list[Headline]:
     return abstract.headlines(content)[:MOST_POINTS]
 
 
-def _verdict(comparison: Comparison) -> list[str]:
-    """Where there is a difference first."""
+def _verdict(comparison: Comparison) -> tuple[list[str], int]:
+    """What is told of a comparison, where there is a difference first, and how many sentences are not."""
     parts = sorted(comparison.series, key=lambda part: not any(line.differs for line in part.lines))
-    return [text for part in parts for text in part.sentences] or comparison.verdict
+    told = [text for part in parts for text in part.sentences]
+    if not told:
+        return comparison.verdict, 0
+    return told[:MOST_POINTS] + comparison.chance, max(0, len(told) - MOST_POINTS)
 
 
 def _doubts(content: Content) -> list[DoubtLine]:

@@ -75,10 +75,21 @@ class Content:
         return [text for part in self.series for text in part.sentences]
 
     @property
+    def chance(self) -> list[str]:
+        """How many of the differences are more than chance, a sentence for each of the others where there is one."""
+        return [text for one in self.comparisons if (text := wording.chance(one))]
+
+    @property
+    def notes(self) -> list[str]:
+        """What holds for whole comparisons: why there are no intervals, what was unlike throughout, what is alone."""
+        few = [text for one in self.comparisons if (text := wording.few(one))]
+        return [*few, *(f"In every series: {text}" for text in self.throughout), *self.alone]
+
+    @property
     def verdict(self) -> list[str]:
-        """The sentences, or why there is none."""
+        """The sentences and how much of them may be chance, or why there is none."""
         if self.sentences:
-            return self.sentences
+            return [*self.sentences, *self.chance]
         if not self.series:
             return ["Nothing of them is measured alike, so there is no ratio."]
         return ["No ratio has an interval, so there is no verdict."]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from ioassay import __version__
 from ioassay.reports.compare.content import Content
 from ioassay.reports.compare.pictures import pictures
-from ioassay.reports.compare.terminal import notes
 from ioassay.reports.html import environment
 
 
@@ -14,5 +13,5 @@ def page(content: Content) -> str:
     return (
         environment()
         .get_template("compare.html.j2")
-        .render(content=content, notes=notes(content), pictures=pictures(content), version=__version__)
+        .render(content=content, pictures=pictures(content), version=__version__)
     )

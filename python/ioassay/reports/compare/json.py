@@ -7,7 +7,6 @@ from typing import Any
 
 from ioassay.reports.compare.content import Content
 from ioassay.reports.compare.rows import rows
-from ioassay.reports.compare.terminal import notes
 
 COMPARE_VERSION = 1
 
@@ -25,7 +24,7 @@ def whole(content: Content) -> dict[str, Any]:
         "subjects": [{"name": subject.name, "kind": subject.kind} for subject in content.subjects],
         "ratios": list(rows(content)),
         "sentences": content.sentences,
-        "notes": notes(content),
+        "notes": [*content.chance, *content.notes],
         "not_compared": [
             {"subject": side.name, "against": comparison.other.name, "series": curve.title}
             for comparison in content.comparisons

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ioassay.reports.compare.content import Content, SeriesPart
-from ioassay.reports.compare.terminal import notes
 from ioassay.reports.markdown_text import listed, table
 
 
@@ -18,7 +17,7 @@ def sections(content: Content, heading: str) -> list[list[str]]:
     parts = [
         [f"{heading} What can be told", "", *listed(content.verdict)],
         *(_series(content, part, heading) for part in content.series),
-        [f"{heading} What to know of all of it", "", *listed(remarks)] if (remarks := notes(content)) else [],
+        [f"{heading} What to know of all of it", "", *listed(content.notes)] if content.notes else [],
         _differences(content, heading),
     ]
     return [part for part in parts if part]

@@ -6,7 +6,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
 
 
@@ -18,18 +17,10 @@ def summary(content: Content) -> RenderableType:
         parts += [*(Text(text, "yellow") for text in (*part.unlike, *part.doubts)), ""]
     if not content.series:
         parts += [Text(text) for text in content.verdict]
-    parts += [Text(text, "yellow") for text in notes(content)]
+    parts += [Text(text, "yellow") for text in (*content.chance, *content.notes)]
     if content.differences:
         parts += ["", _differences(content)]
     return Group(*parts)
-
-
-def notes(content: Content) -> list[str]:
-    """What holds for whole comparisons: how much of it may be chance, why there are no intervals, what was unlike in
-    every series, and what is not compared.
-    """
-    told = [text for of in (wording.chance, wording.few) for one in content.comparisons if (text := of(one))]
-    return [*told, *(f"In every series: {text}" for text in content.throughout), *content.alone]
 
 
 def _series(content: Content, part: SeriesPart) -> Table:

@@ -84,8 +84,6 @@ def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
         case "no difference":
             yield f"No difference can be told between {other} and {reference} in {title}."
             return
-        case "differs" if comparison.chance is None or not comparison.chance.certain:
-            yield f"No difference can be told between {other} and {reference} in {title}."
         case "differs":
             several = len(one.points) > 1
             for ratio in (found.fastest, found.slowest):
@@ -230,7 +228,7 @@ def chance(comparison: Comparison) -> str:
         f"{format.significant(told.by_chance)} would by chance"
     )
     if not told.certain:
-        return f"{counted}: no difference can be told."
+        return f"{counted}: {'it' if told.differing == 1 else 'all of them'} may be chance. Measure again, more often."
     if told.certain < told.differing:
         sure = f"at least {told.certain} of them truly {'does' if told.certain == 1 else 'do'}"
     else:
