@@ -170,15 +170,18 @@ def _only(comparison: Comparison, one: Compared) -> Iterator[str]:
 
 def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[str]:
     """The doubts about a side's points, a sentence for all of them."""
+    yield from doubted(subject.name, [(at(point, one), point) for point in rates.points])
+
+
+def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[str]:
+    """The doubts about points, of which it is said where they are, a sentence for all of them."""
     places: dict[str, list[str]] = {}
-    for point in rates.points:
+    for where, point in points:
         for kind in point.doubts:
-            places.setdefault(kind, []).append(at(point, one))
-    told = [
-        kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})" for kind, where in places.items()
-    ]
+            places.setdefault(kind, []).append(where)
+    told = [kind if len(where) == len(points) else f"{kind} (at {listed(where)})" for kind, where in places.items()]
     if told:
-        yield f"{subject.name} is doubted: {', '.join(told)}."
+        yield f"{name} is doubted: {', '.join(told)}."
 
 
 def differs(found: Unlike, reference: str) -> str:
