@@ -184,13 +184,18 @@ def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
 
 def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
     """The doubts about a side's points."""
+    return doubted(subject.name, [(at(point, one), point) for point in rates.points])
+
+
+def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
+    """The doubts about points, of which it is said where they are."""
     places: dict[str, list[str]] = {}
-    for point in rates.points:
+    for where, point in points:
         for kind in point.doubts:
-            places.setdefault(kind, []).append(at(point, one))
-    for kind, where in places.items():
-        told = kind if len(where) == len(rates.points) else f"{kind} (at {listed(where)})"
-        yield Remark(f"{subject.name} is doubted:", told)
+            places.setdefault(kind, []).append(where)
+    for kind, at_points in places.items():
+        told = kind if len(at_points) == len(points) else f"{kind} (at {listed(at_points)})"
+        yield Remark(f"{name} is doubted:", told)
 
 
 def differs(found: Unlike, reference: str) -> str:

@@ -26,12 +26,14 @@ class Stored:
 
 @dataclass(frozen=True)
 class SeriesPart:
-    """A series of the latest run. `courses` and `rows` have its points in their order; `left_out` is in sentences."""
+    """A series of the latest run. `courses` and `rows` have its points in their order; `notes` say which runs are left
+    out, and what is doubted of the latest.
+    """
 
     title: str
     courses: tuple[Course, ...]
     rows: tuple[wording.Row, ...]
-    left_out: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,12 @@ def _group(group: Group, own: Sequence[Course], facts: Mapping[int, Mapping[str,
 
 
 def _series(group: Group, same: Sequence[Course]) -> SeriesPart:
+    histories = [course.history for course in same]
     return SeriesPart(
         title=same[0].history.curve.title,
         courses=tuple(same),
         rows=tuple(map(wording.row, same)),
-        left_out=tuple(wording.left_out(group, [course.history for course in same])),
+        notes=(*wording.left_out(group, histories), *wording.doubts(group, histories)),
     )
 
 

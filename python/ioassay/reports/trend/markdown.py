@@ -24,5 +24,5 @@ def _group(part: GroupPart) -> Iterator[list[str]]:
     for series in part.series:
         rows = [[*row[:-1], f"**{row.verdict}**" if row.verdict == "declined" else row.verdict] for row in series.rows]
         yield [f"### {series.title}", "", *table(["", *wording.HEADS], rows)]
-        yield listed(series.left_out)
+        yield listed(series.notes)
     yield [wording.COLUMNS_NOTE]

@@ -24,7 +24,7 @@ def summary(content: Content) -> RenderableType:
 def _group(part: GroupPart) -> list[RenderableType]:
     parts: list[RenderableType] = []
     for series in part.series:
-        parts += [_series(series), *(Text(text, "yellow") for text in series.left_out), ""]
+        parts += [_series(series), *(Text(text, "yellow") for text in series.notes), ""]
     for moment in part.moments:
         parts += [Text(f"{moment.between}:", "bold"), *(Text(f"  {text}") for text in moment.sentences)]
         parts += [Text(f"  {wording.also(moment.also)}"), ""]

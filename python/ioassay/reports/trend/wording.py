@@ -12,7 +12,7 @@ from ioassay.analysis.trend.history import Group, History, Missing, Run
 from ioassay.reports import format
 from ioassay.reports.check.lines import Line
 from ioassay.reports.compare.configuration import Difference
-from ioassay.reports.compare.wording import at_among, differs, listed, rate_of
+from ioassay.reports.compare.wording import at_among, differs, doubted, listed, rate_of, sentences
 from ioassay.reports.wording import moment
 from ioassay.units import format_count
 
@@ -23,6 +23,10 @@ COLUMNS_NOTE = (
     "Before: the median of the earlier runs; where the level changed, the highest level before; of a trend, its line "
     "at the first run. A fall is told from: so much less in the latest run alone is told for sure."
 )
+
+
+_MOST_NAMES = 6
+"""Runs that are named one by one."""
 
 
 class Row(NamedTuple):
@@ -117,7 +121,13 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
     for how, places in found.items():
         names = list(dict.fromkeys(name for own in places.values() for name in own))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
-        yield f"Left out{where}, because not measured alike: {listed(names)} ({'; '.join(how)})."
+        runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
+        yield f"Left out{where}, because not measured alike: {runs} ({'; '.join(how)})."
+
+
+def doubts(group: Group, histories: Sequence[History]) -> list[str]:
+    """What is doubted of the latest run, in one sentence or none."""
+    return sentences(doubted(group.latest.name, [(_at(history), history.point) for history in histories]))
 
 
 def missing(group: Group, one: Missing) -> str:

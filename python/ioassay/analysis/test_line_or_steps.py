@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ioassay.analysis.line_or_steps import Slopes, is_line, off_line, off_steps, widening
+
+IRREGULAR = np.array([0.0, 1.0, 1.5, 4.0, 9.0, 9.5, 12.0, 20.0])
+
+
+def test_the_slope_is_per_unit_of_time_and_an_odd_value_does_not_move_it() -> None:
+    values = 3.0 + 0.25 * IRREGULAR
+    values[3] += 50
+    slopes = Slopes(values, IRREGULAR)
+    assert slopes.median == pytest.approx(0.25)
+    interval = slopes.interval(1.0)
+    assert interval.low <= 0.25 <= interval.high
+    assert np.count_nonzero(np.abs(off_line(values, IRREGULAR)) > 1e-9) == 1
+
+
+def test_the_interval_of_the_slope_covers_it_as_often_as_it_claims() -> None:
+    dice = np.random.default_rng(1)
+    at = np.arange(20.0)
+    intervals = [Slopes(0.1 * at + dice.normal(0, 1, 20), at).interval(1.0) for _ in range(1000)]
+    covered = sum(one.low <= 0.1 <= one.high for one in intervals) / len(intervals)
+    assert covered == pytest.approx(0.95, abs=0.025)
+
+
+def test_a_line_and_steps_are_told_apart() -> None:
+    at = np.arange(24.0)
+    noise = np.random.default_rng(2).normal(0, 0.1, 24)
+    assert is_line(noise + 0.1 * at, at, [12])
+    steps = noise + (at >= 12)
+    assert not is_line(steps, at, [12])
+    assert np.abs(off_steps(steps, [12])).max() < 0.5
+
+
+def test_a_test_is_wider_the_more_neighbours_resemble_each_other() -> None:
+    dice = np.random.default_rng(3)
+    at = np.arange(400.0)
+    widths = []
+    for correlation in (0.0, 0.4, 0.8):
+        values = dice.normal(0, 1, 400)
+        for place in range(1, 400):
+            values[place] = correlation * values[place - 1] + np.sqrt(1 - correlation**2) * values[place]
+        widths.append(widening(values, at, []))
+    expected = [np.sqrt((1 + correlation) / (1 - correlation)) for correlation in (0.0, 0.4, 0.8)]
+    assert widths == pytest.approx(expected, rel=0.25)
