@@ -3,7 +3,7 @@
 The control plane: studies become cases, the engine runs them, results become analysis, figures and reports.
 No rank ever imports this package: the compute nodes run only the native engine.
 
-In Python, `ioassay.load("runs/*")` gives the tables of stored runs as polars frames.
+In Python, `ioassay.load("runs/*")` gives the tables of stored runs as polars frames, and figures of them.
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import signal
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -88,6 +90,15 @@ def test_a_browser_that_hangs_is_ended(scratch: Path, tmp_path: Path, monkeypatc
     assert list(scratch.iterdir()) == []
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """A shell that runs tests in the background has them ignore interruptions."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interruption_ends_the_browser_and_its_helpers(
     scratch: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,7 +73,7 @@ class Figures:
             for (run, name), own in chosen.items()
         )
         axis = axis or _axis(chosen)
-        data = data.filter(pl.col("rate").is_not_null(), pl.col(axis).is_not_null())
+        every, data = data, data.filter(pl.col("rate").is_not_null(), pl.col(axis).is_not_null())
         if data.is_empty():
             raise UsageError(
                 f"No {operation} has a rate in {shown.name} at a number of {axis}.", "Choose another unit or axis."
@@ -85,7 +85,9 @@ class Figures:
             title=title,
             svg=render.svg(rate_by_clients.chart(data, operation, shown, {}, axis), identifier),
             data=data.rename({"rate": f"rate_{shown.name}", "median": f"median_{shown.name}"}),
-            caption=" ".join(pictures.rate_words(data)),
+            caption=" ".join(
+                [*pictures.rate_words(data), *_undrawn(every, data, f"{shown.name} at a number of {axis}")]
+            ),
             description=f"{title} in {shown.name} against {axis}. {pictures.levels(data, shown.name, axis)}",
         )
 
@@ -218,6 +220,12 @@ def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
     frames = list(chosen.values())
     by_clients = all(rates.axis(own) == "clients" and own["clients"].null_count() == 0 for own in frames)
     return "clients" if by_clients else "ranks"
+
+
+def _undrawn(every: pl.DataFrame, drawn: pl.DataFrame, what: str) -> list[str]:
+    """The sentence about lines that are not in the figure, if there are any."""
+    lines = [line for line in every["series"].unique(maintain_order=True) if line not in drawn["series"]]
+    return [f"Not drawn, because no rate in {what} is told: {', '.join(lines)}."] if lines else []
 
 
 def _unknown(what: str, name: object, known: Iterable[str], how: str = "was measured in no run") -> UsageError:

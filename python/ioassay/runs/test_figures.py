@@ -94,6 +94,15 @@ def test_what_there_is_not_is_said_with_what_there_is(ask: object, message: str,
     assert error.value.remedy.startswith(known)
 
 
+def test_what_does_not_tell_its_place_is_named_below_the_figure(tmp_path: Path) -> None:
+    io500 = IMPORTERS["io500"]
+    for gathered in io500.gather([FILES / "io500"]):
+        store_tables(tmp_path / gathered.name, *imported(gathered, ["ioassay"]))
+    found = ioassay.load(tmp_path / "*").figures.rate("write")
+    assert set(found.data["run"]) == {"program-2025", "script-2019"}
+    assert "because no rate in GB/s at a number of ranks is told: product-2017, ior-easy-write" in found.caption
+
+
 def test_what_other_tools_printed_is_drawn_too_as_far_as_it_was_told(tmp_path: Path) -> None:
     ior = IMPORTERS["ior"]
     for gathered in ior.gather([FILES / "ior"]):

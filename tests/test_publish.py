@@ -1,0 +1,32 @@
+"""`ioassay publish`, whole: the command, a stored run, and the browser of the machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+from .support import ioassay
+
+
+def test_a_run_is_published_and_nothing_else_is_written(tmp_path: Path) -> None:
+    store(RunBuilder().workload("w").clients(1, 2).build(), tmp_path / "run")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()}
+    code, out, err = ioassay("publish", "run", "-o", "out", directory=tmp_path)
+    assert (code, out) == (0, "")
+    assert err.endswith("files, begin with README.md\n")
+    # Where there is no browser, it is said why the PDFs are left out.
+    assert (tmp_path / "out" / "report.pdf").exists() == ("left out" not in err)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()} == before
+    assert {path.name for path in tmp_path.iterdir()} == {"run", "out"}
+
+
+def test_without_a_place_or_a_run_it_says_what_is_missing(tmp_path: Path) -> None:
+    code, out, err = ioassay("publish", "run", directory=tmp_path)
+    assert (code, out) == (2, "")
+    assert "Missing option '-o'" in err
+    code, out, err = ioassay("publish", "run", "-o", "out", directory=tmp_path)
+    assert (code, out) == (2, "")
+    assert "run is not a run directory" in err
+    assert list(tmp_path.iterdir()) == []
