@@ -7,6 +7,7 @@ over those that each repetition's own sweep comes down to. Not: which of them di
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import chance, matching
@@ -79,7 +80,7 @@ class Comparison:
     alone: tuple[tuple[Subject, Curve], ...]
     """Curves without a counterpart, and whose they are."""
 
-    @property
+    @cached_property
     def chance(self) -> Chance | None:
         """What all points together tell, which one by one differ now and then by chance."""
         return chance.of([ratio.judged for one in self.series for ratio in one.points if ratio.judged])

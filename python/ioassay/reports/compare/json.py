@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ioassay.reports.compare.content import Content
@@ -17,13 +18,20 @@ def document(content: Content) -> str:
 
 
 def whole(content: Content) -> dict[str, Any]:
-    """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `notes`, `configuration`."""
+    """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `chance` (of each subject, how many
+    differences are more than that), `notes`, `not_compared`, `configuration`.
+    """
     names = [subject.name for subject in content.subjects]
     return {
         "version": COMPARE_VERSION,
         "subjects": [{"name": subject.name, "kind": subject.kind} for subject in content.subjects],
         "ratios": list(rows(content)),
         "sentences": content.sentences,
+        "chance": [
+            {"other": comparison.other.name, **asdict(comparison.chance)}
+            for comparison in content.comparisons
+            if comparison.chance
+        ],
         "notes": [*content.chance, *content.notes],
         "not_compared": [
             {"subject": side.name, "against": comparison.other.name, "series": curve.title}

@@ -193,6 +193,8 @@ def test_a_comparison_says_how_many_of_its_differences_are_no_chance(sides: list
         "Of 6 points of after with an interval 3 differ, where 0.190 would by chance: at least 2 of them truly do "
         "(95 % confidence)."
     ]
+    (told,) = json.loads(build(sides, "json"))["chance"]
+    assert (told["other"], told["judged"], told["differing"], told["certain"]) == ("after", 6, 3, 2)
 
 
 def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() -> None:
