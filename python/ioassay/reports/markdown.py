@@ -97,12 +97,13 @@ def _configuration(content: Content) -> list[list[str]]:
     run = content.document
     engine = f", engine {run.engine_version}" if run.engine_version else ""
     settings = [[name, wording.setting(value)] for name, value in run.study.settings.items()]
+    nodes = [
+        [f"Nodes: {', '.join(group.hosts)}", "", *table(["", ""], [list(row) for row in group.rows])]
+        for group in content.nodes
+    ]
     return [
         ["## Configuration"],
-        *(
-            [f"Nodes: {', '.join(group.hosts)}", "", *table(["", ""], [list(row) for row in group.rows])]
-            for group in content.nodes
-        ),
+        *(nodes or [[wording.no_nodes(run)]]),
         ["Settings", "", *table(["", ""], settings)] if settings else [],
         [f"ioassay {run.ioassay_version}{engine}."],
     ]

@@ -19,7 +19,7 @@ from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.reports.workloads import WorkloadPart
-from ioassay.results.document import CaseState, ImportEntry
+from ioassay.results.document import CaseState, ImportEntry, RunDocument
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
@@ -80,6 +80,14 @@ def lab(content: Content) -> str:
     hosts = format_count(len(entry.hosts), "host")
     links = f" with links of {format_link_rate(entry.link_bits_per_s)}" if entry.link_bits_per_s else ""
     return "; ".join(part for part in (entry.about, f"{hosts} of one machine{links}") if part)
+
+
+def no_nodes(document: RunDocument) -> str:
+    """Why nothing is told of nodes, where none has told of itself."""
+    if document.imported is None:
+        return "No node reported its environment: the engine did not start."
+    also = "; what else it tells of the configuration are the settings" if document.study.settings else ""
+    return f"What was imported does not describe the nodes that it was measured on{also}."
 
 
 def errors(content: Content) -> list[tuple[str, str]]:
