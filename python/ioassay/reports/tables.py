@@ -11,9 +11,10 @@ from typing import Any, NamedTuple, get_args
 
 import polars as pl
 
-from ioassay.analysis import acceptance, latency, peak_sustained, rates
+from ioassay.analysis import acceptance, io500, latency, peak_sustained, rates
 from ioassay.analysis.findings import Facts
 from ioassay.analysis.findings import findings as found
+from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports.findings import Sentences
@@ -117,6 +118,27 @@ def criteria(run: LoadedRun) -> pl.DataFrame:
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def scores(run: LoadedRun) -> pl.DataFrame:
+    """A row per phase and mean of each score of the IO500, in its own units: case, list, name, score, unit (null of the
+    total), duration_ns, valid.
+    """
+    rows = [row for one in io500.scores(run) for row in _score(one)]
+    columns = {
+        **dict.fromkeys(("case", "list", "name"), pl.String),
+        **{"score": pl.Float64, "unit": pl.String, "duration_ns": pl.Int64, "valid": pl.Boolean},
+    }
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _score(one: Score) -> Iterator[tuple[str, str, str, float, str | None, int | None, bool]]:
+    for part in one.phases:
+        unit = io500.UNITS[part.rule.group]
+        yield one.case, one.list, part.rule.phase, part.score, unit, part.duration_ns, not part.reasons
+    yield one.case, one.list, "bandwidth", one.bandwidth, io500.UNITS["bandwidth"], None, one.is_valid
+    yield one.case, one.list, "metadata", one.metadata, io500.UNITS["metadata"], None, one.is_valid
+    yield one.case, one.list, "total", one.total, None, None, one.is_valid
+
+
 def environment(run: LoadedRun) -> pl.DataFrame:
     """A row per fact of each node, as it was seen there: node, fact (`memory_bytes`, `mount.file_system`), value."""
     rows = [
@@ -158,6 +180,7 @@ TABLES: dict[str, Table] = {
         latency_percentiles, "Percentiles of the time of one operation, valid repetitions together."
     ),
     "findings": Table(findings, "What repetitions, sweeps, ranks and samples show, in sentences."),
+    "scores": Table(scores, "Scores of the IO500 and of its phases, computed by its rules; no official submission."),
     "criteria": Table(criteria, "The acceptance criteria of the study, and what became of them."),
     "doubts": Table(lambda run: run.doubts, "Each reason not to believe a measurement, with its evidence and remedy."),
     "settings": Table(settings, "Every setting of the study with the value that it had."),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
@@ -13,16 +15,21 @@ from ioassay.reports.tables import (
     latency_percentiles,
     medians,
     peaks_and_sustained,
+    scores,
 )
+from ioassay.results.importers import IMPORTERS
+from ioassay.results.importers.stored import run as imported
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.run_directory import load, store
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.importing import FILES
 from ioassay.testing.troubled import troubled
 
 
 def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:
     for name, table in TABLES.items():
         frame = table.of(run)
-        assert frame.is_empty() == (name == "sources"), name
+        assert frame.is_empty() == (name in ("sources", "scores")), name
         assert pl.read_csv(frame.write_csv().encode(), infer_schema=False).columns == frame.columns
 
 
@@ -68,6 +75,15 @@ def test_findings_are_sentences_and_criteria_have_their_verdict() -> None:
     assert found["sentence"].str.ends_with(".").all()
     judged = criteria(RunBuilder().workload("w").clients(1).criterion("rate", unit="bytes/s", at_least=1e15).build())
     assert judged.select("measure", "at_least", "unit", "judgement").row(0) == ("rate", 1e15, "bytes/s", "failed")
+
+
+def test_scores_are_those_of_the_phases_and_of_the_whole(tmp_path: Path) -> None:
+    submission = next(one for one in IMPORTERS["io500"].gather([FILES / "io500"]) if one.name == "program-2025")
+    store(tmp_path / "run", *imported(submission, ["ioassay"]))
+    found = {row["name"]: row for row in scores(load(tmp_path / "run")).iter_rows(named=True)}
+    assert {"ior-easy-write", "mdtest-hard-stat", "find", "bandwidth", "metadata", "total"} <= set(found)
+    assert found["total"]["score"] == pytest.approx((found["bandwidth"]["score"] * found["metadata"]["score"]) ** 0.5)
+    assert (found["ior-easy-write"]["unit"], found["find"]["unit"], found["total"]["unit"]) == ("GiB/s", "kIOPS", None)
 
 
 def test_facts_of_a_node_have_their_place_in_the_name(run: LoadedRun) -> None:
