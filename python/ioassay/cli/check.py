@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli import judged
+from ioassay.cli.judged import Junit
 from ioassay.cli.output import show
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
@@ -31,9 +32,7 @@ def check(
         Path | None,
         typer.Option(metavar="FILE", help="Criteria as YAML that it must meet as well.", show_default=False),
     ] = None,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)
-    ] = None,
+    junit: Junit = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """Judges a run by its study's criteria, by a file of criteria and by a baseline; exits with 1 where it fails."""

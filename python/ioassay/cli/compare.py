@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ioassay.cli.output import chosen_format, emit, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, show
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
@@ -22,17 +21,9 @@ def compare(
             show_default=False,
         ),
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write. Default: standard output."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
+    output: Output = None,
+    form: Form = None,
+    as_json: AsJson = False,
 ) -> None:
     """Compares runs and published systems: ratios with intervals, what was unlike, what differs in configuration."""
     if len(subjects) < 2:

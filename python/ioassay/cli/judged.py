@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from ioassay.cli.output import write
 from ioassay.errors import IoassayError, UsageError
@@ -13,6 +15,8 @@ from ioassay.units import UnitError, parse_share
 
 if TYPE_CHECKING:
     from ioassay.reports.check.junit import Suite
+
+Junit = Annotated[Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)]
 
 
 def tolerance(text: str) -> float:

@@ -1,9 +1,9 @@
-"""Where a document goes: the terminal, or a file that is written atomically. Not: what is in it."""
+"""Where a document goes and in which format: the terminal, or a file that is written atomically. Not: what is in it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ioassay.reports import Format
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="Where to write. Default: standard output."),
+]
+
+Form = Annotated[
+    str | None,
+    typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="The same as `--format json`.")]
 
 
 def document_format(text: str) -> Format:

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ioassay.cli import judged
-from ioassay.cli.output import chosen_format, emit, show
+from ioassay.cli.judged import Junit
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, show
 from ioassay.cli.subjects import stored
 from ioassay.errors import UsageError
 
@@ -31,20 +32,10 @@ def trend(
             "--any-target", help="Take all targets for one, for example where their paths have a date in them."
         ),
     ] = False,
-    junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to write JUnit XML.", show_default=False)
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Where to write. Default: standard output."),
-    ] = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            "--format", metavar="html|pdf|md|csv|json", help="What to write. Default: tables for the terminal."
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="The same as `--format json`.")] = False,
+    junit: Junit = None,
+    output: Output = None,
+    form: Form = None,
+    as_json: AsJson = False,
 ) -> int:
     """Tells how rates went over stored runs; exits with 1 where the latest has declined or nothing could be judged."""
     # Imported here because they take a second, which `--help` must not.
