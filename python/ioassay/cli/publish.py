@@ -42,11 +42,12 @@ def publish(
     if len(set(names)) < len(names):
         raise UsageError("Two of the runs have the same name.", "Publish them one by one, each with its own -o.")
     others = sides(against) if against else []
+    with_papers = _can_print()
     try:
         with whole_directory(output) as place:
             documents = []
             for name, run in zip(names, read(runs, ceilings), strict=True):
-                _fill(place if len(runs) == 1 else place / name, run, others)
+                _fill(place if len(runs) == 1 else place / name, run, others, with_papers=with_papers)
                 documents.append((name, run.document))
             if len(runs) > 1:
                 (place / INDEX).write_text(shelf(documents))
@@ -56,8 +57,20 @@ def publish(
     typer.echo(f"{output}: {format_count(made, 'file')}, begin with {INDEX}", err=True)
 
 
-def _fill(place: Path, run: LoadedRun, others: list[Side]) -> None:
-    """Writes the files of one run, the PDFs where a browser prints them."""
+def _can_print() -> bool:
+    """Whether there is a browser; where there is none, that is said."""
+    from ioassay.reports.pdf import find_browser  # noqa: PLC0415
+
+    try:
+        find_browser()
+    except CannotRun as error:
+        typer.echo(f"PDFs are left out. {error.message}\n  {error.remedy}", err=True)
+        return False
+    return True
+
+
+def _fill(place: Path, run: LoadedRun, others: list[Side], *, with_papers: bool) -> None:
+    """Writes the files of one run. A PDF that the browser fails to print is left out."""
     from ioassay.reports.pdf import printed  # noqa: PLC0415
     from ioassay.reports.publication import PAPERS, files  # noqa: PLC0415
 
@@ -66,7 +79,7 @@ def _fill(place: Path, run: LoadedRun, others: list[Side]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(file.content)
     try:
-        for page, paper in PAPERS.items():
+        for page, paper in PAPERS.items() if with_papers else ():
             (place / paper).write_bytes(printed((place / page).read_bytes()))
     except CannotRun as error:
         typer.echo(f"PDFs of {run.document.run} are left out. {error.message}\n  {error.remedy}", err=True)
