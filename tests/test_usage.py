@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from .support import ioassay, study, workload
+from ioassay.testing.builder import RunBuilder
+from ioassay.testing.stored import store
+
+from .support import Command, ioassay, study, workload
 
 
 @pytest.mark.parametrize(
@@ -82,3 +85,16 @@ def test_a_target_whose_name_cannot_be_printed_is_refused(tmp_path: Path) -> Non
     assert code == 2
     assert r"caf\xe9" in err
     assert not (tmp_path / "run").exists()
+
+
+def test_ctrl_c_ends_any_command_with_3_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(RunBuilder().workload("w").build(), tmp_path / "run")
+    before = sorted(tmp_path.rglob("*"))
+    browser = tmp_path / "browser"
+    browser.write_text("#!/bin/sh\nkill -INT $PPID\nexec sleep 1000\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_BROWSER", str(browser))
+    code, out, err = Command(["report", tmp_path / "run", "--format", "pdf"]).end()
+    assert (code, out) == (3, "")
+    assert "Traceback" not in err
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, browser])

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -35,6 +37,9 @@ from ioassay.cli.studies import studies
 from ioassay.cli.systems import systems
 from ioassay.cli.trend import trend
 from ioassay.errors import CannotRun, IoassayError, UsageError
+
+_TYPERS_INTERRUPTED = 130
+"""What typer makes of a `KeyboardInterrupt`."""
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 for command in (run, studies, systems, report, publish, compare, check, trend, import_, net, doctor, clean):
@@ -60,7 +65,9 @@ def _ioassay(
 
 def main() -> None:
     """Runs the command line and exits with its code."""
-    sys.exit(_run())
+    interruptions = _noted_interruptions()
+    code = _run()
+    sys.exit(CannotRun.exit_code if interruptions and code == _TYPERS_INTERRUPTED else code)
 
 
 def _run() -> int:
@@ -82,6 +89,21 @@ def _run() -> int:
         where = f"{error.filename}: " if error.filename else ""
         return _print(CannotRun(f"{where}{error.strerror or error}."))
     return code if isinstance(code, int) else 0
+
+
+def _noted_interruptions() -> list[int]:
+    """Every SIGINT that interrupts this process from now on; the list grows. A command that `lab exec` runs may end
+    with the same code as typer makes of it.
+    """
+    noted: list[int] = []
+
+    def interrupted(number: int, frame: FrameType | None) -> None:
+        noted.append(number)
+        signal.default_int_handler(number, frame)
+
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored
+        signal.signal(signal.SIGINT, interrupted)
+    return noted
 
 
 def _refuse_other_encodings(arguments: list[str]) -> None:
