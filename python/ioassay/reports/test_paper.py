@@ -69,6 +69,13 @@ def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -
     assert abstract.about(assemble(run)).startswith("8 measurements against ")
 
 
+def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
+    run = RunBuilder().workload("w", "Writes").clients(1, 2, 4, 8).build()
+    run.document.front_end, run.document.study.summary = "ior", []
+    (sentence,) = wording.results(assemble(run))
+    assert re.fullmatch(r"Writes: (write \S+ .B/s, ){4}(read \S+ .B/s, ){2}and 2 more rates\.", sentence)
+
+
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
     content = assemble(found)
     page = reports.build(found, "html").decode()

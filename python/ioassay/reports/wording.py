@@ -35,6 +35,9 @@ MOST_IN_FULL = 4
 MOST_EXAMPLES = 12
 """Command lines that a method shows; of more the appendix has all."""
 
+MOST_SINGLE = 6
+"""Rates that a sentence tells of a workload that was not swept."""
+
 MOST_RESULTS = 10
 """Sentences of key results; the tables have all."""
 
@@ -172,10 +175,12 @@ def _single(content: Content) -> list[str]:
     lines: dict[str, list[str]] = {}
     for line in content.medians:
         lines.setdefault(line.label, []).append(f"{line.series} {line.median}")
-    return [
-        f"{label}: {', '.join(told)}." if len(told) <= MOST_IN_FULL else f"{label}: {len(told)} rates."
-        for label, told in lines.items()
-    ]
+    return [f"{label}: {', '.join(_shortened(told))}." for label, told in lines.items()]
+
+
+def _shortened(rates: list[str]) -> list[str]:
+    more = len(rates) - MOST_SINGLE
+    return [*rates[:MOST_SINGLE], f"and {format_count(more, 'more rate')}"] if more > 0 else rates
 
 
 def trust(content: Content, *, with_letters: bool = True) -> str:
