@@ -20,10 +20,12 @@ pub struct Post {
     /// Calls of this node's ranks to all nodes: the number of the last one, and what it is about.
     pub calls: AtomicU32,
     pub kind: AtomicU32,
-    /// The number of the last call that was answered, and the answer.
+    /// The number of the last call that was answered.
     answers: AtomicU32,
-    verdict: AtomicU32,
-    opens_ns: AtomicU64,
+    /// The answers to calls of even and of odd numbers. A stop answers the next call for everybody, also while some rank of
+    /// this node has yet to look at the answer to this one.
+    verdicts: [AtomicU32; 2],
+    opens_ns: [AtomicU64; 2],
     /// What the ranks of other nodes have done in the running phase, by lane.
     elsewhere: [[AtomicU64; LANES]; 2],
     /// The number of the last order. Its text is in the exchange.
@@ -75,7 +77,7 @@ impl Post {
         loop {
             let answers = self.answers.load(Ordering::SeqCst);
             if answers >= number {
-                return Ok(self.answer());
+                return Ok(self.answer_to(number));
             }
             if give_up() {
                 return Err(Stopped);
@@ -86,15 +88,24 @@ impl Post {
 
     /// Answers call number `number`, as the messenger.
     pub fn answer_call(&self, number: u32, answer: Answer) {
-        self.verdict.store(answer.go_on.into(), Ordering::SeqCst);
-        self.opens_ns.store(answer.opens_ns, Ordering::SeqCst);
+        let slot = number as usize % 2;
+        self.verdicts[slot].store(answer.go_on.into(), Ordering::SeqCst);
+        self.opens_ns[slot].store(answer.opens_ns, Ordering::SeqCst);
         self.answers.store(number, Ordering::SeqCst);
         wake_all(&self.answers);
     }
 
-    /// The last answer.
+    /// The answer to the last call that this node's ranks have made.
     pub fn answer(&self) -> Answer {
-        Answer { go_on: self.verdict.load(Ordering::SeqCst) == 1, opens_ns: self.opens_ns.load(Ordering::SeqCst) }
+        self.answer_to(self.calls.load(Ordering::SeqCst))
+    }
+
+    fn answer_to(&self, number: u32) -> Answer {
+        let slot = number as usize % 2;
+        Answer {
+            go_on: self.verdicts[slot].load(Ordering::SeqCst) == 1,
+            opens_ns: self.opens_ns[slot].load(Ordering::SeqCst),
+        }
     }
 
     /// Keeps what the ranks of other nodes have done.
@@ -139,5 +150,22 @@ impl Post {
     /// Sleeps a moment, or until there is another order than `last`.
     pub fn wait_for_order(&self, last: u32) {
         sleep_on(&self.orders, last);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_stays_what_it_was_for_who_looks_late_though_a_stop_has_answered_the_next_call() {
+        let post = Post::default();
+        let (go, stop) = (Answer { go_on: true, opens_ns: 7 }, Answer { go_on: false, opens_ns: 0 });
+        post.answer_call(1, go);
+        assert_eq!(post.call(0, || false), Ok(go));
+        post.answer_call(2, stop);
+        assert_eq!(post.answer(), go, "of a rank that comes from the first call only now");
+        assert_eq!(post.call(0, || false), Ok(stop));
+        assert_eq!(post.answer(), stop);
     }
 }
