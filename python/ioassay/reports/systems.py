@@ -124,10 +124,11 @@ def _settings(system: System, group: str) -> Table:
 
 def _figures(system: System) -> Table:
     table = _table("Figures", header=False)
-    table.add_column(no_wrap=True)
+    table.add_column(ratio=4, overflow="fold")
     table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", style="dim", overflow="fold")
+    table.add_column(ratio=5, overflow="fold")
+    table.add_column(max_width=14, justify="right", style="dim", overflow="fold")
+    table.expand = True
     for figure in system.figures:
         printed = _QUALIFIED[figure.qualifier] + figure.amount.text
         table.add_row(Text(figure.id), Text(printed), Text(_what(figure)), Text(str(figure.at)))
