@@ -18,7 +18,7 @@ from ioassay.testing.builder import RunBuilder
 
 @pytest.fixture(scope="module")
 def picture() -> Picture:
-    return pictures.rates(assemble(RunBuilder().workload("w", "Big").clients(1, 2).build()))[0]
+    return next(pictures.rates(assemble(RunBuilder().workload("w", "Big").clients(1, 2).build())))
 
 
 def test_a_picture_is_saved_as_its_suffix_says(picture: Picture, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Content as Comparison
     from ioassay.reports.compare.content import Side
+    from ioassay.reports.content import Content
     from ioassay.results.loaded import LoadedRun
 
 Format = Literal["html", "pdf", "md", "csv", "json"]
@@ -33,9 +34,10 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
-            from ioassay.reports.html import page  # noqa: PLC0415
+            from ioassay.reports import html, pictures  # noqa: PLC0415
 
-            return page(run, compared(run, against)).encode()
+            content, comparison = _assembled(run, against)
+            return html.page(content, pictures.drawn(content, run, comparison), comparison).encode()
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
@@ -43,11 +45,11 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
         case "md":
             from ioassay.reports import markdown  # noqa: PLC0415
 
-            return markdown.document(run, compared(run, against)).encode()
+            return markdown.document(*_assembled(run, against)).encode()
         case "json":
             from ioassay.reports import json  # noqa: PLC0415
 
-            return json.document(run, compared(run, against)).encode()
+            return json.document(run, *_assembled(run, against)).encode()
         case "csv":
             from ioassay.reports import tables  # noqa: PLC0415
 
@@ -59,14 +61,20 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
 
     `format` is one of `IN_FILES`.
     """
-    from ioassay.reports.summary import page  # noqa: PLC0415
+    from ioassay.reports import summary  # noqa: PLC0415
 
-    made = page(run, compared(run, against)).encode()
+    made = summary.page(*_assembled(run, against)).encode()
     if format != "pdf":
         return made
     from ioassay.reports.pdf import printed  # noqa: PLC0415
 
     return printed(made)
+
+
+def _assembled(run: LoadedRun, against: Sequence[Side]) -> tuple[Content, Comparison | None]:
+    from ioassay.reports.content import assemble  # noqa: PLC0415
+
+    return assemble(run), compared(run, against)
 
 
 def compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:

@@ -6,42 +6,28 @@ import itertools
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
 
-from ioassay.figures.picture import Picture
-from ioassay.reports import abstract, ceilings, matrix, pictures, wording
+from ioassay.reports import abstract, ceilings, matrix, wording
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.compare.pictures import pictures as comparison_pictures
-from ioassay.reports.content import Content, assemble, commands
+from ioassay.reports.content import Content, commands
 from ioassay.reports.io500 import NOTE
 from ioassay.reports.pictures import Pictures
 from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
-from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
-class _Compared(NamedTuple):
-    """A comparison as its section needs it."""
+def page(content: Content, drawn: Pictures, comparison: Comparison | None = None) -> str:
+    """The page of a run, with a section for its comparison with others where there is one.
 
-    content: Comparison
-    pictures: list[Picture | None]
-
-
-def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
-    """The page of a run, with a section for its comparison with others where there is one."""
-    content = assemble(run)
-    return rendered(content, pictures.drawn(content, run), comparison)
-
-
-def rendered(content: Content, drawn: Pictures, comparison: Comparison | None) -> str:
-    """The page of what was assembled and drawn."""
+    `drawn` is what `pictures.drawn` makes of both.
+    """
     document = content.document
     return (
         environment()
@@ -61,7 +47,8 @@ def rendered(content: Content, drawn: Pictures, comparison: Comparison | None) -
             survey_pictures=drawn.surveys,
             latencies=drawn.latencies,
             timelines=drawn.timelines,
-            comparison=comparison and _Compared(comparison, comparison_pictures(comparison)),
+            comparison=comparison,
+            comparison_pictures=drawn.compared,
         )
     )
 

@@ -14,7 +14,7 @@ from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports.compare import json as compare_json
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, FindingLine, assemble
+from ioassay.reports.content import Content, FindingLine
 from ioassay.reports.surveys import Survey
 from ioassay.reports.workloads import measurements
 from ioassay.results.loaded import LoadedRun
@@ -23,9 +23,8 @@ from ioassay.results.schema import KEY
 REPORT_VERSION = 2
 
 
-def document(run: LoadedRun, comparison: Comparison | None = None) -> str:
+def document(run: LoadedRun, content: Content, comparison: Comparison | None = None) -> str:
     """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`; `comparison` if any."""
-    content = assemble(run)
     whole = {
         "version": REPORT_VERSION,
         "run": run.document.model_dump(mode="json"),

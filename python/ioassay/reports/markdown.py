@@ -8,16 +8,14 @@ from collections.abc import Sequence
 from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import markdown as comparisons
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, assemble, commands
+from ioassay.reports.content import Content, commands
 from ioassay.reports.markdown_results import at, results
 from ioassay.reports.markdown_text import listed, marked, table
 from ioassay.reports.workloads import Column, WorkloadPart
-from ioassay.results.loaded import LoadedRun
 
 
-def document(run: LoadedRun, comparison: Comparison | None = None) -> str:
+def document(content: Content, comparison: Comparison | None = None) -> str:
     """The document of a run, with a section for its comparison with others where there is one."""
-    content = assemble(run)
     sections = [
         _opening(content),
         _abstract(content, comparison),

@@ -21,6 +21,8 @@ from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture
 from ioassay.reports import format
+from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.compare.pictures import pictures as of_comparison
 from ioassay.reports.content import Content
 from ioassay.reports.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
@@ -48,25 +50,31 @@ class Pictures:
     surveys: list[list[Picture]]
     latencies: dict[str, Picture]
     timelines: dict[str, list[Picture]]
+    compared: list[Picture | None]
+    """A picture for each series of the comparison, where there is one; `None` of a series that cannot be drawn."""
 
     def __iter__(self) -> Iterator[Picture]:
         """Those in which something is drawn, in the order of the report."""
-        every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values())
-        return (picture for picture in every if picture.svg)
+        every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values(), self.compared)
+        return (picture for picture in every if picture is not None and picture.svg)
 
 
-def drawn(content: Content, run: LoadedRun) -> Pictures:
-    """All of them."""
-    return Pictures(rates(content), surveys(content), latencies(content, run), timelines(content, run))
+def drawn(content: Content, run: LoadedRun, comparison: Comparison | None = None) -> Pictures:
+    """All of them, with those of its comparison with others."""
+    return Pictures(
+        rates=list(rates(content)),
+        surveys=surveys(content),
+        latencies=latencies(content, run),
+        timelines=timelines(content, run),
+        compared=of_comparison(comparison) if comparison else [],
+    )
 
 
-def rates(content: Content) -> list[Picture]:
+def rates(content: Content) -> Iterator[Picture]:
     """The figures that the study asks for, in its order."""
     taken: set[str] = set()
-    return [
-        _rate(content, entry, unique(slug(f"rate-{entry.title}", "rate"), taken))
-        for entry in content.document.study.figures
-    ]
+    for entry in content.document.study.figures:
+        yield _rate(content, entry, unique(slug(f"rate-{entry.title}", "rate"), taken))
 
 
 def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:

@@ -13,7 +13,6 @@ from ioassay.figures.picture import SUFFIXES
 from ioassay.reports import compared, html, json, markdown, summary
 from ioassay.reports.compare import rows as ratios
 from ioassay.reports.compare.content import Side
-from ioassay.reports.compare.pictures import pictures as comparison_pictures
 from ioassay.reports.content import assemble
 from ioassay.reports.markdown_text import table
 from ioassay.reports.pictures import drawn
@@ -42,13 +41,12 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     """
     content = assemble(run)
     comparison = compared(run, against)
-    pictures = drawn(content, run)
-    yield File("report.html", html.rendered(content, pictures, comparison).encode())
-    yield File("summary.html", summary.page(run, comparison).encode())
-    yield File("report.md", markdown.document(run, comparison).encode())
-    yield File("report.json", json.document(run, comparison).encode())
-    every = [*pictures, *(one for one in (comparison_pictures(comparison) if comparison else []) if one is not None)]
-    for picture in every:
+    pictures = drawn(content, run, comparison)
+    yield File("report.html", html.page(content, pictures, comparison).encode())
+    yield File("summary.html", summary.page(content, comparison).encode())
+    yield File("report.md", markdown.document(content, comparison).encode())
+    yield File("report.json", json.document(run, content, comparison).encode())
+    for picture in pictures:
         for suffix in SUFFIXES:
             yield File(f"figures/{picture.id}{suffix}", picture.content(suffix))
     tables = []
@@ -60,7 +58,7 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     if comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and what was not measured alike."))
         yield File("tables/ratios.csv", ratios.frame(comparison).write_csv().encode())
-    index = _index(run.document, [(picture.id, picture.title) for picture in every], tables)
+    index = _index(run.document, [(picture.id, picture.title) for picture in pictures], tables)
     yield File(INDEX, index.encode())
 
 

@@ -6,14 +6,14 @@ A choice of what the report says, in its words. What would not fit is left out a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ioassay.figures.picture import Picture
 from ioassay.reports import abstract, pictures, wording
 from ioassay.reports.abstract import Headline
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, assemble
+from ioassay.reports.content import Content
 from ioassay.reports.html import environment
-from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 
 MOST_ROWS = 5
@@ -36,9 +36,9 @@ class DoubtLine:
     remedy: str
 
 
-def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
+def page(content: Content, comparison: Comparison | None = None) -> str:
     """The page of a run, with the weightiest of its comparison with others where there is one."""
-    content = assemble(run)
+    document = content.document
     rows = content.summary[:MOST_ROWS]
     sentences = [] if rows else wording.results(content)
     verdict, more = _verdict(comparison) if comparison else ([], 0)
@@ -47,11 +47,11 @@ def page(run: LoadedRun, comparison: Comparison | None = None) -> str:
         .get_template("summary.html.j2")
         .render(
             content=content,
-            document=run.document,
-            study=run.document.study,
+            document=document,
+            study=document.study,
             about=abstract.about(content),
             acceptance=wording.acceptance(content),
-            state="" if run.document.state == "complete" else wording.state(content),
+            state="" if document.state == "complete" else wording.state(content),
             rows=rows,
             more_rows=_more(len(content.summary) - len(rows), "workload"),
             sentences=sentences[:MOST_ROWS],
@@ -79,7 +79,7 @@ def _more(count: int, noun: str) -> str:
 def _pictures(content: Content) -> list[Picture]:
     """Without the letters of doubts, which nothing on this page explains."""
     content = replace(content, doubts=replace(content.doubts, groups=()))
-    return [picture for picture in pictures.rates(content) if picture.svg][:MOST_FIGURES]
+    return list(islice((picture for picture in pictures.rates(content) if picture.svg), MOST_FIGURES))
 
 
 def _headlines(content: Content) -> list[Headline]:

@@ -1,10 +1,7 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 
 import polars as pl
@@ -15,6 +12,7 @@ from ioassay.reports import content, pictures
 from ioassay.reports.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.elsewhere import printed_elsewhere
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 
@@ -127,16 +125,7 @@ def test_the_same_run_gives_the_same_bytes_also_in_another_process(run: LoadedRu
         "print(hashlib.sha256(b''.join(reports.build(run, form) for form in reports.FORMATS"
         " if form != 'pdf')).hexdigest())"
     )
-    digests = {
-        subprocess.run(
-            [sys.executable, "-c", program],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    digests = printed_elsewhere(program)
     assert len(digests) == 1
     assert len(digests.pop().strip()) == hashlib.sha256().digest_size * 2
 

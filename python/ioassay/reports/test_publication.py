@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
 from ioassay import reports
 from ioassay.reports import publication
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.elsewhere import printed_elsewhere
 
 PROGRAM = """
 import hashlib
@@ -57,15 +55,6 @@ def test_the_index_names_every_file_that_there_is(files: dict[str, bytes]) -> No
 
 
 def test_the_same_run_gives_the_same_bytes_also_in_another_process() -> None:
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM],
-            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
-        for seed in ("1", "2")
-    }
+    said = printed_elsewhere(PROGRAM)
     (lines,) = said
     assert len(lines.split()[1]) == hashlib.sha256().digest_size * 2

@@ -1,4 +1,4 @@
-"""How stored runs went, as a document: the same content on a terminal, as Markdown, JSON, CSV and one HTML page.
+"""How stored runs went, as a document: the same on a terminal, as Markdown, JSON, CSV, one HTML page and its PDF.
 
 `build` makes any of them but the terminal's. Not: telling a change (`ioassay.analysis.trend`), reading runs.
 """
@@ -10,20 +10,26 @@ from ioassay.reports.trend.content import Content
 
 
 def build(content: Content, format: Format) -> bytes:
-    """The document of `content`, in UTF-8. `csv` has a row per run and point, `json` everything."""
-    if format == "pdf":
-        from ioassay.reports.pdf import printed  # noqa: PLC0415
-
-        return printed(build(content, "html"))
+    """The document of `content`, text in UTF-8. `csv` has a row per run and point, `json` everything."""
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
-            from ioassay.reports.trend.html import page as render  # noqa: PLC0415
+            from ioassay.reports.trend.html import page  # noqa: PLC0415
+
+            return page(content).encode()
+        case "pdf":
+            from ioassay.reports.pdf import printed  # noqa: PLC0415
+
+            return printed(build(content, "html"))
         case "md":
-            from ioassay.reports.trend.markdown import document as render  # noqa: PLC0415
-        case "csv":
-            from ioassay.reports.trend.csv import table as render  # noqa: PLC0415
+            from ioassay.reports.trend import markdown  # noqa: PLC0415
+
+            return markdown.document(content).encode()
         case "json":
-            from ioassay.reports.trend.json import document as render  # noqa: PLC0415
-    text: str = render(content)
-    return text.encode()
+            from ioassay.reports.trend import json  # noqa: PLC0415
+
+            return json.document(content).encode()
+        case "csv":
+            from ioassay.reports.trend import rows  # noqa: PLC0415
+
+            return rows.frame(content).write_csv().encode()

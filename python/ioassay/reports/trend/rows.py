@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+import polars as pl
+
 from ioassay.analysis import intervals
 from ioassay.analysis.trend.course import Course
 from ioassay.analysis.trend.history import Measured
@@ -59,6 +61,11 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
                         **_run(one),
                         "level": level,
                     }
+
+
+def frame(content: Content) -> pl.DataFrame:
+    """The rows of `runs`; without a rate neither rows nor columns."""
+    return pl.DataFrame(list(runs(content)), infer_schema_length=None)
 
 
 def _point(course: Course) -> dict[str, Any]:

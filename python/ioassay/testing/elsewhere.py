@@ -1,0 +1,21 @@
+"""What a program prints in processes of its own, for tests of what must be the same everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+
+def printed_elsewhere(program: str) -> set[str]:
+    """What a Python program prints in two processes that order their sets and hashes differently."""
+    return {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
