@@ -11,6 +11,7 @@ from ioassay.analysis.findings import Weight
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.reports import format, wording
 from ioassay.reports.content import Content, FindingLine
+from ioassay.results.document import SweepPoint
 from ioassay.units import format_count
 
 MOST_HEADLINES = 4
@@ -31,19 +32,23 @@ class Headline:
 
 
 def about(content: Content) -> str:
-    """What was measured, on what and when, in a sentence."""
+    """What was measured, on what and when, in a sentence; of a run that did not end well also how it ended."""
     document = content.document
-    clients = sorted({case.clients for case in document.cases if case.clients})
+    measured = set(content.points["case"])
+    cases = [case for case in document.cases if case.id in measured]
+    workloads = len({case.workload for case in cases})
+    clients = sorted({case.clients for case in cases if case.clients})
     what = format_count(content.doubts.measurements, "measurement")
-    what += f" of {format_count(len(content.workloads), 'workload')}" if len(content.workloads) > 1 else ""
+    what += f" of {format_count(workloads, 'workload')}" if workloads > 1 else ""
     parts = []
     if clients:
         ends = format.points(clients) if len(clients) == 1 else f"{clients[0]} to {clients[-1]} clients"
         parts.append(f"with {ends}")
-    repetitions = max((case.repetition for case in document.cases), default=1)
-    if repetitions > 1:
-        most = "up to " if document.stops_early else ""
-        parts.append(f"{most}{repetitions} repetitions of each")
+    repetitions: dict[SweepPoint, int] = {}
+    for case in cases:
+        repetitions[case.point] = max(case.repetition, repetitions.get(case.point, 0))
+    if (most := max(repetitions.values(), default=1)) > 1:
+        parts.append(f"{'up to ' if min(repetitions.values()) < most else ''}{most} repetitions of each")
     if document.imported is not None:
         files = format_count(len(document.imported.files), "file")
         parts.append(f"read from {files} that {wording.imported(document.imported)} wrote")
@@ -51,7 +56,8 @@ def about(content: Content) -> str:
         nodes = f" from {format_count(len(document.environment), 'node')}" if document.environment else ""
         parts.append(f"against {document.where}{nodes}")
     day = f", on {wording.day(document.started)}" if document.started else ""
-    return f"{what} {', '.join(parts)}{day}."
+    state = "" if document.state == "complete" else f" {wording.state(content)}"
+    return f"{what} {', '.join(parts)}{day}.{state}"
 
 
 def where(headline: Headline) -> str:

@@ -1,4 +1,4 @@
-"""The test matrix: what each workload did, and at which points of its sweep, as a row of a table."""
+"""The test matrix: what each workload is to do, and at which points of its sweep, as a row of a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NAMED = 8
 
 @dataclass(frozen=True)
 class Row:
-    """What jobs that are alike did. `cells` go with all but the first of `HEADS`."""
+    """What jobs that are alike are to do. `cells` go with all but the first of `HEADS`."""
 
     workload: str
     cells: tuple[str, ...]

@@ -51,7 +51,6 @@ def page(content: Content, comparison: Comparison | None = None) -> str:
             study=document.study,
             about=abstract.about(content),
             acceptance=wording.acceptance(content),
-            state="" if document.state == "complete" else wording.state(content),
             rows=rows,
             more_rows=_more(len(content.summary) - len(rows), "workload"),
             sentences=sentences[:MOST_ROWS],

@@ -69,6 +69,13 @@ def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -
     assert abstract.about(assemble(run)).startswith("8 measurements against ")
 
 
+def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_ended() -> None:
+    builder = RunBuilder().workload("w").workload("x").clients(1, 2, 4).repetitions(2)
+    about = abstract.about(assemble(builder.stop_after(2).build()))
+    assert about.startswith("4 measurements with 1 to 2 clients, against ")
+    assert about.endswith("The run was interrupted. 2 of 12 cases complete, 1 interrupted, 9 never started.")
+
+
 def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
     run = RunBuilder().workload("w", "Writes").clients(1, 2, 4, 8).build()
     run.document.front_end, run.document.study.summary = "ior", []
