@@ -157,9 +157,7 @@ impl<'a> Supervisor<'a> {
     /// Sees what has become of them, and takes the next step of stopping them where that has begun. False when there is
     /// nothing left to be seen: all have ended, or are given up.
     pub fn look(&mut self) -> bool {
-        if let Some(dead) = self.reap() {
-            self.place.fail(&dead);
-        }
+        self.reap();
         if self.children.is_empty() {
             return false;
         }
@@ -219,8 +217,8 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Takes note of ranks that have ended. One that did not end by itself stops the others.
-    fn reap(&mut self) -> Option<Failure> {
-        let (mut failure, place) = (None, self.place);
+    fn reap(&mut self) {
+        let place = self.place;
         self.children.retain(|&Child { rank, pid, .. }| {
             let how = match waitpid(pid, Some(WaitPidFlag::WNOHANG)) {
                 Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => return true,
@@ -229,14 +227,14 @@ impl<'a> Supervisor<'a> {
                 Ok(WaitStatus::Signaled(_, signal, _)) => died(rank, &format!("was killed by {signal}"), KILLED),
                 Ok(status) => died(rank, &format!("ended unexpectedly ({status:?})"), KILLED),
             };
-            // Those that we killed ourselves are the consequence of an earlier failure.
+            // Those that we killed ourselves are the consequence of an earlier failure. Why comes before that all are to end:
+            // other nodes are told both at once.
             if !place.abandoned() {
-                failure.get_or_insert(how);
+                place.fail(&how);
             }
             place.abandon();
             false
         });
-        failure
     }
 
     /// A rank that still works in a step whose time is over.

@@ -1,6 +1,7 @@
 //! What the ranks of a node have in common: one piece of memory, made before any of them looks into it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::RankRange;
@@ -125,6 +126,9 @@ const NONE: u32 = 0;
 const WRITING: u32 = 1;
 const THERE: u32 = 2;
 
+/// Longer than writing a failure down takes whoever is still there.
+const WRITING_TAKES: Duration = Duration::from_millis(500);
+
 /// The mapping: a header, then one line per rank. Made to be used from several processes at once: atomics, and a failure
 /// that is written by one and read after it says so.
 #[derive(Debug)]
@@ -162,22 +166,26 @@ impl Shared {
         }
     }
 
-    /// Keeps `failure` if it is the first one.
+    /// Keeps `failure` if it is the first one. There is one when this returns: whoever stops the ranks next stops them for it.
     pub fn set_failure(&self, failure: &Failure) {
         let header = self.header();
         if header.failure_state.compare_exchange(NONE, WRITING, Ordering::SeqCst, Ordering::SeqCst).is_err() {
+            self.wait_for_failure();
             return;
         }
-        let Ok(text) = serde_json::to_vec(failure) else {
-            return;
-        };
-        if text.len() > FAILURE_BYTES {
-            return;
-        }
+        let text = failure_text(failure);
         // SAFETY: the state WRITING belongs to this rank alone, and nobody reads before THERE.
         unsafe { header.failure.get().cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         header.failure_bytes.store(text.len() as u32, Ordering::SeqCst);
         header.failure_state.store(THERE, Ordering::SeqCst);
+    }
+
+    /// Waits until somebody has written a failure down, but not for one who was killed meanwhile.
+    fn wait_for_failure(&self) {
+        let begin = Instant::now();
+        while self.header().failure_state.load(Ordering::SeqCst) == WRITING && begin.elapsed() < WRITING_TAKES {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Forgets a case that has ended, for the next one. Nobody may be waiting for anything.
@@ -206,6 +214,21 @@ impl Shared {
     }
 }
 
+/// `failure` as JSON that there is room for: names of bytes that JSON writes with six letters each are cut.
+fn failure_text(failure: &Failure) -> Vec<u8> {
+    let text = |failure: &Failure| serde_json::to_vec(failure).expect("our own types are JSON");
+    let whole = text(failure);
+    if whole.len() <= FAILURE_BYTES {
+        return whole;
+    }
+    let cut = |long: &str| long.chars().take(FAILURE_BYTES / 64).collect::<String>();
+    let mut short = failure.clone();
+    short.message = cut(&failure.message);
+    short.remedy = cut(&failure.remedy);
+    short.path = failure.path.as_deref().map(cut);
+    text(&short)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -218,5 +241,32 @@ mod tests {
         shared.set_failure(&failure(1));
         shared.set_failure(&failure(0));
         assert_eq!(shared.failure(), Some(failure(1)));
+    }
+
+    #[test]
+    fn whoever_fails_second_returns_when_the_first_failure_can_be_read() {
+        for _ in 0..100 {
+            let shared = Shared::new(Memory::inherited(Shared::bytes(4)).unwrap(), 4);
+            std::thread::scope(|scope| {
+                for rank in 0..4 {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        shared.set_failure(&Failure { rank: Some(rank), ..Failure::default() });
+                        assert!(shared.failure().is_some());
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_failure_on_the_longest_path_of_the_worst_bytes_is_kept() {
+        let shared = Shared::new(Memory::inherited(Shared::bytes(1)).unwrap(), 1);
+        let path = "\u{1}".repeat(4096);
+        let message = format!("write {path}: No space left on device (ENOSPC)");
+        shared.set_failure(&Failure { rank: Some(3), message, path: Some(path), ..Failure::default() });
+        let kept = shared.failure().unwrap();
+        assert_eq!(kept.rank, Some(3));
+        assert!(kept.message.starts_with("write \u{1}"));
     }
 }

@@ -150,8 +150,10 @@ impl<'a, W: Wire> Messenger<'a, W> {
         self.join_call()?;
         self.answer_stop()?;
         self.pass_on_jobs()?;
+        // Asked first: what a rank failed with at its very end is passed on before it is said that all are at their end.
+        let carried_out = self.place.has_carried_out(self.order);
         self.pass_on_stop()?;
-        self.say_carried_out()?;
+        self.say_carried_out(carried_out)?;
         self.beat()?;
         self.listen_for_silence();
         while let Some((message, bytes)) = self.own.pop() {
@@ -482,9 +484,10 @@ impl<'a, W: Wire> Messenger<'a, W> {
         if self.is_first() { self.tell_others(&message) } else { self.tell(0, &message, &[]) }
     }
 
-    fn say_carried_out(&mut self) -> io::Result<()> {
+    /// Says that the ranks here have carried out the order, if they have.
+    fn say_carried_out(&mut self, carried_out: bool) -> io::Result<()> {
         let number = self.order;
-        if self.told_carried_out < number && self.place.has_carried_out(number) {
+        if carried_out && self.told_carried_out < number {
             self.told_carried_out = number;
             self.tell(0, &Message::CarriedOut { number }, &[])?;
         }
