@@ -39,7 +39,8 @@ def _of_workload(title: str, cases: Sequence[CaseEntry]) -> list[Row]:
             for job in phase.jobs:
                 alike = _alike(job)
                 phases.setdefault(alike, []).append(phase.name if job.name == phase.name else job.name)
-                sizes.setdefault(alike, []).append(job.file_set_bytes)
+                # Where an imported file does not tell the size that was asked for, it is what was moved.
+                sizes.setdefault(alike, []).append(job.file_set_bytes or job.planned_bytes)
     swept = (
         _swept(case.clients for case in cases),
         _swept(case.ranks_per_client for case in cases),
@@ -55,7 +56,7 @@ def _alike(job: JobEntry) -> tuple[str, str, str]:
 
 
 def _sizes(values: Iterable[int]) -> str:
-    """Sizes of a file set over the sweep; 0 is what an imported result does not tell."""
+    """Sizes of a file set over the sweep; 0: nothing tells."""
     told = sorted({value for value in values if value})
     ends = [format.size(value) for value in dict.fromkeys([*told[:1], *told[-1:]])]
     return " to ".join(ends) or format.ABSENT

@@ -136,6 +136,14 @@ def test_a_file_set_that_grows_with_the_clients_is_told_from_its_smallest_to_its
     assert row.cells[4] == "1 MiB to 8 MiB"
 
 
+def test_a_file_set_that_a_stonewall_decided_is_told_by_what_was_moved() -> None:
+    document = RunBuilder().workload("w").clients(1).build().document
+    for phase in document.cases[0].phases:
+        phase.jobs[0].file_set_bytes, phase.jobs[0].planned_bytes = 0, 5 << 20
+    (row,) = matrix.rows(document, Names(document))
+    assert row.cells[4] == "5 MiB"
+
+
 def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
     run = RunBuilder().workload("w").clients(*range(1, 21)).build()
     (row,) = matrix.rows(run.document, assemble(run).names)

@@ -129,6 +129,7 @@ class Measured:
     files: int | None = None
     transfer_bytes: int | None = None
     file_set_bytes: int | None = None
+    """The size that was asked for; `None` where a stonewall decided it."""
     command: str = ""
     started_unix_ns: int | None = None
     ranks: int | None = None

@@ -60,6 +60,13 @@ def test_a_submission_of_the_program_has_rates_at_the_stonewall_ranks_and_finds(
     assert _phase(found, "mdtest-easy-write").operations == pytest.approx(64_912 * 410, rel=1e-6)
 
 
+def test_how_much_a_system_moves_until_the_stonewall_is_not_taken_for_asked() -> None:
+    found = _one(FILES / "io500" / "program-2025")
+    sizes = {measured.phase: (measured.bytes, measured.file_set_bytes) for measured in found.cases[0].measured}
+    assert sizes["ior-easy-write"][0] is not None
+    assert {asked for _, asked in sizes.values()} == {None}
+
+
 def test_a_tool_that_counts_longer_than_its_phase_took_is_doubted() -> None:
     write = _phase(_one(FILES / "io500" / "program-2025"), "ior-easy-write")
     assert [doubt.message for doubt in write.doubts] == [

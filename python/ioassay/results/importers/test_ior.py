@@ -43,6 +43,7 @@ def test_of_ior_2_10_with_v_every_iteration_is_a_case() -> None:
 def test_after_a_stonewall_the_bytes_are_those_that_were_moved() -> None:
     ((write,),) = (case.measured for case in _cases("3.0.1-stonewall.txt"))
     assert write.bytes == 2_244_554_752
+    assert write.file_set_bytes is None  # nobody has asked for that much
     assert write.rate_bytes_per_s == pytest.approx(1092.90 * MIB)
 
 
@@ -64,7 +65,19 @@ def test_with_wear_out_both_the_stonewall_and_the_finish_are_kept() -> None:
     assert (wall.least_operations, wall.most_operations, wall.at_ns) == (43319, 47557, 1_010_000_000)
     assert wall.bytes == round(711.40 * MIB * 4)
     assert write.duration_ns == 1_258_710_000  # of the summary, which has more digits than the row
-    assert write.bytes == 3_116_695_552
+    assert (write.bytes, write.file_set_bytes) == (3_116_695_552, None)
+
+
+def test_a_read_of_what_a_stonewall_left_asked_for_no_amount() -> None:
+    ((read,),) = (case.measured for case in _cases("4.0.0-after-wall.txt"))
+    assert (read.bytes, read.file_set_bytes) == (2_634_704_384, None)
+
+
+def test_a_stonewall_that_came_after_all_was_done_has_cut_nothing() -> None:
+    cut = printed("ior/3.0.1-stonewall.txt")
+    whole = changed(cut, cut.text.replace("2244554752", str(16 << 30)))
+    ((write,),) = (case.measured for case in ior.read(whole, beside_of(whole)))
+    assert write.bytes == write.file_set_bytes == 16 << 30
 
 
 def test_what_each_rank_did_is_taken_from_the_file_that_the_command_line_names() -> None:

@@ -36,7 +36,7 @@ def test_of_several_iterations_the_mean_is_known_and_says_so() -> None:
 def test_files_with_bytes_have_both_rates() -> None:
     create = _phase(_case("3.2.1-files.txt"), "file-creation")
     assert create.transfer_bytes == 3901
-    assert create.bytes == 3901 * 2000
+    assert create.bytes == create.file_set_bytes == 3901 * 2000
     assert create.rate_bytes_per_s == pytest.approx(3901 * (create.rate_operations_per_s or 0))
     assert create.layout == "unique"
 
@@ -52,6 +52,7 @@ def test_where_file_creation_stood_at_its_stonewall_is_kept() -> None:
     assert (wall.least_operations, wall.most_operations, wall.rate_operations_per_s) == (179, 235, 823.224)
     # 400,000 files were announced; the stonewall came long before.
     assert _phase(case, "file-stat").operations is None
+    assert {measured.file_set_bytes for measured in case.measured} == {None}
 
 
 def test_of_a_tree_the_count_that_mdtest_announces_is_not_believed() -> None:

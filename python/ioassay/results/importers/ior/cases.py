@@ -135,6 +135,11 @@ class _Told:
         return _whole(said.split(" ")[0]) or 0
 
     @property
+    def is_walled(self) -> bool:
+        """A stonewall, this one's or that of the write before, may decide how much is moved."""
+        return bool(self.stonewall_s) or self.command.says("stoneWallingStatusFile=")
+
+    @property
     def is_synced(self) -> bool:
         return self.command.has("e")
 
@@ -280,7 +285,7 @@ def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int 
         order=told.order,
         files=told.files,
         transfer_bytes=transfer,
-        file_set_bytes=moved if told.stonewall_s or at.access == "write" else told.total_bytes,
+        file_set_bytes=_file_set_bytes(at.access, told, moved),
         command=" ".join(told.command.words),
         bytes=moved,
         operations=moved // transfer if moved is not None and transfer else None,
@@ -289,6 +294,13 @@ def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int 
         half_unit_per_s=rate.half_unit * MIB,
         rate_operations_per_s=rate.value * MIB / transfer if transfer else None,
     )
+
+
+def _file_set_bytes(access: Access, told: _Told, moved: int | None) -> int | None:
+    """The size that was asked for; where a stonewall has cut it, nobody has asked for what it came to."""
+    if told.is_walled and moved != told.total_bytes:
+        return None
+    return moved if access == "write" else told.total_bytes
 
 
 def _doubts(access: Access, total: Printed, told: _Told) -> Iterator[Doubt]:

@@ -135,7 +135,8 @@ def measured(source: Source, execution: Execution, told: Told, name: str, by_ran
         order="random" if told.options.has("R") and operation == "stat" else "sequential",
         files=0,
         transfer_bytes=size or None,
-        file_set_bytes=moved if operation == "create" else None,
+        # Where a stonewall decides how many files there are, nobody has asked for their size.
+        file_set_bytes=moved if operation == "create" and not told.is_walled else None,
         command=execution.command,
         bytes=moved if size else 0,
         operations=operations,
