@@ -173,6 +173,8 @@ def test_a_terminal_that_interrupts_or_vanishes_ends_the_run_in_order(target: Pa
     file, run = study(tmp_path, LONG), tmp_path / "run"
     pid, terminal = pty.fork()
     if pid == 0:
+        for number in (signal.SIGINT, signal.SIGHUP):  # as in `Command`
+            signal.signal(number, signal.SIG_DFL)
         arguments = ["-m", "ioassay", "run", str(file), "--target", str(target), "--out", str(run)]
         os.execv(sys.executable, [sys.executable, *arguments])
     seen = b""
