@@ -21,7 +21,7 @@ def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path:
     assert "3.2.1.csv:2: is the CSV of IOR 3.2.1" in stderr
     run = load(tmp_path / "run")
     assert run.document.imported is not None
-    assert len(run.document.imported.files) == 10
+    assert len(run.document.imported.files) == len(list(results.iterdir())) - 1
     assert run.sources.height == run.measurements.height
     # What each rank did was taken over with the output that names the table, and is not told twice.
     assert not run.sources["file"].str.ends_with("4.0.0-ranks.csv").any()
