@@ -9,6 +9,7 @@ use ioassay_contract::plan::RankRange;
 use super::barrier::{Barrier, Gate, sleep_on, wake_all};
 use super::memory::Memory;
 use super::post::Post;
+use crate::failure;
 use crate::measure::recorder::Shown;
 use crate::ranks::{MOST_JOBS, Stopped};
 
@@ -39,7 +40,7 @@ pub struct Header {
     pub jobs: [SharedJob; MOST_JOBS],
     /// Word between the node's ranks and who speaks for them with other nodes.
     pub post: Post,
-    /// 0: no failure; 1: one is being written; 2: one is there.
+    /// One of `NONE`, `WRITING`, `THERE`, `UNTOLD`.
     failure_state: AtomicU32,
     failure_bytes: AtomicU32,
     failure: std::cell::UnsafeCell<[u8; FAILURE_BYTES]>,
@@ -122,9 +123,14 @@ impl SharedJob {
     }
 }
 
+/// No failure, as the kernel gives it.
 const NONE: u32 = 0;
+/// One is being written down.
 const WRITING: u32 = 1;
+/// It can be read.
 const THERE: u32 = 2;
+/// Whoever wanted to write it down is gone.
+const UNTOLD: u32 = 3;
 
 /// Longer than writing a failure down takes whoever is still there.
 const WRITING_TAKES: Duration = Duration::from_millis(500);
@@ -182,8 +188,13 @@ impl Shared {
 
     /// Waits until somebody has written a failure down, but not for one who was killed meanwhile.
     fn wait_for_failure(&self) {
-        let begin = Instant::now();
-        while self.header().failure_state.load(Ordering::SeqCst) == WRITING && begin.elapsed() < WRITING_TAKES {
+        let (begin, state) = (Instant::now(), &self.header().failure_state);
+        while state.load(Ordering::SeqCst) == WRITING {
+            if begin.elapsed() > WRITING_TAKES {
+                // Where it is there by now after all, it stays.
+                let _ = state.compare_exchange(WRITING, UNTOLD, Ordering::SeqCst, Ordering::SeqCst);
+                return;
+            }
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -204,8 +215,10 @@ impl Shared {
     /// The first failure, once it is written in full.
     pub fn failure(&self) -> Option<Failure> {
         let header = self.header();
-        if header.failure_state.load(Ordering::SeqCst) != THERE {
-            return None;
+        match header.failure_state.load(Ordering::SeqCst) {
+            THERE => {}
+            UNTOLD => return Some(failure::plain("run", UNTOLD_MESSAGE.to_owned(), UNTOLD_REMEDY)),
+            _ => return None,
         }
         let length = header.failure_bytes.load(Ordering::SeqCst) as usize;
         // SAFETY: in the state THERE nobody writes any more, and `length` bytes were written.
@@ -213,6 +226,9 @@ impl Shared {
         serde_json::from_slice(text).ok()
     }
 }
+
+const UNTOLD_MESSAGE: &str = "a rank failed, and was killed before it could say why";
+const UNTOLD_REMEDY: &str = "look into the kernel log (dmesg), then run again";
 
 /// `failure` as JSON that there is room for: names of bytes that JSON writes with six letters each are cut.
 fn failure_text(failure: &Failure) -> Vec<u8> {
@@ -257,6 +273,15 @@ mod tests {
                 }
             });
         }
+    }
+
+    #[test]
+    fn a_failure_whose_writer_was_killed_is_one_all_the_same() {
+        let shared = Shared::new(Memory::inherited(Shared::bytes(1)).unwrap(), 1);
+        shared.header().failure_state.store(WRITING, Ordering::SeqCst);
+        assert_eq!(shared.failure(), None);
+        shared.set_failure(&Failure::default());
+        assert_eq!(shared.failure().unwrap().message, UNTOLD_MESSAGE);
     }
 
     #[test]
