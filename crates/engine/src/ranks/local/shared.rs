@@ -180,7 +180,8 @@ impl Shared {
             return;
         }
         let text = failure_text(failure);
-        // SAFETY: the state WRITING belongs to this rank alone, and nobody reads before THERE.
+        assert!(text.len() <= FAILURE_BYTES);
+        // SAFETY: the state WRITING belongs to this rank alone, nobody reads before THERE, and there is room.
         unsafe { header.failure.get().cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
         header.failure_bytes.store(text.len() as u32, Ordering::SeqCst);
         header.failure_state.store(THERE, Ordering::SeqCst);
@@ -230,7 +231,7 @@ impl Shared {
 const UNTOLD_MESSAGE: &str = "a rank failed, and was killed before it could say why";
 const UNTOLD_REMEDY: &str = "look into the kernel log (dmesg), then run again";
 
-/// `failure` as JSON that there is room for: names of bytes that JSON writes with six letters each are cut.
+/// `failure` as JSON that there is room for: where names are of bytes that JSON writes with six letters each, all is cut.
 fn failure_text(failure: &Failure) -> Vec<u8> {
     let text = |failure: &Failure| serde_json::to_vec(failure).expect("our own types are JSON");
     let whole = text(failure);
@@ -238,11 +239,14 @@ fn failure_text(failure: &Failure) -> Vec<u8> {
         return whole;
     }
     let cut = |long: &str| long.chars().take(FAILURE_BYTES / 64).collect::<String>();
-    let mut short = failure.clone();
-    short.message = cut(&failure.message);
-    short.remedy = cut(&failure.remedy);
-    short.path = failure.path.as_deref().map(cut);
-    text(&short)
+    text(&Failure {
+        phase: failure.phase.as_deref().map(cut),
+        operation: cut(&failure.operation),
+        path: failure.path.as_deref().map(cut),
+        message: cut(&failure.message),
+        remedy: cut(&failure.remedy),
+        ..failure.clone()
+    })
 }
 
 #[cfg(test)]
@@ -285,11 +289,19 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_on_the_longest_path_of_the_worst_bytes_is_kept() {
+    fn a_failure_of_the_longest_names_of_the_worst_bytes_is_kept() {
         let shared = Shared::new(Memory::inherited(Shared::bytes(1)).unwrap(), 1);
-        let path = "\u{1}".repeat(4096);
-        let message = format!("write {path}: No space left on device (ENOSPC)");
-        shared.set_failure(&Failure { rank: Some(3), message, path: Some(path), ..Failure::default() });
+        let long = "\u{1}".repeat(4096);
+        let message = format!("write {long}: No space left on device (ENOSPC)");
+        shared.set_failure(&Failure {
+            rank: Some(3),
+            phase: Some(long.clone()),
+            operation: long.clone(),
+            path: Some(long.clone()),
+            remedy: long,
+            message,
+            ..Failure::default()
+        });
         let kept = shared.failure().unwrap();
         assert_eq!(kept.rank, Some(3));
         assert!(kept.message.starts_with("write \u{1}"));
