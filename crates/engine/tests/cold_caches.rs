@@ -157,7 +157,8 @@ fn processes_that_a_launcher_has_started_in_the_target_step_off_it() {
     disk.bench.hosts.clear();
     disk.bench.launcher = [enter, mpi.launcher(2), there].concat();
     disk.bench.options = vec!["--mpi".to_owned(), mpi.shim.display().to_string()];
-    disk.bench.environment.extend(mpi.environment());
+    let environment = mpi.environment(&disk.bench);
+    disk.bench.environment.extend(environment);
     let ran = disk.run(remount(REMOUNT));
     ran.complete();
     assert_eq!(cold_of(&ran).resident_bytes, Some(0));

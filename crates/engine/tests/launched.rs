@@ -60,7 +60,7 @@ fn bench(mpi: &Mpi, ranks: u32) -> Bench {
     let bench = Bench::new();
     fs::create_dir(bench.path("target")).unwrap();
     let options = vec!["--mpi".to_owned(), mpi.shim.display().to_string()];
-    Bench { launcher: mpi.launcher(ranks), options, environment: mpi.environment(), ..bench }
+    Bench { launcher: mpi.launcher(ranks), options, environment: mpi.environment(&bench), ..bench }
 }
 
 /// The same with two nodes, `node0` and `node1`, among which the launcher deals processes in turn.
@@ -239,8 +239,7 @@ fn front_ends_find_out_that_they_were_launched(mpi: &Mpi) {
     let target = bench.path("target");
     let target = target.to_str().unwrap();
     let ran = |arguments: &str| {
-        let engine = [&bench.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()]].concat();
-        let ran = mpi.command(&engine).args(arguments.split(' ')).output().unwrap();
+        let ran = bench.launched().args(arguments.split(' ')).output().unwrap();
         let [printed, said] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
         assert!(ran.status.success(), "{arguments}: {printed}{said}");
         printed
@@ -452,9 +451,8 @@ fn a_process_that_mpi_cannot_begin_in_ends_the_others() {
 fn standard_output_that_nobody_reads_does_not_stop_a_front_end() {
     let Some(mpi) = Mpi::debian() else { return };
     let bench = bench(mpi, 2);
-    let engine = [&bench.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()]].concat();
     let place = bench.path("target/ior").display().to_string();
-    let mut run = mpi.command(&engine);
+    let mut run = bench.launched();
     run.args(["ior", "-w", "-t", "64k", "-b", "64k", "-o", &place]).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut run = Running(run.spawn().unwrap());
     drop(run.0.stdout.take());
@@ -466,10 +464,9 @@ fn standard_output_that_nobody_reads_does_not_stop_a_front_end() {
 fn a_rank_that_is_killed_between_cases_is_not_waited_for_by_the_next_one() {
     let Some(mpi) = Mpi::debian() else { return };
     let bench = bench(mpi, 2);
-    let engine = [&bench.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()]].concat();
     let place = bench.path("target/ior").display().to_string();
     // Repetitions are cases, and the second one is to meet a rank that is gone.
-    let mut run = mpi.command(&engine);
+    let mut run = bench.launched();
     run.args(["ior", "-w", "-t", "64k", "-b", "64k", "-i", "100000", "-d", "1", "-o", &place]);
     let mut run = Running(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     wait_until("the ranks are at work", || engines(&bench).iter().filter(|engine| engine.is_rank).count() == 2);

@@ -74,7 +74,7 @@ impl Nodes {
 
     fn with(&self, mpi: &Mpi, bench: Bench) -> Bench {
         let options = vec!["--mpi".to_owned(), mpi.shim.display().to_string()];
-        Bench { options, environment: mpi.environment(), ..bench }
+        Bench { options, environment: mpi.environment(&bench), ..bench }
     }
 
     fn plan(&self, steps: &[Value], used: &[&str]) -> Value {
@@ -439,9 +439,8 @@ fn a_phase_that_takes_longer_than_its_limit_is_ended() {
 fn a_front_end_finds_out_that_srun_has_started_it() {
     with!(nodes, mpi = Mpi::mpich());
     let bench = nodes.by_srun(mpi, "--mpi=pmi2");
-    let engine = [&bench.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()]].concat();
     let file = format!("{}/ior", nodes.target());
-    let mut ior = mpi.command(&engine);
+    let mut ior = bench.launched();
     let ran = ior.args(["ior", "-w", "-r", "-F", "-C", "-t", "64k", "-b", "128k", "-o", &file]).output().unwrap();
     let printed = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert!(ran.status.success(), "{printed}{}", String::from_utf8_lossy(&ran.stderr));

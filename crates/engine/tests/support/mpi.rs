@@ -4,11 +4,12 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::LazyLock;
 
 use ioassay_engine::compiled::{Cache, on_path};
 use ioassay_engine::launched::shim;
+
+use super::process::Bench;
 
 /// An MPI of this machine.
 #[derive(Debug)]
@@ -96,19 +97,14 @@ impl Mpi {
         [self.launcher(ranks), more.into_iter().map(str::to_owned).collect()].concat()
     }
 
-    /// Its environment: its own commands come first, and nothing says that another launcher is at work.
-    pub fn environment(&self) -> Vec<(&'static str, String)> {
+    /// Its environment for the engine on `bench`: its own commands come first, and its launcher keeps its files there. In
+    /// a directory that launchers share, Open MPI 5 does not start where one of the same process id was killed before.
+    pub fn environment(&self, bench: &Bench) -> Vec<(&'static str, String)> {
         let commands = self.mpicc.parent().unwrap().display();
         let path = format!("{commands}:{}", std::env::var("PATH").unwrap_or_default());
-        let own = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string())];
+        let scratch = bench.root.path().display().to_string();
+        let own = [("PATH", path), ("IOASSAY_CACHE", cache().display().to_string()), ("TMPDIR", scratch)];
         SETTINGS.map(|(name, value)| (name, value.to_owned())).into_iter().chain(own).collect()
-    }
-
-    /// A command with this environment.
-    pub fn command(&self, words: &[String]) -> Command {
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).envs(self.environment());
-        command
     }
 }
 

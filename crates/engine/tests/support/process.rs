@@ -81,16 +81,21 @@ impl Bench {
         self.root.path().join(name)
     }
 
-    pub fn engine(&self, arguments: &[&str]) -> Command {
-        let started =
-            [&self.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()], &self.options[..]].concat();
+    /// The engine as the launcher starts it, with nothing said to it yet.
+    pub fn launched(&self) -> Command {
+        let started = [&self.launcher[..], &[env!("CARGO_BIN_EXE_ioassay-engine").to_owned()]].concat();
         let mut engine = Command::new(&started[0]);
-        engine.args(&started[1..]);
+        engine.args(&started[1..]).envs(self.environment.iter().map(|(name, value)| (name, value)));
+        engine
+    }
+
+    pub fn engine(&self, arguments: &[&str]) -> Command {
+        let mut engine = self.launched();
+        engine.args(&self.options);
         for pid in &self.hosts {
             engine.args(["--host", &pid.to_string()]);
         }
         engine.args(arguments).arg("--events").arg(self.path("events.jsonl")).stderr(Stdio::piped());
-        engine.envs(self.environment.iter().map(|(name, value)| (name, value)));
         engine
     }
 
