@@ -125,7 +125,7 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
             let tied = prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && getppid() == parent;
             let life = || {
                 // MPI needs what the launcher has opened for it.
-                if !brief.shared && rank::let_go(&to_errors, &theirs).is_err() {
+                if !brief.shared && rank::let_go(to_errors, &theirs).is_err() {
                     return 1;
                 }
                 rank::live(theirs, brief.shared.then(|| brief.clone()))

@@ -171,11 +171,13 @@ fn open_log(events: &Path, rank: &NodeRank<'_>) -> Result<EventLog, Failure> {
 
 /// Lets go of what this process has of the launcher, which waits for that: one that hangs must not keep it. What the
 /// process prints for people goes to `errors`.
-pub fn let_go(errors: &UnixStream, keep: &UnixStream) -> io::Result<()> {
+pub fn let_go(errors: UnixStream, keep: &UnixStream) -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     nix::unistd::dup2_stdin(&null)?;
     nix::unistd::dup2_stdout(&null)?;
-    nix::unistd::dup2_stderr(errors)?;
+    nix::unistd::dup2_stderr(&errors)?;
+    // Nobody here may own what is closed below.
+    drop((null, errors));
     let number = |entry: std::fs::DirEntry| entry.file_name().to_str()?.parse::<i32>().ok();
     let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?.flatten().filter_map(number).collect();
     for number in open.into_iter().filter(|&number| number > 2 && number != keep.as_raw_fd()) {
