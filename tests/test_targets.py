@@ -15,9 +15,10 @@ Mount = Callable[[str], Path]
 
 def test_a_target_that_is_too_small_is_refused_before_anything_is_written(mount: Mount, tmp_path: Path) -> None:
     target = mount("size=16m")
-    file = study(tmp_path, workload("fits"), workload("does-not", total="32MiB"))
+    file = study(tmp_path, workload("fits"), workload("does-not", total="32MiB"), workload("nor-this", total="64MiB"))
     code, out, err = ioassay("run", file, "--target", target, "--out", tmp_path / "run")
     assert (code, out) == (3, "")
+    assert "Case does-not.c002.r1 (and 1 more): " in err
     assert "16.0 MiB free, but a case needs 32.0 MiB" in err
     assert "free space on the target" in err
     assert list(target.iterdir()) == []
@@ -29,6 +30,7 @@ def test_a_target_without_inodes_is_refused(mount: Mount, tmp_path: Path) -> Non
     code, _, err = ioassay("run", study(tmp_path, workload("nn")), "--target", target, "--out", tmp_path / "run")
     assert code == 3
     assert "inodes free" in err
+    assert "Case" not in err, "no case fits: that is of the target"
 
 
 def test_a_target_that_fills_up_ends_the_run_with_rank_operation_path_and_errno(mount: Mount, tmp_path: Path) -> None:
