@@ -150,7 +150,10 @@ def test_a_file_cut_anywhere_is_refused_or_tells_no_other_number(data: st.DataOb
     whole = read_or_refused(ior.read, source) or []
     cut = source.text[: data.draw(st.integers(0, len(source.text)))]
     found = read_or_refused(ior.read, changed(source, cut))
-    assert found is None or set(found) <= set(whole)
+    rates = {(*of, moved): (in_bytes, in_operations) for *of, in_bytes, in_operations, moved in whole}
+    for *of, in_bytes, in_operations, moved in found or []:
+        # Rows have four digits or more. The summary, which has all of them, may be what is cut off.
+        assert (in_bytes, in_operations) == pytest.approx(rates[*of, moved], rel=5e-4)
 
 
 @given(data=st.data())
