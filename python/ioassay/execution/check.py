@@ -64,7 +64,12 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
     refused = {case: event for case, event in zip(plans, of_plans, strict=False) if event["event"] == "error"}
     if refused:
         kind = UsageError if done.returncode == _WRONG_PLAN else CannotRun
-        raise kind(_why(refused, len(plans)), next(iter(refused.values()))["remedy"])
+        (case, first), more = next(iter(refused.items())), len(refused) - 1
+        message = first["message"]
+        # What all cases are refused for is of the target.
+        if sum(event["message"] == message for event in refused.values()) < len(plans):
+            message = f"Case {case}{f' (and {more} more)' if more else ''}: {message}"
+        raise kind(message, first["remedy"])
     checked = [event for event in of_plans if event["event"] == "checked"]
     if len(checked) < len(plans):
         raise CannotRun(
@@ -72,15 +77,6 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
             done.stderr.decode(errors="replace").strip() or f"Start it by hand: {command[0]} --version",
         )
     return _need(checked, walled=any(map(is_walled, plans.values())), stops_early=stops_early)
-
-
-def _why(refused: Mapping[str, Event], plans: int) -> str:
-    """Why the first case is refused. What all `plans` are refused for is of the target; otherwise says which are."""
-    first, message = next((case, str(event["message"])) for case, event in refused.items())
-    if sum(event["message"] == message for event in refused.values()) == plans:
-        return message
-    more = len(refused) - 1
-    return f"Case {first}{f' (and {more} more)' if more else ''}: {message}"
 
 
 def _need(checked: list[Event], *, walled: bool, stops_early: bool) -> Need:

@@ -149,11 +149,10 @@ def test_a_file_cut_anywhere_is_refused_or_tells_no_other_number(data: st.DataOb
     source = Source.read(FILES / "ior" / name)
     whole = read_or_refused(ior.read, source) or []
     cut = source.text[: data.draw(st.integers(0, len(source.text)))]
+    # The summary has more digits than the rows, and may be what is cut off.
+    rows = read_or_refused(ior.read, changed(source, source.text.partition("Summary of all tests:")[0])) or []
     found = read_or_refused(ior.read, changed(source, cut))
-    rates = {(*of, moved): (in_bytes, in_operations) for *of, in_bytes, in_operations, moved in whole}
-    for *of, in_bytes, in_operations, moved in found or []:
-        # Rows have four digits or more. The summary, which has all of them, may be what is cut off.
-        assert (in_bytes, in_operations) == pytest.approx(rates[*of, moved], rel=5e-4)
+    assert found is None or set(found) <= {*whole, *rows}
 
 
 @given(data=st.data())
