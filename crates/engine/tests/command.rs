@@ -369,7 +369,7 @@ fn a_rank_needs_little_memory_however_many_files_and_transfers_there_are() {
     for phase in lab.phases() {
         assert_eq!(phase.operations, 2 * 2 * 10 * 100_000);
         for rank in phase.ranks {
-            assert!(rank.usage.peak_memory_bytes < 24 << 20, "{} bytes", rank.usage.peak_memory_bytes);
+            assert!(rank.usage.peak_memory_bytes < 16 << 20, "{} bytes", rank.usage.peak_memory_bytes);
         }
     }
 }
