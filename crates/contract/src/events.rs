@@ -101,7 +101,7 @@ pub struct ColdCache {
 }
 
 /// What a step removed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilesRemoved {
     /// Index of the step in the plan.
     pub step: u32,
@@ -109,6 +109,9 @@ pub struct FilesRemoved {
     pub files: u64,
     /// From when all ranks began until all had ended.
     pub duration_ns: u64,
+    /// Files that stay: the case has not written them, and nothing says that ioassay did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
 }
 
 /// One way tried to empty the caches.

@@ -35,7 +35,8 @@ impl Target {
 }
 
 /// Files and trees at paths that the user named, in directories that are the user's own: no directory of the run holds
-/// them. What is there already is replaced or removed only if it can be told that ioassay or IOR wrote it.
+/// them. What is there already is replaced only if it is known that ioassay, IOR or IOzone wrote it; what the case only
+/// reads is removed only if it has ioassay's mark.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct InPlace {
@@ -48,7 +49,7 @@ pub struct InPlace {
     pub trees: BTreeMap<String, TreePlace>,
     /// Directories to be created where they are missing, each after the one that it is in.
     pub directories: Vec<PathBuf>,
-    /// Replace and remove what is there, whoever wrote it.
+    /// Replace and remove regular files that are there, whoever wrote them.
     pub overwrite: bool,
     /// What was created stays when the case has ended.
     pub keep: bool,

@@ -1,35 +1,50 @@
 //! The step that removes files, as one rank lives it.
 
-use std::io;
 use std::path::PathBuf;
 
 use ioassay_contract::events::{Event, FilesRemoved};
+use ioassay_contract::plan::{Step, Work};
 
 use super::Rank;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 use crate::workload::layout::Geometry;
+use crate::workspace::in_place::Removal;
 
 impl<R: Ranks> Rank<'_, R> {
     /// Removes the files of `sets` that this rank looks after, where they are there.
     pub(super) fn remove_files(&mut self, step: u32, sets: &[String]) -> Result<(), Stopped> {
         let begin_ns = self.case.clock.now_ns();
-        let mut removed = 0_u64;
-        for path in sets.iter().flat_map(|set| self.files_looked_after(set)) {
-            match std::fs::remove_file(&path) {
-                Ok(()) => removed += 1,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => {
-                    let failure = failure::on_path("remove", &path, &error);
-                    self.ranks.fail(&failure::at(failure, self.ranks.rank(), "remove"));
+        let (mut removed, mut kept) = (0_u64, Vec::new());
+        for set in sets {
+            let written = self.has_written(step, set);
+            for path in self.files_looked_after(set) {
+                match self.case.workspace.remove_file(&path, written) {
+                    Ok(Removal::Removed) => removed += 1,
+                    Ok(Removal::Absent) => {}
+                    Ok(Removal::Kept) => kept.push(path.display().to_string()),
+                    Err(error) => {
+                        let failure = failure::on_path("remove", &path, &error);
+                        self.ranks.fail(&failure::at(failure, self.ranks.rank(), "remove"));
+                    }
                 }
             }
         }
-        if let Some(all) = self.gather(&removed)? {
+        if let Some(all) = self.gather(&(removed, kept))? {
             let duration_ns = self.case.clock.now_ns() - begin_ns;
-            self.write(&Event::FilesRemoved(FilesRemoved { step, files: all.iter().sum(), duration_ns }));
+            let (files, kept): (Vec<u64>, Vec<Vec<String>>) = all.into_iter().unzip();
+            let removed = FilesRemoved { step, files: files.iter().sum(), duration_ns, kept: kept.concat() };
+            self.write(&Event::FilesRemoved(removed));
         }
         self.go_on()
+    }
+
+    /// True if a phase before `step` has written into the files of `set`.
+    fn has_written(&self, step: u32, set: &str) -> bool {
+        let before = self.case.plan.steps.iter().take(step as usize);
+        let phases = before.filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
+        let mut works = phases.flat_map(|phase| &phase.jobs).map(|job| &job.work);
+        works.any(|work| matches!(work, Work::Data(work) if work.transfer.writes() && work.files == set))
     }
 
     /// The files of a set that this rank removes: those of its part, where it is the first to share them.

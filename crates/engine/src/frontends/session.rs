@@ -134,6 +134,7 @@ impl<'a> Session<'a> {
                 tell(event, console);
                 match event {
                     Event::Phase(record) => doubts.say(record),
+                    Event::FilesRemoved(removed) => say_what_is_kept(&removed.kept),
                     Event::Removed(removed) => say_what_is_left(plan, removed),
                     _ => {}
                 }
@@ -196,6 +197,14 @@ impl<'a> Session<'a> {
         let text = serde_json::to_vec_pretty(&self.document).expect("our own types are JSON");
         replace(&path, &text).map_err(|error| failure::on_path("write", &path, &error))
     }
+}
+
+/// Says which files stay that the original would have removed.
+fn say_what_is_kept(kept: &[String]) {
+    let Some(first) = kept.first() else { return };
+    let others = if kept.len() > 1 { format!(" and {} more", kept.len() - 1) } else { String::new() };
+    eprintln!("ioassay-engine: {first}{others} not removed: only read, and without the mark of ioassay");
+    eprintln!("  try: -k where files are to stay, --overwrite where they are to be removed");
 }
 
 /// Says what remains on the target, on standard error: the originals have no line for it.

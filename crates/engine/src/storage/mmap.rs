@@ -63,7 +63,7 @@ impl Connection for MmapConnection {
         // A mapping that can be written needs a file that can be read too. Its size and its advice are dealt with here.
         let access = if opening.access.writes() { Access::ReadWrite } else { Access::Read };
         let size = opening.size.filter(|&size| size == SizeAtOpen::Empty);
-        let file = posix::open(path, Opening { access, size, advice: &[], ..opening }, false)?;
+        let file = posix::open(path, Opening { access, size, advice: &[], ..opening }, false, false)?;
         if access.writes() {
             give_full_size(&file, opening)?;
         }

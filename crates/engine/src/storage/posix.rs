@@ -7,6 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use ioassay_contract::plan::data::{Advice, SizeAtOpen};
+use ioassay_contract::plan::storage::Target;
 use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::sys::uio::{preadv, pwritev};
 
@@ -47,6 +48,7 @@ impl StorageApi for Posix {
         let pieces = setup.storage.vectors as usize;
         Ok(Box::new(PosixConnection {
             direct: setup.storage.direct,
+            device: matches!(setup.target, Target::Device(_)),
             pieces,
             names: PosixNames { direct: setup.storage.direct },
         }))
@@ -55,13 +57,15 @@ impl StorageApi for Posix {
 
 struct PosixConnection {
     direct: bool,
+    /// The target is a device, named twice.
+    device: bool,
     pieces: usize,
     names: PosixNames,
 }
 
 impl Connection for PosixConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
-        let file = open(path, opening, self.direct)?;
+        let file = open(path, opening, self.direct, self.device)?;
         if self.pieces == 1 {
             return Ok(Box::new(PosixFile(file)));
         }
@@ -73,8 +77,9 @@ impl Connection for PosixConnection {
     }
 }
 
-/// Opens a file as every API does that works on file descriptors.
-pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Result<File> {
+/// Opens a file as every API does that works on file descriptors. Only a target that is a `device` is anything else than
+/// a regular file, whatever was there when the command was checked.
+pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool, device: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // O_NOFOLLOW: a link in the place of our file would lead the writes elsewhere.
     options.mode(0o664).custom_flags(libc::O_NOFOLLOW | if direct { libc::O_DIRECT } else { 0 });
@@ -93,6 +98,9 @@ pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Resul
         opened => opened?,
     };
     if opening.access.writes() {
+        if !device && !is_regular(&file)? {
+            return Err(io::Error::other("is no regular file, and is not written to"));
+        }
         match opening.size {
             Some(SizeAtOpen::Full) => file.set_len(opening.bytes)?,
             Some(SizeAtOpen::Preallocated) => fallocate(&file, FallocateFlags::empty(), 0, opening.bytes as i64)?,
@@ -103,6 +111,18 @@ pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool) -> io::Resul
         posix_fadvise(&file, 0, 0, advice)?;
     }
     Ok(file)
+}
+
+/// True for a regular file, as this node knows it: no server is asked, which would count as time of the open.
+fn is_regular(file: &File) -> io::Result<bool> {
+    // SAFETY: all zero is a valid statx.
+    let mut about: libc::statx = unsafe { std::mem::zeroed() };
+    let flags = libc::AT_EMPTY_PATH | libc::AT_STATX_DONT_SYNC;
+    // SAFETY: the path is an empty text, and `about` is as large as the kernel's.
+    match unsafe { libc::statx(file.as_raw_fd(), c"".as_ptr(), flags, libc::STATX_TYPE, &mut about) } {
+        0 => Ok(libc::mode_t::from(about.stx_mode) & libc::S_IFMT == libc::S_IFREG),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 fn file_advice(advice: &Advice) -> Option<PosixFadviseAdvice> {

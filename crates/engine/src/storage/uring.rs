@@ -14,7 +14,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use io_uring::{IoUring, opcode, squeue, types};
-use ioassay_contract::plan::storage::Uring as Options;
+use ioassay_contract::plan::storage::{Target, Uring as Options};
 
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
@@ -52,6 +52,7 @@ impl StorageApi for Uring {
         Ok(Box::new(UringConnection {
             ring: Rc::new(RefCell::new(ring)),
             direct: setup.storage.direct,
+            device: matches!(setup.target, Target::Device(_)),
             names: PosixNames { direct: setup.storage.direct },
         }))
     }
@@ -201,12 +202,14 @@ impl Drop for Ring {
 struct UringConnection {
     ring: Rc<RefCell<Ring>>,
     direct: bool,
+    /// The target is a device, named twice.
+    device: bool,
     names: PosixNames,
 }
 
 impl Connection for UringConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
-        let file = posix::open(path, opening, self.direct)?;
+        let file = posix::open(path, opening, self.direct, self.device)?;
         in_memory::take_at_once(&file);
         let registered = self.ring.borrow().options.registered_files;
         if registered {

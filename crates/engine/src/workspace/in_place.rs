@@ -1,40 +1,36 @@
 //! Files and trees at paths that the user named: nothing of them is in a directory of the run's own.
 //!
-//! The real IOR deletes whatever lies where it is told to write. Here a file that is there already is replaced or
-//! removed only if it can be told who wrote it: it bears our mark (the extended attribute [`MARK`]), it holds what IOR
-//! or IOzone writes ([`payload::is_ior`], [`payload::is_iozone`]), or it is empty. Trees need no such proof: mdtest's
-//! names are it, and what is not so called is not touched.
+//! The real IOR deletes whatever lies where it is told to write. Here a file that is there already is replaced only if
+//! it is regular and known whose it is: it bears our mark (the extended attribute [`MARK`]), it holds what IOR or IOzone
+//! write with this geometry ([`authorship`]), or it is empty. What a case has not written it removes only with the mark.
+//! `overwrite` is for regular files: it lifts these guards, and none for devices, pipes, sockets and links. Trees need no
+//! such proof: mdtest's names are it, and what is not so called is not touched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
 use std::fs::{self, File, Metadata};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 use ioassay_contract::plan::storage::{InPlace, There};
-use ioassay_contract::plan::{Plan, Step, Work};
+use ioassay_contract::plan::{Plan, Step};
+use xattr::FileExt as _;
 
+use super::authorship::Expected;
 use super::contents::{Contents, Planted};
 use super::place::Mounted;
 use super::{Room, directory, removal};
 use crate::failure;
-use crate::plan::{Jobs, Sizes, is_walled, is_written};
-use crate::workload::layout::geometries;
-use crate::workload::payload;
+use crate::plan::{Sizes, is_walled, is_written};
+use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::Shape;
 
 /// The extended attribute that says which run wrote a file, and what the file was like then: its mark is no longer worth
 /// anything when somebody has written into it since. File systems without such attributes go without the mark.
 const MARK: &str = "user.ioassay";
-
-/// As much of a file's beginning as is looked at.
-const LOOKED_AT_BYTES: u64 = 16 * 1024;
-
-/// As much as is looked at for what IOR writes: a shared file may go on with another rank's bytes behind it.
-const A_PAGE: usize = 4096;
 
 /// What a case has at paths that the user named.
 #[derive(Debug, Clone)]
@@ -42,24 +38,54 @@ pub struct Placed {
     place: InPlace,
     run: String,
     /// The files that the case may write or remove.
-    touched: Vec<PathBuf>,
+    touched: BTreeMap<PathBuf, Touched>,
     /// The trees that it may change.
     trees: Vec<(PathBuf, Planted)>,
 }
 
+/// A file that a case may write or remove.
+#[derive(Debug, Clone)]
+struct Touched {
+    /// The case writes it.
+    written: bool,
+    /// What IOR would have left there; one for each file set that is in the file.
+    expected: Vec<Expected>,
+}
+
+/// What became of a file that was to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It was there, and is gone.
+    Removed,
+    /// Nothing was there.
+    Absent,
+    /// It stays: nothing says that ioassay wrote it.
+    Kept,
+}
+
 /// The files of the sets that a plan writes or removes.
-fn touched(plan: &Plan, place: &InPlace) -> Vec<PathBuf> {
-    let written = plan.jobs().filter_map(|job| match &job.work {
-        Work::Data(work) if work.transfer.writes() => Some(&work.files),
-        _ => None,
-    });
-    let removed = plan.steps.iter().filter_map(|step| match step {
-        Step::RemoveFiles { files } => Some(files),
-        _ => None,
-    });
-    let sets: BTreeSet<&String> = written.chain(removed.flatten()).collect();
-    let paths: BTreeSet<&PathBuf> = sets.into_iter().filter_map(|set| place.files.get(set)).flatten().collect();
-    paths.into_iter().cloned().collect()
+fn touched(plan: &Plan, place: &InPlace) -> BTreeMap<PathBuf, Touched> {
+    let removed: BTreeSet<&String> = plan
+        .steps
+        .iter()
+        .filter_map(|step| if let Step::RemoveFiles { files } = step { Some(files) } else { None })
+        .flatten()
+        .collect();
+    let mut touched: BTreeMap<PathBuf, Touched> = BTreeMap::new();
+    for (name, set) in &plan.files {
+        let written = is_written(plan, name);
+        if !written && !removed.contains(name) {
+            continue;
+        }
+        let geometry = Geometry::of(set, plan.rank_count());
+        for (number, path) in (0..).zip(place.files.get(name).into_iter().flatten()) {
+            let expected = Expected { geometry, file: number, payload: set.payload };
+            let known = touched.entry(path.clone()).or_insert_with(|| Touched { written: false, expected: Vec::new() });
+            known.written |= written;
+            known.expected.push(expected);
+        }
+    }
+    touched
 }
 
 /// An error if the places cannot be used, if something else would be overwritten there, or if `bytes` in `files` entries
@@ -72,8 +98,8 @@ pub fn check(plan: &Plan, place: &InPlace, bytes: u64, files: u64) -> Result<Roo
         }
     }
     new_trees(plan, place).try_for_each(|root| refuse_tree(&root))?;
-    if !place.overwrite {
-        touched(plan, place).iter().try_for_each(|path| may_replace(path))?;
+    for (path, touched) in touched(plan, place).iter().filter(|(_, touched)| touched.written) {
+        may_replace(path, touched, place.overwrite)?;
     }
     Ok(room)
 }
@@ -124,11 +150,10 @@ fn needed(plan: &Plan, place: &InPlace, bytes: u64) -> BTreeMap<u64, (PathBuf, u
 /// The unit in which `stat` counts what a file takes.
 const BLOCK_BYTES: u64 = 512;
 
-/// An error if `path` is something that neither ioassay nor IOR nor IOzone wrote.
-fn may_replace(path: &Path) -> Result<(), Failure> {
-    let refuse = |what: &str| {
+/// An error if `path` is no regular file, or, without `overwrite`, one that neither ioassay nor IOR nor IOzone wrote.
+fn may_replace(path: &Path, touched: &Touched, overwrite: bool) -> Result<(), Failure> {
+    let refuse = |what: &str, remedy: &str| {
         let message = format!("{} exists and {what}: it is not overwritten", path.display());
-        let remedy = "name another file, or say --overwrite if it may be lost";
         Err(failure::about_path("replace", path, message, remedy))
     };
     let about = match fs::symlink_metadata(path) {
@@ -136,35 +161,51 @@ fn may_replace(path: &Path) -> Result<(), Failure> {
         about => about.map_err(|error| failure::on_path("stat", path, &error))?,
     };
     if !about.is_file() {
-        return refuse("is no regular file");
+        return refuse("is no regular file", NO_FILE);
     }
-    if about.len() == 0 || is_marked(path, &about) {
+    if overwrite || about.len() == 0 {
         return Ok(());
     }
-    match beginning(path) {
-        Ok(begin) if payload::is_ior(&begin[..begin.len().min(A_PAGE)]) || payload::is_iozone(&begin) => Ok(()),
-        Ok(_) => refuse("holds nothing that ioassay, IOR or IOzone wrote"),
+    match is_known(path, touched) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
+            refuse("nothing shows that ioassay, IOR or IOzone wrote it with these sizes and ranks", SAY_OVERWRITE)
+        }
         Err(error) => Err(failure::on_path("read", path, &error)),
     }
 }
 
+const SAY_OVERWRITE: &str = "name another file, or say --overwrite if it may be lost";
+
+const NO_FILE: &str = "name a regular file; a block device is measured by `ioassay run` with --target DEVICE \
+                       --destroy-data DEVICE, or obdfilter-survey, never through --overwrite";
+
+/// True if it is known who wrote the file that is at `path`.
+fn is_known(path: &Path, touched: &Touched) -> io::Result<bool> {
+    let (file, about) = open_regular(path)?;
+    if about.len() == 0 || is_marked(&file, &about) {
+        return Ok(true);
+    }
+    let mut wrote = touched.expected.iter().map(|expected| expected.wrote(&file, &about));
+    wrote.try_fold(false, |known, wrote| Ok(known || wrote?))
+}
+
+/// The regular file at `path`, and what it is like. No link is followed, and no device or pipe opened for long.
+fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+    let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let about = file.metadata()?;
+    if about.is_file() { Ok((file, about)) } else { Err(io::Error::other("is no regular file")) }
+}
+
 /// True if nobody has written into a file since a run of ours marked it.
-fn is_marked(path: &Path, about: &Metadata) -> bool {
-    let mark = xattr::get(path, MARK).ok().flatten().unwrap_or_default();
+fn is_marked(file: &File, about: &Metadata) -> bool {
+    let mark = file.get_xattr(MARK).ok().flatten().unwrap_or_default();
     mark.ends_with(format!(" {}", state(about)).as_bytes())
 }
 
 /// What a file is like: its size in bytes, and when it was last written, in seconds and nanoseconds since 1970.
 fn state(about: &Metadata) -> String {
     format!("{} {}.{:09}", about.size(), about.mtime(), about.mtime_nsec())
-}
-
-fn beginning(path: &Path) -> io::Result<Vec<u8>> {
-    let mut options = File::options();
-    let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
-    let mut begin = Vec::new();
-    file.take(LOOKED_AT_BYTES).read_to_end(&mut begin)?;
-    Ok(begin)
 }
 
 impl Placed {
@@ -217,24 +258,57 @@ impl Placed {
     /// The files that it may write, and the directories that hold its trees.
     pub fn places(&self) -> Vec<String> {
         let containers: BTreeSet<&PathBuf> = self.trees.iter().map(|(container, _)| container).collect();
-        self.touched.iter().chain(containers).map(|path| path.display().to_string()).collect()
+        self.touched.keys().chain(containers).map(|path| path.display().to_string()).collect()
+    }
+
+    /// Removes the file at `path`, if it is one of the case's: what the case has `written` by now, what it replaces, and
+    /// what it only reads if that has the mark.
+    ///
+    /// # Errors
+    /// If it is no regular file, or cannot be removed.
+    pub fn remove_file(&self, path: &Path, written: bool) -> io::Result<Removal> {
+        let about = match fs::symlink_metadata(path) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                return Ok(Removal::Absent);
+            }
+            about => about?,
+        };
+        let Some(touched) = self.touched.get(path) else { return Ok(Removal::Kept) };
+        let ours = match (about.is_file(), touched.written) {
+            (false, false) => false,
+            (false, true) => {
+                return Err(io::Error::other("is no regular file, so it is not the one that ioassay created"));
+            }
+            (true, _) if written || self.place.overwrite => true,
+            (true, true) => is_known(path, touched)?,
+            (true, false) => open_regular(path).is_ok_and(|(file, about)| is_marked(&file, &about)),
+        };
+        if !ours {
+            return Ok(Removal::Kept);
+        }
+        match fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removal::Absent),
+            removed => removed.map(|()| Removal::Removed),
+        }
     }
 
     /// Removes what the case may have written, or marks it where it stays.
     pub fn remove(&self) -> Removed {
         let mut removed = Removed::default();
         if self.place.keep {
-            for path in &self.touched {
+            for path in self.touched.iter().filter(|(_, touched)| touched.written).map(|(path, _)| path) {
                 // Where there are no such attributes the next one to write there must find out by itself.
-                let mark = fs::symlink_metadata(path).map(|about| format!("{} {}", self.run, state(&about)));
-                let _ = mark.and_then(|mark| xattr::set(path, MARK, mark.as_bytes()));
+                let _ = open_regular(path).and_then(|(file, about)| {
+                    file.set_xattr(MARK, format!("{} {}", self.run, state(&about)).as_bytes())
+                });
             }
             return removed;
         }
-        for path in &self.touched {
-            match fs::remove_file(path) {
-                Ok(()) => removed.files += 1,
-                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {}
+        for (path, touched) in &self.touched {
+            match self.remove_file(path, touched.written) {
+                Ok(Removal::Removed) => removed.files += 1,
+                // What the case has only read, the step that was to remove it has told of.
+                Ok(Removal::Absent | Removal::Kept) => {}
                 Err(error) => removed.left.push(Left { path: path.display().to_string(), because: error.to_string() }),
             }
         }

@@ -10,16 +10,18 @@
 //! a user placed by name ([`in_place`]) is in directories of the user's own, and is guarded file by file.
 //! Not here: what is written into the files.
 
+mod authorship;
 pub mod contents;
 mod device;
 pub mod directory;
 mod export;
-mod in_place;
+pub mod in_place;
 mod marked;
 mod place;
 mod prefix;
 mod removal;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,7 +35,7 @@ use self::contents::Contents;
 use self::device::Device;
 use self::directory::Directory;
 use self::export::Export;
-use self::in_place::Placed;
+use self::in_place::{Placed, Removal};
 use self::prefix::Prefix;
 use crate::failure;
 use crate::plan::Sizes;
@@ -213,6 +215,17 @@ impl Workspace {
     /// The path of one of its files.
     pub fn file(&self, name: &str) -> PathBuf {
         self.path().join(name)
+    }
+
+    /// Removes one of its files, which the case has `written` by now or not.
+    pub fn remove_file(&self, path: &Path, written: bool) -> io::Result<Removal> {
+        if let Self::Placed(placed) = self {
+            return placed.remove_file(path, written);
+        }
+        match std::fs::remove_file(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removal::Absent),
+            removed => removed.map(|()| Removal::Removed),
+        }
     }
 
     /// Removes what is on its list, and itself. What could not be removed is named.

@@ -123,7 +123,7 @@ impl Sink {
                 result_file::may_replace(path, overwrite, result_file::is_number)?;
             }
             if let Some(path) = &test.rank_details {
-                result_file::may_replace(path, overwrite, |begin| begin.starts_with(csv::RANKS))?;
+                result_file::may_replace(path, overwrite, is_rank_details)?;
             }
         }
         let is_summary = |begin: &str| {
@@ -326,8 +326,9 @@ impl Running<'_, '_> {
         name_outliers(test, record);
         if let Some(path) = &test.rank_details {
             let fresh = self.tested.lines.len() == 1 && self.tested.id == 0;
-            if let Err(error) = write_rank_details(path, &csv::ranks(access, record), fresh) {
-                eprintln!("ioassay-engine: {}: {error}", path.display());
+            let rows = csv::ranks(access, record);
+            if let Err(failure) = write_rank_details(path, &rows, fresh, self.tested.ground.overwrite) {
+                eprintln!("ioassay-engine: {}", failure.message);
             }
         }
     }
@@ -338,9 +339,14 @@ impl Running<'_, '_> {
             && self.tested.test.wear_out
             && record.name == WRITE
             && let Some(path) = &self.tested.test.status_file
-            && let Err(error) = fs::write(path, wall.most_operations.to_string())
+            && let Err(failure) = result_file::write(
+                path,
+                self.tested.ground.overwrite,
+                result_file::is_number,
+                &wall.most_operations.to_string(),
+            )
         {
-            eprintln!("ioassay-engine: {}: {error}", path.display());
+            eprintln!("ioassay-engine: {}", failure.message);
         }
     }
 
@@ -378,10 +384,16 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
 }
 
 /// Adds `lines` to the file of the ranks' times; `fresh` begins it anew.
-fn write_rank_details(path: &Path, lines: &str, fresh: bool) -> std::io::Result<()> {
-    let mut file = File::options().create(true).write(true).truncate(fresh).append(!fresh).open(path)?;
-    let head = if fresh { csv::RANKS } else { "" };
-    file.write_all([head, lines].concat().as_bytes())
+fn write_rank_details(path: &Path, lines: &str, fresh: bool, overwrite: bool) -> Result<(), Failure> {
+    if fresh {
+        return result_file::write(path, overwrite, is_rank_details, &[csv::RANKS, lines].concat());
+    }
+    let appended = File::options().append(true).open(path).and_then(|mut file| file.write_all(lines.as_bytes()));
+    appended.map_err(|error| failure::on_path("write", path, &error))
+}
+
+fn is_rank_details(begin: &str) -> bool {
+    begin.starts_with(csv::RANKS)
 }
 
 #[cfg(test)]

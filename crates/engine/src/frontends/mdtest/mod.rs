@@ -8,8 +8,6 @@ mod results;
 mod rows;
 mod translate;
 
-use std::path::Path;
-
 use ioassay_contract::events::{Event, Failure, PhaseRecord};
 use ioassay_contract::front_end::Tool;
 use ioassay_contract::plan::Operation;
@@ -24,7 +22,6 @@ use super::text::key;
 use super::{moment, result_file};
 use crate::command::Ended;
 use crate::crew::Crew;
-use crate::failure;
 use crate::frontends::options::{help, wants_help};
 use crate::measure::clock;
 
@@ -58,6 +55,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         asked: &asked,
         amounts,
         place,
+        overwrite: common.overwrite,
         session,
     };
     let ended = invocation.run(common.ranks, arguments);
@@ -95,8 +93,11 @@ fn results_may_be_replaced(asked: &Parameters, common: &Common) -> Result<(), Fa
     if let Some(path) = asked.status_file.as_ref().filter(|_| Phases::of(asked).create) {
         result_file::may_replace(path, common.overwrite, result_file::is_number)?;
     }
-    let details = |begin: &str| begin.starts_with(print::RANKS);
-    asked.rank_details.as_ref().map_or(Ok(()), |path| result_file::may_replace(path, common.overwrite, details))
+    asked.rank_details.as_ref().map_or(Ok(()), |path| result_file::may_replace(path, common.overwrite, is_details))
+}
+
+fn is_details(begin: &str) -> bool {
+    begin.starts_with(print::RANKS)
 }
 
 /// One command line on its way.
@@ -106,6 +107,8 @@ struct Invocation<'a> {
     place: Place,
     seed: u32,
     signature: i32,
+    /// Files of results are replaced whoever wrote them.
+    overwrite: bool,
     session: Session<'a>,
 }
 
@@ -155,10 +158,8 @@ impl Invocation<'_> {
             0 => self.amounts.items(),
             created => created,
         };
-        match std::fs::write(file, print::rank_details(items, &iterations)) {
-            Ok(()) => Ended::default(),
-            Err(error) => Ended::could_not(failure::on_path("write", file, &error)),
-        }
+        let text = print::rank_details(items, &iterations);
+        result_file::write(file, self.overwrite, is_details, &text).map_or_else(Ended::could_not, |()| Ended::default())
     }
 
     /// What is missing of a tree that an earlier command was to create is missing for another reason than in general.
@@ -189,7 +190,8 @@ impl Invocation<'_> {
             return Err(self.explained(ended));
         }
         if let (Some(file), Some(items), true) = (&self.asked.status_file, created, self.asked.stonewall_s > 0) {
-            leave_status(file, items).map_err(Ended::could_not)?;
+            result_file::write(file, self.overwrite, result_file::is_number, &items.to_string())
+                .map_err(Ended::could_not)?;
         }
         self.session.console.print(&print::iteration(self.asked, number, &measured));
         Ok(measured)
@@ -199,8 +201,4 @@ impl Invocation<'_> {
 /// How many items the rank has that did most; after the wear-out every rank has as many.
 fn most_items(record: &PhaseRecord) -> u64 {
     record.ranks.iter().map(|rank| rank.operations).max().unwrap_or(0)
-}
-
-fn leave_status(file: &Path, items: u64) -> Result<(), Failure> {
-    std::fs::write(file, items.to_string()).map_err(|error| failure::on_path("write", file, &error))
 }

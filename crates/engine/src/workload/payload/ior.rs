@@ -4,7 +4,9 @@
 //! They depend on the rank that writes, on the signature, and, except for the timestamp, on the offset of the
 //! *transfer*: a file must be verified in transfers of the size in which it was written.
 
-use super::Spot;
+use std::ops::RangeInclusive;
+
+use super::{Sample, Spot};
 
 /// IOR's `-l`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,16 +49,13 @@ pub(super) fn fill(transfer: &mut [u8], packet: Packet, signature: i32, spot: Sp
             set(whole, |index| rank | base.wrapping_add(index as u64));
         }
         Packet::Incompressible => {
-            let mut seed = (signature as u32).wrapping_add(spot.part);
-            let upper = draw(&mut seed) << 32;
-            let word = upper | draw(&mut seed);
+            let word = incompressible(signature, spot);
             set(whole, |_| word);
         }
         Packet::Random => {
-            let mut seed = (signature as u32).wrapping_add(spot.part).wrapping_add(spot.offset as u32);
-            let mut state = draw(&mut seed);
+            let mut state = random_seed(signature, spot);
             set(whole, |_| {
-                state = state.wrapping_mul(RANDOM_FACTOR) >> 3;
+                state = next_random(state);
                 state
             });
         }
@@ -72,37 +71,61 @@ pub(super) fn fill(transfer: &mut [u8], packet: Packet, signature: i32, spot: Sp
     }
 }
 
+/// The word that an incompressible packet is made of.
+fn incompressible(signature: i32, spot: Spot) -> u64 {
+    let mut seed = (signature as u32).wrapping_add(spot.part);
+    let upper = draw(&mut seed) << 32;
+    upper | draw(&mut seed)
+}
+
+/// What the generator of a random packet begins with.
+fn random_seed(signature: i32, spot: Spot) -> u64 {
+    draw(&mut (signature as u32).wrapping_add(spot.part).wrapping_add(spot.offset as u32))
+}
+
+fn next_random(state: u64) -> u64 {
+    state.wrapping_mul(RANDOM_FACTOR) >> 3
+}
+
 fn set(whole: &mut [u8], mut word: impl FnMut(usize) -> u64) {
     for (index, bytes) in whole.chunks_exact_mut(8).enumerate() {
         bytes.copy_from_slice(&word(index).to_le_bytes());
     }
 }
 
-/// Fewer words than this could be anything.
+/// Fewer words than this in a transfer could be anything.
 const TELLING_WORDS: usize = 8;
 
-/// True if `begin`, the first bytes of a file, is the beginning of a packet of any type and signature, and of those
-/// after it where they are shorter.
-pub(super) fn is_packet(begin: &[u8]) -> bool {
-    let words: Vec<u64> =
-        begin.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("8 bytes"))).collect();
-    // Only the lower half counts: the upper one has the rank, and changes where a negative signature passes 0.
-    let counts = |word: u64, next: u64| next as u32 == (word as u32).wrapping_add(1);
-    let stays = |word: u64, next: u64| next == word && word != 0;
-    let draws = |word: u64, next: u64| next == word.wrapping_mul(RANDOM_FACTOR) >> 3 && word != 0;
-    is_made_by(&words, counts, true) || is_made_by(&words, stays, true) || is_made_by(&words, draws, false)
-}
-
-/// True if each word follows from the one before it, except at the beginnings of transfers, which are equally far apart:
-/// the first word of each may be an offset, and the second one is the same in all of them if they are `alike`.
-fn is_made_by(words: &[u64], follows: impl Fn(u64, u64) -> bool, alike: bool) -> bool {
-    let transfer = 2 + (2..words.len()).take_while(|&index| follows(words[index - 1], words[index])).count();
-    let fits = |index: usize| match index % transfer {
-        0 => true,
-        1 => !alike || words[index] == words[1],
-        _ => follows(words[index - 1], words[index]),
+/// True if all `samples`, beginnings of transfers, are what IOR writes there, in packets of one type and with one
+/// signature: `own`, or a time in seconds since 1970 within `began_s`.
+pub(super) fn are_packets(samples: &[Sample], own: Option<i32>, began_s: RangeInclusive<i64>) -> bool {
+    let Some(first) = samples.first().filter(|_| samples.iter().all(|sample| sample.bytes.len() >= TELLING_WORDS * 8))
+    else {
+        return false;
     };
-    transfer >= TELLING_WORDS && (transfer..words.len()).all(fits)
+    let mut scratch = vec![0; first.bytes.len()];
+    let mut fits = |packet: Packet, signature: i32, sample: &Sample| {
+        scratch.resize(sample.bytes.len(), 0);
+        fill(&mut scratch, packet, signature, sample.spot);
+        scratch == sample.bytes
+    };
+    let word = |index: usize| u64::from_le_bytes(first.bytes[index * 8..][..8].try_into().expect("8 bytes"));
+    let may_be = |signature: i32| own == Some(signature) || began_s.contains(&i64::from(signature));
+    let begins: Vec<i32> = own.into_iter().chain(began_s.clone().filter_map(|second| second.try_into().ok())).collect();
+    // The second word has no offset in it.
+    let counted = (word(1) as u32).wrapping_sub(1) as i32;
+    let constant = (word(1) == word(2))
+        .then(|| begins.iter().copied().find(|&signature| word(1) == incompressible(signature, first.spot)));
+    let drawn = (word(1) == next_random(word(0)))
+        .then(|| begins.iter().copied().find(|&signature| word(0) == next_random(random_seed(signature, first.spot))));
+    let found = [
+        (Packet::Timestamp, Some(counted)),
+        (Packet::Offset, Some(counted)),
+        (Packet::Incompressible, constant.flatten()),
+        (Packet::Random, drawn.flatten()),
+    ];
+    let mut found = found.into_iter().filter_map(|(packet, signature)| Some((packet, signature?)));
+    found.any(|(packet, signature)| may_be(signature) && samples.iter().all(|sample| fits(packet, signature, sample)))
 }
 
 #[cfg(test)]
@@ -140,30 +163,50 @@ mod tests {
         assert_eq!(few, [0, 1, 2, 3, 4]);
     }
 
+    const TYPES: [Packet; 4] = [Packet::Timestamp, Packet::Offset, Packet::Incompressible, Packet::Random];
+
+    /// The beginnings of the transfers of `part`, as IOR writes them.
+    fn samples(packet: Packet, signature: i32, part: u32, transfer: usize) -> Vec<Sample> {
+        let sample = |index: u64| {
+            let spot = Spot { file: 0, part, offset: index * 5 * transfer as u64 };
+            let mut bytes = vec![0; transfer];
+            fill(&mut bytes, packet, signature, spot);
+            Sample { spot, bytes }
+        };
+        (0..3).map(sample).collect()
+    }
+
     #[test]
-    fn packets_of_every_type_are_recognised_without_their_signature_and_other_files_are_not() {
-        for packet in [Packet::Timestamp, Packet::Offset, Packet::Incompressible, Packet::Random] {
-            for (signature, part, transfer) in [(27, 0, 262_144), (-5, 3, 4096), (1_763_000_000, 7, 64), (9, 1, 47_008)]
-            {
-                let mut file = vec![0; 4096];
-                for (index, bytes) in file.chunks_mut(transfer).enumerate() {
-                    let mut whole = vec![0; transfer];
-                    let offset = (index * transfer) as u64;
-                    fill(&mut whole, packet, signature, Spot { file: 0, part, offset });
-                    bytes.copy_from_slice(&whole[..bytes.len()]);
-                }
-                assert!(is_packet(&file), "{packet:?} {signature} {part} {transfer}");
-                assert!(!is_packet(&file[..40]), "a few words prove nothing");
-                // Two words in the middle that do not belong there; a single one might be the offset of a transfer.
-                file[80] ^= 1;
-                file[104] ^= 1;
-                assert!(!is_packet(&file), "{packet:?} {signature} {part} {transfer}");
+    fn packets_are_known_by_their_own_signature_or_by_the_time_when_they_were_written() {
+        let now = 1_763_000_000_i64;
+        for packet in TYPES {
+            for (part, transfer) in [(0, 262_144), (3, 4096), (7, 64), (1, 47_008)] {
+                let began = samples(packet, now as i32, part, transfer);
+                assert!(are_packets(&began, None, now - 60..=now + 60), "{packet:?} {part} {transfer}");
+                assert!(!are_packets(&began, Some(5), now + 1..=now + 60), "{packet:?}: another time");
+                let own = samples(packet, -5, part, transfer);
+                assert!(are_packets(&own, Some(-5), now - 60..=now), "{packet:?} {part} {transfer}");
+                assert!(!are_packets(&own, None, now - 60..=now), "{packet:?}: nobody's signature");
             }
         }
-        for text in ["", "years of work\n", &"a line of a thesis\n".repeat(200)] {
-            assert!(!is_packet(text.as_bytes()));
+    }
+
+    #[test]
+    fn one_wrong_byte_another_rank_or_a_short_transfer_is_no_packet() {
+        let now = 1_763_000_000_i64;
+        let known = |samples: &[Sample]| are_packets(samples, None, now - 60..=now);
+        for packet in TYPES {
+            let whole = samples(packet, now as i32, 2, 4096);
+            for (sample, at) in [(0, 0), (1, 2000), (2, 4095)] {
+                let mut changed = whole.clone();
+                changed[sample].bytes[at] ^= 1;
+                assert!(!known(&changed), "{packet:?} {sample} {at}");
+            }
+            let mut other = whole.clone();
+            other[1].spot.part = 3;
+            assert!(!known(&other), "{packet:?}: the file of another rank");
+            assert!(!known(&samples(packet, now as i32, 2, 56)), "{packet:?}: a few words prove nothing");
         }
-        assert!(!is_packet(&[0; 4096]));
-        assert!(!is_packet(&(0..=255).cycle().take(4096).collect::<Vec<u8>>()));
+        assert!(!known(&[]));
     }
 }

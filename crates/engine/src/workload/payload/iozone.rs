@@ -4,6 +4,8 @@
 //! In some records the first page has in addition, at every line of the processor's cache, the length of such a line:
 //! IOzone writes it there to fetch the buffer into the cache.
 
+use super::Sample;
+
 /// IOzone marks pages of this size.
 const PAGE: usize = 4096;
 
@@ -13,11 +15,12 @@ const TELLING_PAGES: usize = 4;
 /// Words of 8 bytes in a line of the processor's cache, as IOzone assumes it.
 const LINE_WORDS: usize = 4;
 
-/// True if `begin`, the first bytes of a file, is what IOzone writes.
-pub(super) fn is_pattern(begin: &[u8]) -> bool {
-    let pages = begin.chunks_exact(PAGE);
-    let Some(&byte) = begin.first().filter(|&&byte| byte != 0) else { return false };
-    pages.len() >= TELLING_PAGES && pages.into_iter().all(|page| is_page(page, byte))
+/// True if all `samples`, beginnings of records, are what IOzone writes. Zeros, and ones that others fill headers with, are
+/// none of its bytes.
+pub(super) fn are_pages(samples: &[Sample]) -> bool {
+    let pages = || samples.iter().flat_map(|sample| sample.bytes.chunks(PAGE));
+    let Some(byte) = pages().next().map(|page| page[0]).filter(|byte| !matches!(byte, 0 | 0xff)) else { return false };
+    pages().count() >= TELLING_PAGES && pages().all(|page| page.len() == PAGE && is_page(page, byte))
 }
 
 fn is_page(page: &[u8], byte: u8) -> bool {
@@ -33,36 +36,40 @@ fn is_page(page: &[u8], byte: u8) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::payload::Spot;
 
     /// As IOzone 3.471 wrote `-r 64k`: the first child's first page with the traces of fetching, the others without.
-    fn file(byte: u8, fetched: bool) -> Vec<u8> {
-        let mut file = vec![0; TELLING_PAGES * PAGE];
-        for page in file.chunks_mut(PAGE) {
+    fn records(byte: u8, fetched: bool) -> Vec<Sample> {
+        let mut bytes = vec![0; 2 * PAGE];
+        for page in bytes.chunks_mut(PAGE) {
             if fetched {
                 page.chunks_mut(32).for_each(|line| line[0] = 32);
             }
             page[..8].fill(byte);
         }
-        file
+        vec![Sample { spot: Spot { file: 0, part: 0, offset: 0 }, bytes }; 2]
     }
 
     #[test]
     fn iozone_s_pages_are_recognised_whatever_their_byte() {
-        assert!(is_pattern(&file(0x20, true)));
-        assert!(is_pattern(&file(0xa5, false)));
+        assert!(are_pages(&records(0x20, true)));
+        assert!(are_pages(&records(0xa5, false)));
     }
 
     #[test]
     fn other_files_are_not() {
-        assert!(!is_pattern(&file(0x20, true)[..3 * PAGE]), "a few pages prove nothing");
-        for at in [1, 9, 33, PAGE, 3 * PAGE + 4004] {
-            let mut changed = file(0x20, false);
-            changed[at] ^= 0x41;
-            assert!(!is_pattern(&changed), "{at}");
+        assert!(!are_pages(&records(0x20, true)[..1]), "a few pages prove nothing");
+        for at in [1, 9, 33, PAGE, PAGE + 4004] {
+            let mut changed = records(0x20, false);
+            changed[1].bytes[at] ^= 0x41;
+            assert!(!are_pages(&changed), "{at}");
         }
-        assert!(!is_pattern(&[0; 4 * PAGE]));
-        assert!(!is_pattern(&[b' '; 4 * PAGE]));
-        assert!(!is_pattern(b""));
-        assert!(!is_pattern("a line of a thesis\n".repeat(1000).as_bytes()));
+        for filled in [0, 0xff] {
+            assert!(!are_pages(&records(filled, false)), "{filled}");
+        }
+        let mut short = records(0x20, false);
+        short.iter_mut().for_each(|sample| sample.bytes.truncate(PAGE + 512));
+        assert!(!are_pages(&short));
+        assert!(!are_pages(&[]));
     }
 }

@@ -7,6 +7,8 @@ mod ior;
 mod iozone;
 mod stream;
 
+use std::ops::RangeInclusive;
+
 use ioassay_contract::plan::data::Payload;
 
 use self::ior::Packet;
@@ -89,14 +91,31 @@ impl Content {
     }
 }
 
-/// True if a file that begins with `begin` was written by IOR, with whatever signature. A few bytes prove nothing.
-pub fn is_ior(begin: &[u8]) -> bool {
-    ior::is_packet(begin)
+/// The beginning of a transfer that is there already.
+#[derive(Debug, Clone)]
+pub struct Sample {
+    /// Where it lies, and whose part it would be.
+    pub spot: Spot,
+    /// What is there.
+    pub bytes: Vec<u8>,
 }
 
-/// True if a file that begins with `begin` was written by IOzone. A page or two prove nothing.
-pub fn is_iozone(begin: &[u8]) -> bool {
-    iozone::is_pattern(begin)
+/// True if IOR wrote all `samples`: with the signature of `planned`, or one that is a time within `began_s`, in seconds
+/// since 1970.
+pub fn is_ior(samples: &[Sample], planned: Payload, began_s: RangeInclusive<i64>) -> bool {
+    let own = match planned {
+        Payload::IorTimestamp { signature }
+        | Payload::IorOffset { signature }
+        | Payload::IorIncompressible { signature }
+        | Payload::IorRandom { signature } => Some(signature),
+        Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. } => None,
+    };
+    ior::are_packets(samples, own, began_s)
+}
+
+/// True if IOzone wrote all `samples`.
+pub fn is_iozone(samples: &[Sample]) -> bool {
+    iozone::are_pages(samples)
 }
 
 #[cfg(test)]
