@@ -16,7 +16,7 @@ import pytest
 from ioassay.errors import CannotRun
 from ioassay.lab import record
 from ioassay.lab.library import LABS, read
-from ioassay.lab.namespaces import HOST, LAB, Nursery, name_of
+from ioassay.lab.namespaces import HOST, LAB, Nursery, recognized
 from ioassay.lab.running import running
 from ioassay.lab.site import Host
 from ioassay.results.run_directory import load
@@ -35,7 +35,7 @@ def traces() -> dict[str, object]:
 
     return {
         "processes": sorted(
-            name for process in psutil.process_iter() for what in (LAB, HOST) if (name := name_of(what, process))
+            found[0] for pid in psutil.pids() for what in (LAB, HOST) if (found := recognized(what, pid))
         ),
         "mounts": sorted(Path("/proc/mounts").read_text().splitlines()),
         "loop devices": said("losetup", "--all"),

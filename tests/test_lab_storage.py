@@ -169,7 +169,10 @@ def test_the_credentials_of_a_lab_are_its_own_and_only_roots(tmp_path: Path) -> 
     for _ in range(2):
         with lab(tmp_path, {"s3": {}}) as started:
             secrets.append(started.target.environment["AWS_SECRET_ACCESS_KEY"])
-            assert started.space.path(record.RECORD).stat().st_mode & 0o077 == 0
+            file = started.space.first.memory_file(record.MEMORY_FILE)
+            assert file is not None
+            assert os.fstat(file).st_mode & 0o077 == 0
+            os.close(file)
     assert len(set(secrets)) == 2
 
 

@@ -57,12 +57,12 @@ pub fn several_were_started() -> bool {
 }
 
 impl Crew {
-    /// Ranks that are forked, on hosts of this machine where `pids` name a process of each.
+    /// Ranks that are forked, on hosts of this machine where `processes` name one of each.
     ///
     /// # Errors
     /// If one of them cannot be entered.
-    pub fn on_hosts(pids: &[i32]) -> Result<Self, Failure> {
-        Hosts::enter(pids).map(Self::Forked).map_err(|error| {
+    pub fn on_hosts(processes: &[PathBuf]) -> Result<Self, Failure> {
+        Hosts::enter(processes).map(Self::Forked).map_err(|error| {
             let message = format!("the hosts cannot be entered: {error}");
             failure::plain("enter hosts", message, "see whether all of them are still up, as root")
         })

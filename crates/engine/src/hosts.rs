@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use nix::errno::Errno;
@@ -32,14 +33,14 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// The hosts that the processes `pids` are in, in which the engine goes on from here as a process among theirs. The
+    /// The hosts that `processes` are in, each a number or a directory of /proc, in which the engine goes on from here as a process among theirs. The
     /// process that called this stays outside, passes signals on, and ends as the engine ends: there it does not return.
     ///
     /// # Errors
     /// If a process is gone, or if its namespaces may not be entered. Must be called while there is one thread.
-    pub fn enter(pids: &[i32]) -> io::Result<Self> {
-        let spaces: Vec<_> = pids.iter().map(|&pid| open(pid)).collect::<io::Result<_>>()?;
-        if let Some(&first) = pids.first() {
+    pub fn enter(processes: &[PathBuf]) -> io::Result<Self> {
+        let spaces: Vec<_> = processes.iter().map(|process| open(process)).collect::<io::Result<_>>()?;
+        if let Some(first) = processes.first() {
             // Only a child has a number among the processes in there, and the /proc in there knows no others.
             setns(open_space(first, "pid")?, CloneFlags::CLONE_NEWPID)?;
             go_on_in_child()?;
@@ -64,14 +65,15 @@ impl Hosts {
     }
 }
 
-fn open(pid: i32) -> io::Result<[File; SPACES.len()]> {
-    let [ipc, uts, net, mnt] = SPACES.map(|(name, _)| open_space(pid, name));
+fn open(process: &Path) -> io::Result<[File; SPACES.len()]> {
+    let [ipc, uts, net, mnt] = SPACES.map(|(name, _)| open_space(process, name));
     Ok([ipc?, uts?, net?, mnt?])
 }
 
-fn open_space(pid: i32, name: &str) -> io::Result<File> {
-    let path = format!("/proc/{pid}/ns/{name}");
-    File::open(&path).map_err(|error| io::Error::new(error.kind(), format!("{path}: {error}")))
+fn open_space(process: &Path, name: &str) -> io::Result<File> {
+    // A number is taken below /proc, and a whole path as it is.
+    let path = Path::new("/proc").join(process).join("ns").join(name);
+    File::open(&path).map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
 /// Returns in a child. The parent passes on to it what it is told, and ends as it ends.

@@ -16,9 +16,9 @@ use ioassay_engine::{frontends, launched, storage};
 #[derive(Parser)]
 #[command(version, arg_required_else_help = true)]
 struct Arguments {
-    /// Spread the clients over hosts that are namespaces of this machine: the process numbers of one process in each.
-    #[arg(long = "host", value_name = "PID")]
-    hosts: Vec<i32>,
+    /// Spread the clients over hosts that are namespaces of this machine: one process in each, by number or directory of /proc.
+    #[arg(long = "host", value_name = "PROCESS")]
+    hosts: Vec<PathBuf>,
     /// Meet over MPI with those that a launcher has started beside this one, through this library (`mpi build`).
     #[arg(long, value_name = "LIBRARY", conflicts_with = "hosts")]
     mpi: Option<PathBuf>,

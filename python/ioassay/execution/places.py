@@ -135,4 +135,4 @@ def _nodes(clients: str) -> list[Node]:
     if gone := [name for name in names if name not in hosts]:
         again = f"ioassay lab down {lab.name}"
         raise CannotRun(f"The lab {lab.name} has lost {', '.join(gone)}.", f"End it and start it anew: {again}")
-    return [Node(name, hosts[name].pid) for name in names]
+    return [Node(name, hosts[name].first) for name in names]

@@ -9,13 +9,15 @@ import ctypes
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 
 import psutil
 
 from ioassay.errors import CannotRun
+from ioassay.lab import record
+from ioassay.lab.handle import ProcessHandle
 from ioassay.lab.requirements import search_path
 from ioassay.lab.waiting import until
 
@@ -39,38 +41,41 @@ _HOLD_OR_END = (
 
 
 class Space:
-    """The namespaces that a process is in. `pid` is its number as this process sees it."""
+    """The namespaces that a process of a lab is in."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
+    def __init__(self, first: ProcessHandle) -> None:
+        self.first = first
 
-    def command(self, *command: str) -> list[str]:
-        """`command` as it is started from outside."""
-        return ["nsenter", "--target", str(self.pid), *_KINDS.values(), "--", *command]
+    @property
+    def pid(self) -> int:
+        """Its number as this process sees it."""
+        return self.first.pid
 
-    def attempt(self, *command: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    def command(self, *command: str, kinds: Iterable[str] = _KINDS) -> list[str]:
+        """`command` as it is started from outside, as long as this process lives."""
+        spaces = [f"{_KINDS[kind]}={os.fspath(self.first)}/ns/{kind}" for kind in kinds]
+        return ["nsenter", *spaces, "--", *command]
+
+    def attempt(
+        self, *command: str, environment: Mapping[str, str] | None = None, kinds: Iterable[str] = _KINDS
+    ) -> subprocess.CompletedProcess[str]:
         """Runs a command inside to its end, whatever that is. `environment` is added to ours."""
-        return subprocess.run(
-            self.command(*command),
-            env={**os.environ, "PATH": search_path(), **(environment or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        return _finished(self.command(*command, kinds=kinds), environment)
 
     def run(self, *command: str, environment: Mapping[str, str] | None = None) -> str:
         """Runs a command inside to its end and returns what it printed. Raises `CannotRun` if it failed."""
-        done = self.attempt(*command, environment=environment)
-        if done.returncode != 0:
-            said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
-            raise CannotRun(f"`{' '.join(command)}` failed in the lab ({said or done.returncode}).")
-        return done.stdout
+        return _printed(command, self.attempt(*command, environment=environment))
+
+    def run_on_network(self, *command: str) -> str:
+        """Runs a command of this machine, not of the inside, that only asks or changes the network inside.
+
+        Returns what it printed. Raises `CannotRun` if it failed.
+        """
+        return _printed(command, self.attempt(*command, kinds=["net"]))
 
     def path(self, inside: str | Path) -> Path:
         """What is called `inside` in there, under a name that works out here."""
-        return Path(f"/proc/{self.pid}/root{inside}")
+        return Path(f"{os.fspath(self.first)}/root{inside}")
 
     def cover_with_memory(self, directory: str) -> None:
         """Puts an empty directory in memory in the place of one that is there."""
@@ -80,8 +85,14 @@ class Space:
         """A host inside: network, mounts, host name and IPC of its own, processes among those of this space."""
         hold = f"unshare {' '.join(_OWN)} sh -c '{_HOLD}' {HOST} {name}"
         # Orphaned at once, so that it belongs to the first process inside and not to one out here.
-        self.run("sh", "-c", f"setsid {hold} </dev/null >/dev/null 2>&1 &")
-        return Space(_first_of(HOST, name, self.pid))
+        command = ["sh", "-c", f"setsid {hold} </dev/null >/dev/null 2>&1 &"]
+        own = self.first.memory_file(record.MEMORY_FILE)
+        assert own is not None, "a lab holds its record"
+        try:
+            _printed(command, _finished(self.command(*command), inherited=[own]))
+        finally:
+            os.close(own)
+        return _first_of(HOST, name, self.first.process)
 
 
 class Nursery:
@@ -89,6 +100,7 @@ class Nursery:
 
     def __init__(self, name: str) -> None:
         """Raises `CannotRun` where the kernel gives no namespaces."""
+        self._record = record.create()
         self._process = subprocess.Popen(
             [
                 "unshare",
@@ -106,10 +118,11 @@ class Nursery:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
+            pass_fds=[self._record],
             start_new_session=True,  # what a Ctrl-C means is decided by who starts it
         )
         try:
-            self.space = Space(_first_of(LAB, name, self._process.pid))
+            self.space = _first_of(LAB, name, psutil.Process(self._process.pid))
         except (CannotRun, psutil.Error):
             self.end()
             assert self._process.stderr is not None
@@ -117,6 +130,10 @@ class Nursery:
             raise CannotRun(
                 f"The kernel gives no namespaces: {said}.", "A lab needs a kernel with all of them."
             ) from None
+
+    def publish(self, lab: record.Lab) -> None:
+        """Says that it is ready, and what it is."""
+        record.publish(self._record, lab)
 
     def release(self) -> None:
         """Lets it live on without this process."""
@@ -130,43 +147,75 @@ class Nursery:
         self._process.wait()
 
 
-def _first_of(what: str, name: str, parent: int) -> int:
+def _finished(
+    command: Sequence[str], environment: Mapping[str, str] | None = None, inherited: Sequence[int] = ()
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env={**os.environ, "PATH": search_path(), **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        pass_fds=inherited,
+        check=False,
+    )
+
+
+def _printed(command: Sequence[str], done: subprocess.CompletedProcess[str]) -> str:
+    if done.returncode != 0:
+        said = " ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-3:])
+        raise CannotRun(f"`{' '.join(command)}` failed in the lab ({said or done.returncode}).")
+    return done.stdout
+
+
+def _first_of(what: str, name: str, parent: psutil.Process) -> Space:
     """The first process of a lab or host, a child of `parent`, as soon as it is there."""
-    found: list[int] = []
+    found: list[Space] = []
 
     def begun() -> bool:
-        if psutil.Process(parent).status() == psutil.STATUS_ZOMBIE:
-            raise psutil.ZombieProcess(parent)
-        found.extend(pids_called(what, name, psutil.Process(parent).children()))
+        if parent.status() == psutil.STATUS_ZOMBIE:
+            raise psutil.ZombieProcess(parent.pid)
+        found.extend(space for called, space in spaces(what, parent.children()) if called == name)
         return bool(found)
 
     until(begun, f"the namespaces of {name}")
     return found[0]
 
 
-def pids_called(what: str, name: str | None, processes: Sequence[psutil.Process]) -> list[int]:
-    """Those of `processes` that are the first ones of a lab or host of this name, or of any."""
-    return [process.pid for process in processes if (called := name_of(what, process)) and name in (None, called)]
+def spaces(what: str, processes: Iterable[psutil.Process]) -> list[tuple[str, Space]]:
+    """The labs or hosts of ours that begin with one of `processes`, by name, in the order of their numbers."""
+    found = ((process.pid, recognized(what, process.pid)) for process in processes)
+    return [named for _, named in sorted((pid, named) for pid, named in found if named)]
 
 
-def name_of(what: str, process: psutil.Process) -> str | None:
-    """The name of the lab or host that `process` is the first one of; `None` if it is none."""
+def recognized(what: str, pid: int) -> tuple[str, Space] | None:
+    """The lab or host that a process is the first one of, with its name; `None` if it is none, or not ours.
+
+    Anybody can call a process so. Ours has our rights, and it holds open the lab's record, a file in memory that only
+    our user can have made.
+    """
     try:
-        words = process.cmdline()
-    except psutil.Error:
+        first = ProcessHandle(pid)
+        words = first.read("cmdline").split("\0")[:-1]
+        if len(words) != 5 or words[0] != "sh" or words[-2] != what or not first.is_as_privileged_as_we():
+            return None
+        if (file := first.memory_file(record.MEMORY_FILE)) is None:
+            return None
+    except (OSError, psutil.Error):  # it has ended meanwhile, or is somebody else's
         return None
-    return words[-1] if len(words) == 5 and words[0] == "sh" and words[-2] == what else None
+    os.close(file)
+    return words[-1], Space(first)
 
 
-def run_inside(pid: int, command: Sequence[str], environment: Mapping[str, str]) -> int:
-    """Runs a command with our terminal in the namespaces of process `pid`; returns its exit status as a shell would.
+def run_inside(space: Space, command: Sequence[str], environment: Mapping[str, str]) -> int:
+    """Runs a command with our terminal inside; returns its exit status as a shell would.
 
     `environment` is added to ours. Signals that end a program are passed on. Raises `CannotRun` if it does not start.
     """
     libc = ctypes.CDLL(None, use_errno=True)
-    spaces = [os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in _KINDS]
-    for space in spaces:
-        if libc.setns(space, 0) != 0:
+    for entrance in [space.first.open(f"ns/{kind}") for kind in _KINDS]:
+        if libc.setns(entrance, 0) != 0:
             raise CannotRun(f"Cannot enter the lab: {os.strerror(ctypes.get_errno())}.", "Do it as root.")
     child = os.fork()  # a process number of its own in there has only a child
     if child == 0:

@@ -54,16 +54,16 @@ def connect(lab: Space, host: Space, name: str, its_address: str, bits_per_s: in
 
 def cut(lab: Space, host: str) -> None:
     """Takes a host's link down, as a pulled cable does."""
-    lab.run("ip", "link", "set", host, "down")
+    lab.run_on_network("ip", "link", "set", host, "down")
 
 
 def heal(lab: Space, host: str, hosts: Iterable[Space]) -> None:
     """Takes a host's link up again, and returns when all `hosts` of the lab reach each other."""
-    lab.run("ip", "link", "set", host, "up")
+    lab.run_on_network("ip", "link", "set", host, "up")
     until(lambda: "state UP" in _link(lab, host), f"the link of {host}")
     # Whom one has asked for in vain it would call unreachable for seconds more.
     for each in hosts:
-        each.run("ip", "neighbour", "flush", "dev", _INTERFACE)
+        each.run_on_network("ip", "neighbour", "flush", "dev", _INTERFACE)
 
 
 def is_cut(lab: Space, host: str) -> bool:
@@ -72,4 +72,4 @@ def is_cut(lab: Space, host: str) -> bool:
 
 
 def _link(lab: Space, host: str) -> str:
-    return lab.run("ip", "-oneline", "link", "show", "dev", host)
+    return lab.run_on_network("ip", "-oneline", "link", "show", "dev", host)

@@ -1,10 +1,14 @@
-"""What a lab says of itself, once it is ready: `lab.json`, in the lab's own memory, and the files beside it.
+"""What a lab says of itself, once it is ready, and where its files are.
 
+It says so in a file in memory without a name (memfd), which the first processes of the lab and of its hosts hold open:
+nobody but its owner can have made it, nobody can change it, and it ends with the lab.
 Not here: what it costs at the moment (`lab.status`), which labs there are (`lab.running`).
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,7 +18,9 @@ RECORD_VERSION = 1
 ROOT = "/run/ioassay"
 """Everything of a lab that has a name, as seen inside: on a file system in memory that ends with the lab."""
 
-RECORD = f"{ROOT}/lab.json"
+MEMORY_FILE = "ioassay-lab"
+"""What the file in memory is called."""
+
 LOGS = f"{ROOT}/logs"
 HOSTS_FILE = f"{ROOT}/hosts"
 """The names of the client hosts, one in a line, as mpirun's `--hostfile` takes them."""
@@ -46,7 +52,7 @@ class Member(_Document):
 
 
 class Lab(_Document):
-    """`lab.json`."""
+    """A lab that is ready."""
 
     version: int = RECORD_VERSION
     name: str
@@ -66,3 +72,34 @@ class Lab(_Document):
     def clients(self) -> list[Member]:
         """The hosts that measure."""
         return [host for host in self.hosts if host.role == "client"]
+
+
+_BEYOND_SHELLS = 10
+"""The least descriptor that no script of ours takes for itself."""
+
+_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+
+
+def create() -> int:
+    """A record in which nothing stands yet."""
+    file = os.memfd_create(MEMORY_FILE, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.fchmod(file, 0o600)  # it will have the credentials
+        return fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, _BEYOND_SHELLS)
+    finally:
+        os.close(file)
+
+
+def publish(file: int, lab: Lab) -> None:
+    """Writes what a lab says of itself, for good."""
+    with open(file, "w", closefd=False) as out:
+        out.write(lab.model_dump_json(indent=2))
+    fcntl.fcntl(file, fcntl.F_ADD_SEALS, _SEALS)
+
+
+def published(file: int) -> str | None:
+    """What stands in a record; `None` as long as that is not for good."""
+    if fcntl.fcntl(file, fcntl.F_GET_SEALS) != _SEALS:
+        return None
+    with open(file, closefd=False) as text:
+        return text.read()

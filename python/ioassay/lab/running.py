@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import dataclass
+from operator import itemgetter
 
 import psutil
 from pydantic import ValidationError
@@ -12,7 +13,7 @@ from pydantic import ValidationError
 from ioassay.errors import CannotRun, UsageError
 from ioassay.lab import record
 from ioassay.lab.disk import attachment
-from ioassay.lab.namespaces import HOST, LAB, Space, name_of, pids_called
+from ioassay.lab.namespaces import HOST, LAB, Space, recognized, spaces
 from ioassay.lab.waiting import until
 
 
@@ -25,11 +26,14 @@ class Running:
 
     def look(self) -> record.Lab | None:
         """What it says of itself; `None` as long as it is not ready. Raises `CannotRun`."""
+        file = self.space.first.memory_file(record.MEMORY_FILE)
+        if file is None:
+            raise CannotRun(f"The lab {self.name} has lost its record.", f"End it: ioassay lab down {self.name}")
         try:
-            text = self.space.path(record.RECORD).read_text()
-        except OSError as error:
-            if isinstance(error, PermissionError):
-                raise CannotRun(f"The lab {self.name} is root's.", "Do it as root.") from None
+            text = record.published(file)
+        finally:
+            os.close(file)
+        if text is None:
             return None
         try:
             return record.Lab.model_validate_json(text)
@@ -54,14 +58,12 @@ class Running:
 
     def hosts(self) -> dict[str, Space]:
         """Its hosts by name, in the order in which they were started."""
-        first = psutil.Process(self.space.pid).children()
-        pids = sorted(pids_called(HOST, None, first))
-        return {str(name_of(HOST, psutil.Process(pid))): Space(pid) for pid in pids}
+        return dict(spaces(HOST, self.space.first.process.children()))
 
     def users(self) -> list[psutil.Process]:
         """Processes that came into it from outside: runs, shells."""
         inside = [process for process in psutil.process_iter() if _pid_space(process.pid) == _pid_space(self.space.pid)]
-        own = {self.space.pid, *(child.pid for child in psutil.Process(self.space.pid).children(recursive=True))}
+        own = {self.space.pid, *(child.pid for child in self.space.first.process.children(recursive=True))}
         return [process for process in inside if process.pid not in own]
 
     def refuse_used(self) -> None:
@@ -73,8 +75,8 @@ class Running:
     def end(self) -> None:
         """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
         disks = {disk: attachment(disk) for disk in self._disks()}
-        psutil.Process(self.space.pid).kill()
-        until(lambda: not psutil.pid_exists(self.space.pid), f"the processes of the lab {self.name} to end")
+        self.space.first.kill()
+        until(lambda: not self.space.first.exists, f"the processes of the lab {self.name} to end")
 
         def free() -> bool:
             return all(attached is None or attachment(disk) != attached for disk, attached in disks.items())
@@ -89,12 +91,9 @@ class Running:
 
 
 def running() -> dict[str, Running]:
-    """The labs that are up, by name."""
-    found = {}
-    for process in psutil.process_iter():
-        if (name := name_of(LAB, process)) is not None:
-            found[name] = Running(name, Space(process.pid))
-    return dict(sorted(found.items()))
+    """The labs of ours that are up, by name."""
+    found = (recognized(LAB, pid) for pid in psutil.pids())
+    return {name: Running(name, space) for name, space in sorted(filter(None, found), key=itemgetter(0))}
 
 
 def find(name: str) -> Running:
@@ -103,6 +102,8 @@ def find(name: str) -> Running:
     if name in labs:
         return labs[name]
     known = f"Up are {', '.join(labs)}." if labs else "None is up."
+    if os.geteuid() != 0:
+        known = "Labs are root's, and you are not root."
     raise CannotRun(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
 
 

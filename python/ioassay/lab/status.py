@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import psutil
@@ -54,7 +53,7 @@ class Status:
 def status(lab: Running, written: record.Lab) -> Status:
     """Looks at a lab. `written` is what it says of itself."""
     hosts = lab.hosts()
-    processes = psutil.Process(lab.space.pid).children(recursive=True)
+    processes = lab.space.first.process.children(recursive=True)
     return Status(
         lab=written,
         pids={name: host.pid for name, host in hosts.items()},
@@ -88,9 +87,9 @@ def _unescaped(word: str) -> str:
 
 
 def _ports(host: Space) -> list[str]:
-    lines = host.run("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric", "--processes").splitlines()
+    asked = host.run_on_network("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric", "--processes")
     ports = set()
-    for line in lines:
+    for line in asked.splitlines():
         words = line.split()
         program = line.partition('(("')[2].partition('"')[0]
         ports.add(f"{words[4]} {program}".strip())
@@ -99,7 +98,7 @@ def _ports(host: Space) -> list[str]:
 
 def _mounts(host: Space) -> list[str]:
     found = []
-    for line in Path(f"/proc/{host.pid}/mounts").read_text().splitlines():
+    for line in host.first.read("mounts").splitlines():
         source, point, kind, *_ = map(_unescaped, line.split())
         if point.startswith(f"{record.ROOT}/"):
             found.append(f"{point} ({kind}, {source})")

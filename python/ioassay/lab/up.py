@@ -43,7 +43,7 @@ def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
             )
         nursery = Nursery(lab.name)
         try:
-            _build(lab, text, nursery.space, disk_place, say)
+            nursery.publish(_build(lab, text, nursery.space, disk_place, say))
         except BaseException:
             nursery.end()
             raise
@@ -61,7 +61,7 @@ def _alone(name: str) -> Iterator[None]:
         yield
 
 
-def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> None:
+def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> record.Lab:
     say(f"{format_count(lab.hosts + lab.servers, 'host')} on a network")
     _prepare(space)
     site = _site(lab, space, disk_place)
@@ -74,7 +74,8 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
     if lab.slurm:
         say("slurm")
         slurm.start(site)
-    written = record.Lab(
+    site.write(record.HOSTS_FILE, "".join(f"{host.name}\n" for host in site.clients))
+    return record.Lab(
         name=lab.name,
         title=lab.title,
         yaml=text,
@@ -88,8 +89,6 @@ def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> Non
         disk_bytes=site.disks_bytes,
         disk_place=str(disk_place),
     )
-    site.write(record.HOSTS_FILE, "".join(f"{host.name}\n" for host in site.clients))
-    site.write(record.RECORD, written.model_dump_json(indent=2), mode=0o600)  # it has the credentials
 
 
 def _prepare(space: Space) -> None:

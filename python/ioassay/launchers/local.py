@@ -6,6 +6,7 @@ of a lab, they are spread over those. The engine stores either as a doubt.
 
 from __future__ import annotations
 
+from os import fspath
 from pathlib import Path
 
 from ioassay.launchers.placement import Placement
@@ -18,5 +19,5 @@ class Local:
 
     def tokens(self, engine: Path, placement: Placement) -> list[str]:
         """The engine, and the hosts that it is to enter."""
-        hosts = [token for node in placement.used for token in ("--host", str(node.pid))]
-        return [str(engine), *hosts]
+        processes = [node.process for node in placement.used if node.process is not None]
+        return [str(engine), *(token for process in processes for token in ("--host", fspath(process)))]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Protocol
 
@@ -13,8 +14,8 @@ class Node:
     """A node that clients can be on."""
 
     name: str
-    pid: int | None = None
-    """A process of this machine in whose namespaces it is; `None`: a machine of its own."""
+    process: PathLike[str] | None = None
+    """The directory in /proc of a process in whose namespaces it is; `None`: a machine of its own."""
 
 
 @dataclass(frozen=True)
@@ -58,8 +59,8 @@ class Placement:
 
     def launch(self, engine: Path) -> list[str]:
         """What starts a launcher: the engine sees that it ends with whoever asked for it, and enters a lab's host."""
-        first = self.used[0].pid if self.used else None
-        return [str(engine), *(["--host", str(first)] if first else []), "launch", "--"]
+        first = self.used[0].process if self.used else None
+        return [str(engine), *(["--host", fspath(first)] if first else []), "launch", "--"]
 
 
 class Launcher(Protocol):

@@ -39,13 +39,13 @@ def test_local_starts_nothing_but_the_engine() -> None:
 
 
 def test_local_spreads_clients_over_the_first_nodes() -> None:
-    nodes = [Node("client1", 11), Node("client2", 12), Node("client3", 13)]
+    nodes = [Node(f"client{number}", Path(f"/proc/1{number}")) for number in (1, 2, 3)]
 
     def tokens(clients: int) -> list[str]:
         return find_launcher("local").tokens(ENGINE, Placement(clients, ranks_per_client=2, nodes=nodes))
 
-    assert tokens(2) == [str(ENGINE), "--host", "11", "--host", "12"]
-    assert tokens(8) == [str(ENGINE), "--host", "11", "--host", "12", "--host", "13"]
+    assert tokens(2) == [str(ENGINE), "--host", "/proc/11", "--host", "/proc/12"]
+    assert tokens(8) == [str(ENGINE), "--host", "/proc/11", "--host", "/proc/12", "--host", "/proc/13"]
 
 
 def test_mpirun_takes_the_first_nodes_and_gives_each_its_ranks(family: str) -> None:
@@ -76,9 +76,9 @@ def test_srun_is_refused_where_clients_do_not_divide_or_there_is_no_allocation(f
 
 def test_on_a_lab_the_launcher_is_started_on_the_first_host(family: str) -> None:
     tokens = find_launcher("mpirun").tokens(
-        ENGINE, Placement(2, 1, [Node("client1", 77), Node("client2", 78)], LIBRARY)
+        ENGINE, Placement(2, 1, [Node("client1", Path("/proc/77")), Node("client2", Path("/proc/78"))], LIBRARY)
     )
-    assert tokens[:5] == [str(ENGINE), "--host", "77", "launch", "--"]
+    assert tokens[:5] == [str(ENGINE), "--host", "/proc/77", "launch", "--"]
 
 
 def test_an_unknown_launcher_is_refused_with_those_there_are() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shlex
 import subprocess
 from collections.abc import Sequence
 
@@ -55,7 +54,7 @@ def _start(host: Host, address: str) -> subprocess.Popen[str]:
 
 
 def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
-    by_hand = f"Try it by hand: {shlex.join(host.command('uname', '-n'))}"
+    by_hand = f"Try it by hand: {host.by_hand('uname', '-n')}"
     try:
         out, err = process.communicate(timeout=SPARE_S)
     except subprocess.TimeoutExpired:

@@ -44,6 +44,12 @@ class Host:
             return self.entrance.command(*words)
         return [*self.entrance, self.name, shlex.join(words)]  # the other end has a shell
 
+    def by_hand(self, *words: str) -> str:
+        """What to type to run `words` there."""
+        if self.lab:
+            return shlex.join(["ioassay", "lab", "exec", f"{self.lab.removeprefix(_LAB)}/{self.name}", *words])
+        return shlex.join(self.command(*words))
+
 
 def hosts(typed: Sequence[str], role: Role, via: str) -> list[Host]:
     """The hosts that were typed. Servers have an address.

@@ -29,4 +29,4 @@ def execute(
     for key in [key for key in os.environ if key.startswith("SLURM_")]:
         del os.environ[key]  # of a cluster that we are on, which is not the lab's
     words = command[1:] if command and command[0] == "--" else command
-    return run_inside(space.pid, words or [os.environ.get("SHELL", "/bin/sh")], secrets)
+    return run_inside(space, words or [os.environ.get("SHELL", "/bin/sh")], secrets)

@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 0.1
 def reached(start: Start, scratch: Path, interruption: Interruption) -> list[Reached]:
     """Every node of `start`, in that order; where it names none the launcher's choice is one."""
     # Always from where a launcher would be started, which in a lab is the first host.
-    nodes = [Node(node.name, start.nodes[0].pid) for node in start.nodes]
+    nodes = [Node(node.name, start.nodes[0].process) for node in start.nodes]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         jobs = [
             pool.submit(
