@@ -7,7 +7,7 @@
 //! What does not: reading or writing them, validating a plan against a machine, clocks, printing.
 //!
 //! Every field that holds a quantity carries its unit in its name (`transfer_bytes`, `open_ns`), because
-//! both sides and every reader of a stored run rely on it. The JSON schemas in `schemas/` are generated
+//! both sides and every reader of a stored run rely on it. The JSON schemas in `python/ioassay/schemas/` are generated
 //! from these types, never edited.
 
 pub mod doubt;

@@ -1,4 +1,5 @@
-//! Generates and checks what is generated from Rust: the JSON schemas in `schemas/`, the reference of the front ends.
+//! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
+//! the front ends.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
 
@@ -28,7 +29,7 @@ enum Mode {
 
 /// Every generated file, with its content.
 fn generated() -> Vec<(PathBuf, String)> {
-    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ioassay/schemas");
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
     let text = |schema: Schema| format!("{:#}\n", schema.as_value());
     vec![

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
 
 def write(run: RunDirectory) -> Path:
     """Writes the script of a run that was prepared, and lets others use the run. Where the script is."""
-    script = run.path / batch.SCRIPT
-    script.write_text(batch.script(run.document, run.path))
-    script.chmod(0o755)
+    run.write(batch.SCRIPT, batch.script(run.document, run.path).encode(), mode=0o755)
     run.close()
-    return script
+    return run.path / batch.SCRIPT
 
 
 def submit_and_follow(path: Path) -> LoadedRun | None:

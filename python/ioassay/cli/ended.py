@@ -28,12 +28,12 @@ class Ended:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-        from ioassay.results.run_directory import REPORT  # noqa: PLC0415
+        from ioassay.results.run_directory import REPORT, add_file  # noqa: PLC0415
 
         loaded = doubted(run)
         if loaded.document.state != "interrupted":
             report = path / REPORT
-            report.write_bytes(reports.build(loaded, "html"))
+            add_file(path, REPORT, reports.build(loaded, "html"))
             if self._documents is None:
                 _show(loaded, report)
             else:

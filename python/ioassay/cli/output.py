@@ -70,9 +70,19 @@ def write(destination: Path, document: bytes) -> None:
             destination.write_bytes(document)  # root could replace a device by a file
             return
         destination.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(destination, lambda fresh: fresh.write_bytes(document))
+        write_atomically(destination, document)
     except OSError as error:
         raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place.") from error
+
+
+def write_beside(run: Path, name: str, document: bytes) -> None:
+    """Writes the file into the run's own directory. Raises `UsageError` for one of another user, `CannotRun`."""
+    from ioassay.results.run_directory import add_file  # noqa: PLC0415
+
+    try:
+        add_file(run, name, document)
+    except OSError as error:
+        raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Name another place with -o.") from error
 
 
 def show(*shown: RenderableType) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import document_format, write
+from ioassay.cli.output import document_format, write, write_beside
 from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
@@ -40,6 +40,7 @@ def report(
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
+    from ioassay.results.run_directory import require_own  # noqa: PLC0415
 
     chosen = document_format(form)
     if against and chosen == "csv":
@@ -47,15 +48,21 @@ def report(
     if summary and chosen not in reports.IN_FILES:
         raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
+    if output is None and chosen in reports.IN_FILES:
+        for path in runs:
+            require_own(path)
     others = sides(against) if against else []
     build = reports.one_page if summary else reports.build
-    for run, destination in zip(read(runs, ceilings), destinations, strict=True):
+    for path, run, destination in zip(runs, read(runs, ceilings), destinations, strict=True):
         document = build(run, chosen, others)
         if destination is None:
             typer.echo(document, nl=False)
+            continue
+        if output is None:
+            write_beside(path, destination.name, document)
         else:
             write(destination, document)
-            typer.echo(f"{destination}", err=True)
+        typer.echo(f"{destination}", err=True)
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:

@@ -92,7 +92,7 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
     files = run.files(case.id)
     run.begin(case)
     watcher.case_begins(case)
-    progress = EventTail(files.progress)
+    progress = EventTail(files.progress, "progress")
 
     told = False
 

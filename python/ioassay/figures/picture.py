@@ -60,7 +60,7 @@ class Picture:
         """
         path = Path(path)
         content = self.content(path.suffix)
-        write_atomically(path, lambda fresh: fresh.write_bytes(content))
+        write_atomically(path, content)
 
     def content(self, suffix: str) -> bytes:
         """What a file with this suffix, one of `SUFFIXES`, holds. Raises `UsageError` for another."""

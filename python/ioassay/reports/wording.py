@@ -23,7 +23,7 @@ from ioassay.results.document import CaseState, ImportEntry, RunDocument
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
-    "running": "The run had not ended when this report was made.",
+    "running": "The run had not ended.",
     "complete": "The run is complete.",
     "failed": "The run failed.",
     "interrupted": "The run was interrupted.",
@@ -54,7 +54,9 @@ def state(content: Content) -> str:
     """How the run ended and how much of it there is."""
     cases = content.document.cases
     counts = Counter(case.state for case in cases)
-    sentence = f"{_ENDS[content.document.state]} {counts['complete']} of {format_count(len(cases), 'case')} complete"
+    at = content.document.live_at
+    end = _ENDS[content.document.state] if at is None else f"The run is live; this is what it had measured by {at}."
+    sentence = f"{end} {counts['complete']} of {format_count(len(cases), 'case')} complete"
     rest = [f"{counts[name]} {words}" for name, words in _STATES if counts[name]]
     return ", ".join([sentence, *rest]) + "."
 

@@ -1,28 +1,57 @@
-"""Files that are either the old or the new one, and directories that are there whole or not, whatever happens."""
+"""Files that are either the old or the new one, and directories that are there whole or not, whatever happens.
+
+A new file is made under a name that cannot be guessed and must not exist, through the descriptor of its directory, so a
+link that lies in wait there is neither followed nor written through.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 
-def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Lets `write` fill a file beside `path`, makes it durable and puts it in the place of `path`.
+def write_atomically(path: Path, content: bytes) -> None:
+    """Makes `content` durable beside `path` and puts it in the place of `path`.
 
     Raises `OSError` that names `path` when that fails; what was there before is still there then.
     """
-    fresh = path.with_name(f".{path.name}.new")
     try:
-        write(fresh)
-        _sync(fresh)
-        os.replace(fresh, path)
-        _sync(path.parent)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        fresh.unlink(missing_ok=True)
         raise OSError(error.errno, error.strerror, str(path)) from error
+    try:
+        replace_file(directory, path.name, content, path)
+    finally:
+        os.close(directory)
+
+
+def replace_file(directory: int, name: str, content: bytes, shown: Path, mode: int = 0o666) -> None:
+    """`write_atomically` for the file `name` of an open directory. `shown` is its path in errors; the umask applies to
+    `mode`.
+    """
+    fresh = f".{name[:200]}.{secrets.token_hex(8)}"
+    try:
+        file = os.open(
+            fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=directory
+        )
+        try:
+            with open(file, "wb") as new:
+                new.write(content)
+                new.flush()
+                os.fsync(new.fileno())
+            os.replace(fresh, name, src_dir_fd=directory, dst_dir_fd=directory)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(fresh, dir_fd=directory)
+            raise
+        os.fsync(directory)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(shown)) from error
 
 
 @contextmanager
@@ -37,11 +66,3 @@ def whole_directory(path: Path) -> Iterator[Path]:
         whole.mkdir()
         yield whole
         whole.rename(path)
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from ioassay.results.document import CaseEntry, JobEntry, PhaseEntry, RunDocument, StudyEntry
+from ioassay.results.document import CaseEntry, JobEntry, PhaseEntry, RunDocument, StudyEntry, WorkloadEntry
 from ioassay.results.events import Event
+from ioassay.testing.builder import environment
 
 MIB = 1 << 20
 
@@ -124,7 +125,7 @@ def _events(case: str, outcome: str | None = "complete", phases: list[str] | Non
         "case": case,
         "unix_ns": 1_700_000_000_000_000_000,
         "workspace": "/target/ioassay-r",
-        "nodes": [{"host": "n1"}],
+        "nodes": [environment("n1")],
     }
     events = [started, *[_phase(name) for name in (["write"] if phases is None else phases)]]
     if outcome is not None:
@@ -169,7 +170,7 @@ def document() -> RunDocument:
             settings={},
             text="",
             method=[],
-            workloads=[],
+            workloads=[WorkloadEntry(name="seq", title="Sequential")],
             figures=[],
             summary=[],
             acceptance=[],

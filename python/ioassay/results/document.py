@@ -5,15 +5,17 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from ioassay.errors import UsageError
+from ioassay.results import contract
 from ioassay.results.net_document import NetDocument
+from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 
 RUN_VERSION = 2
@@ -31,10 +33,6 @@ def moment(unix_ns: int) -> str:
     return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
 TargetKind = Literal["directory", "device", "url", "in-place"]
 """`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
 
@@ -47,30 +45,30 @@ REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
 """What is done to each item that is replaced, as the contract's `MetadataOperation::operations`."""
 
 
-class JobEntry(_Document):
+class JobEntry(StoredModel):
     """What some ranks do in a phase, as tables and reports need it."""
 
     name: str = Field(description="Name of the job, unique in the phase. The only one is called as the phase.")
     operations: list[Operation] = Field(description="A measurement for each: one, of a mix two, of a replacement four.")
-    ranks: int = Field(description="How many ranks do it; 0: an imported result does not tell.")
+    ranks: Count = Field(description="How many ranks do it; 0: an imported result does not tell.")
     file_set: str = Field(description="Name of the file set or tree; empty for a walk through everything.")
     layout: str = Field(description="`N-N`, `N-1` or `N-M` of a file set, who shares it of a tree.")
     order: str
-    files: int | None = Field(
+    files: Count | None = Field(
         description="Files of the file set: its objects; 0 for trees. `None`: an imported result does not tell."
     )
-    transfer_bytes: int | None = Field(description="Bytes of one call; `None` where nothing is moved.")
-    file_set_bytes: int = Field(
+    transfer_bytes: Count | None = Field(description="Bytes of one call; `None` where nothing is moved.")
+    file_set_bytes: Count = Field(
         description="Size of the file set, or of the items of the tree; 0: an imported result does not tell."
     )
-    planned_bytes: int = Field(
+    planned_bytes: Count = Field(
         description="What it moves when nothing stops it early; of an imported result what it moved."
     )
-    planned_operations: int
+    planned_operations: Count
     command: str = Field(description="The equivalent command line of IOR or mdtest.")
 
 
-class PhaseEntry(_Document):
+class PhaseEntry(StoredModel):
     """A timed phase of a case."""
 
     name: str = Field(description="Name of the phase, unique in the case, for example `write`.")
@@ -86,17 +84,17 @@ class SweepPoint(NamedTuple):
     groups: int | None
 
 
-class CaseEntry(_Document):
+class CaseEntry(StoredModel):
     """One point of the sweep, fully resolved. The plan that the engine got lies in `logs/CASE/plan.json`."""
 
-    id: str = Field(description="Unique in the run; names its folder under `logs/`.")
+    id: Component = Field(description="Unique in the run; names its folder under `logs/`.")
     workload: str = Field(description="Name of the workload in the study.")
-    clients: int = Field(description="0: an imported result does not tell; its tables have null.")
-    ranks_per_client: int = Field(description="The most on any; 0: an imported result does not tell.")
-    groups: int | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
-    repetition: int = Field(description="1, 2, …")
-    file_set_bytes: int = Field(description="Size of all its files together; 0: an imported result does not tell.")
-    written_bytes: int = Field(description="What all its phases together write, as far as that is told.")
+    clients: Count = Field(description="0: an imported result does not tell; its tables have null.")
+    ranks_per_client: Count = Field(description="The most on any; 0: an imported result does not tell.")
+    groups: Count | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
+    repetition: Count = Field(description="1, 2, …")
+    file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
+    written_bytes: Count = Field(description="What all its phases together write, as far as that is told.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
@@ -133,7 +131,7 @@ class CaseEntry(_Document):
         ]
 
 
-class FigureEntry(_Document):
+class FigureEntry(StoredModel):
     """A figure that the study asks for: a rate against clients."""
 
     title: str
@@ -143,7 +141,7 @@ class FigureEntry(_Document):
     unit: RateUnit
 
 
-class SummaryRow(_Document):
+class SummaryRow(StoredModel):
     """A row of the peak and sustained table."""
 
     label: str
@@ -151,7 +149,7 @@ class SummaryRow(_Document):
     unit: RateUnit
 
 
-class SurveyEntry(_Document):
+class SurveyEntry(StoredModel):
     """A table of rates by files and ranks, with the saturation point."""
 
     title: str
@@ -163,7 +161,7 @@ Benchmark = Literal["io500"]
 """A benchmark whose score is computed from phases that are called as its own (`ioassay.analysis.io500`)."""
 
 
-class Criterion(_Document):
+class Criterion(StoredModel):
     """A criterion that the study is judged by. See `ioassay.analysis.acceptance` for the measures."""
 
     measure: str
@@ -175,35 +173,35 @@ class Criterion(_Document):
     because: str
 
 
-class ImportedFile(_Document):
+class ImportedFile(StoredModel):
     """A file that was imported."""
 
     path: str = Field(description="As it was named.")
     sha256: str
-    bytes: int
+    bytes: Count
 
 
-class RefusedFile(_Document):
+class RefusedFile(StoredModel):
     """A file that was not imported."""
 
     path: str = Field(description="As it was named.")
-    line: int | None = Field(description="The line that broke, from 1, where it is one.")
+    line: Count | None = Field(description="The line that broke, from 1, where it is one.")
     reason: str
 
 
-class PrintedScore(_Document):
+class PrintedScore(StoredModel):
     """A number that a benchmark printed and that follows from its phases."""
 
     list: Literal["standard", "extended"] = Field(description="The list of phases that it is of.")
     name: Literal["bandwidth", "metadata", "total"]
     value: float
-    half_unit: float = Field(description="Half the unit of the last digit that was printed.")
+    half_unit: Amount = Field(description="Half the unit of the last digit that was printed.")
     unit: str = Field(description="As printed.")
     file: str
-    line: int
+    line: Count
 
 
-class ImportEntry(_Document):
+class ImportEntry(StoredModel):
     """Where the results of another tool were read."""
 
     tool: str = Field(description="As it is typed after `ioassay import`.")
@@ -213,17 +211,17 @@ class ImportEntry(_Document):
     printed: list[PrintedScore] = Field(default_factory=list)
 
 
-class StopRule(_Document):
+class StopRule(StoredModel):
     """When a point of the sweep has been repeated often enough: see `ioassay.analysis.narrowness`."""
 
-    share: float = Field(
+    share: Amount = Field(
         description="Largest half-width of the 95 % interval of each median, as a share of the median."
     )
-    at_least: int = Field(description="Repetitions with a valid measurement before it is looked at.")
-    at_most: int = Field(description="Repetitions after which it ends in any case.")
+    at_least: Count = Field(description="Repetitions with a valid measurement before it is looked at.")
+    at_most: Count = Field(description="Repetitions after which it ends in any case.")
 
 
-class WorkloadEntry(_Document):
+class WorkloadEntry(StoredModel):
     """A workload's name and title, and its stop rule."""
 
     name: str
@@ -231,7 +229,7 @@ class WorkloadEntry(_Document):
     until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
 
 
-class StudyEntry(_Document):
+class StudyEntry(StoredModel):
     """The study as it was run."""
 
     name: str
@@ -239,7 +237,7 @@ class StudyEntry(_Document):
     question: str
     source: str | None
     scale: str | None
-    settings: dict[str, Any] = Field(
+    settings: dict[str, Setting] = Field(
         description="Every setting with the value it had; of imported results what their files tell of how and where "
         "they were measured, with a list of values where there are several, `–` in it where some do not tell."
     )
@@ -261,21 +259,23 @@ class StudyEntry(_Document):
         return next((entry.until for entry in self.workloads if entry.name == workload), None)
 
 
-class LabEntry(_Document):
+class LabEntry(StoredModel):
     """The lab that a run took place in."""
 
     about: str | None = Field(description="What the target was made of; `None` if it was none of the lab.")
     hosts: list[str] = Field(description="The hosts that clients could be on.")
-    link_bits_per_s: int | None = Field(description="Rate of each host's link in each direction; `None`: not limited.")
-    started: str = Field(description="When the lab was started: ISO 8601, UTC.")
+    link_bits_per_s: Count | None = Field(
+        description="Rate of each host's link in each direction; `None`: not limited."
+    )
+    started: Moment = Field(description="When the lab was started: ISO 8601, UTC.")
     yaml: str = Field(description="The lab's YAML, as read; options of its command line may have changed it.")
 
 
-class RunDocument(_Document):
+class RunDocument(StoredModel):
     """`run.json`."""
 
     version: int = RUN_VERSION
-    run: str = Field(description="Identifier of the run.")
+    run: Component = Field(description="Identifier of the run.")
     study: StudyEntry
     cases: list[CaseEntry] = Field(description="In the order in which they run.")
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
@@ -309,19 +309,29 @@ class RunDocument(_Document):
     command: list[str] = Field(description="The command line that started the run.")
     ioassay_version: str
     engine_version: str | None = None
-    environment: list[dict[str, Any]] = Field(
+    environment: list[Node] = Field(
         default_factory=list, description="Every node, as the engine describes it (contract: Environment)."
     )
     state: RunState = "running"
-    started: str = Field(description="ISO 8601, UTC.")
-    ended: str | None = None
+    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
+    ended: Moment | None = None
     leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
+    _live_at: str | None = PrivateAttr(default=None)
 
     @property
     def workloads(self) -> list[str]:
         """The workloads that it has cases of, in the order of the study, in whatever order the cases run."""
         order = [entry.name for entry in self.study.workloads]
         return sorted(dict.fromkeys(case.workload for case in self.cases), key=order.index)
+
+    @property
+    def live_at(self) -> str | None:
+        """When the run was looked at, where it was still at work; `None` of one that has ended."""
+        return self._live_at
+
+    def note_live(self, at: str) -> None:
+        """Says that the run was at work when it was looked at. That is not stored."""
+        self._live_at = at
 
     @property
     def stops_early(self) -> bool:
@@ -342,25 +352,66 @@ class RunDocument(_Document):
 _Versioned = TypeVar("_Versioned", bound=BaseModel)
 
 
-def read_versioned(file: Path, kind: type[_Versioned], version: int, remedy: str) -> _Versioned:
-    """The document in `file`, which is read only if its version is `version`; `remedy` is what helps where it is not.
+def parse_versioned(content: bytes, file: Path, kind: type[_Versioned], version: int, remedy: str) -> _Versioned:
+    """The document in `content` of `file`, which is read only if its version is `version`; `remedy` is what helps where
+    it is not.
 
-    Raises `UsageError` for another version and for what is damaged, `OSError` for what cannot be read.
+    Raises `UsageError` for another version and for what is damaged.
     """
     try:
-        content = json.loads(file.read_bytes())
-        found = content["version"]
+        found = _Version.model_validate_json(content).version
         if found != version:
             raise UsageError(f"{file} has version {found}; this ioassay reads version {version}.", remedy)
-        return kind.model_validate(content)
-    except (ValueError, TypeError, KeyError) as error:
-        raise damaged(file, error) from error
+        return kind.model_validate_json(content)
+    except ValidationError as error:
+        raise damaged(file, contract.reason(error)) from error
 
 
-def damaged(file: Path, error: Exception) -> UsageError:
-    """What to say of a document that cannot be understood: where in it, if that is known."""
-    where, why = "", str(error)
-    if isinstance(error, ValidationError):
-        first = error.errors()[0]
-        where, why = f" at {'.'.join(map(str, first['loc']))}", first["msg"]
-    return UsageError(f"{file} is damaged{where}: {why}.", "Restore it from a copy.")
+class _Version(BaseModel):
+    version: int = Field(ge=0, le=2**31, strict=True)
+
+
+def damaged(file: Path, why: str) -> UsageError:
+    """What to say of a document that cannot be understood."""
+    return UsageError(f"{file} is damaged: {why}.", "Restore it from a copy.")
+
+
+def contradiction(document: RunDocument) -> str | None:
+    """Where a document that has the right shape does not fit together; `None` where it does."""
+    workloads = _repeated(entry.name for entry in document.study.workloads)
+    if workloads.again is not None:
+        return f"the workload {workloads.again} stands there twice"
+    cases = _repeated(case.id for case in document.cases)
+    if cases.again is not None:
+        return f"the case {cases.again} stands there twice"
+    study = document.study
+    named = [
+        *(case.workload for case in document.cases),
+        *(one for figure in study.figures for one in figure.workloads),
+    ]
+    named += [*(row.workload for row in study.summary), *(entry.workload for entry in study.surveys)]
+    named += [criterion.of for criterion in study.acceptance if criterion.of != "all"]
+    unknown = next((name for name in named if name not in workloads.names), None)
+    if unknown is not None:
+        return f"there is no workload {unknown}"
+    for case in document.cases:
+        measured = _repeated(case.measured)
+        if measured.again is not None:
+            return f"the case {case.id} measures {' '.join(measured.again[1:])} twice"
+    return None
+
+
+class _Names(NamedTuple):
+    names: frozenset[Any]
+    again: Any
+    """The first that is there twice."""
+
+
+def _repeated(names: Iterable[Any]) -> _Names:
+    seen: set[Any] = set()
+    again = None
+    for name in names:
+        if name in seen and again is None:
+            again = name
+        seen.add(name)
+    return _Names(frozenset(seen), again)

@@ -1,71 +1,120 @@
 """Reads `events.jsonl` and `progress.jsonl`: what the engine appends, one JSON object per line.
 
-The engine may be killed, or the disk fill up, in the middle of a line; such a half line at the end is
-no event yet and is left out. The shape of an event is the contract's (`crates/contract/src/events.rs`)
-and is trusted here: both sides are built from one version and every event file opens with it.
+The engine may be killed, or the disk fill up, in the middle of a line; such a half line at the end is no event yet and
+is left out. Each line is checked against the contract's schema (`contract`), so that what is read has its shape.
 
 Not: what an event means (`ingest`, `outcome`).
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Literal
+
+from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
+from ioassay.results.contract import reason, validator
+from ioassay.results.stored_directory import StoredDirectory
 
 CONTRACT_VERSION = 2
 """The version of the contract that this reader understands."""
 
+MOST_BYTES = 1 << 30
+"""Of the events of a case. A phase of 4096 ranks sampled for ten minutes takes 40 MiB."""
+
+_MOST_LINE_BYTES = 256 << 20
+
+_REMEDY = "The file is damaged. Restore it, or remove that line to read the rest."
+
 Event = dict[str, Any]
 """One line: a tagged object of the contract."""
 
+Kind = Literal["event", "progress"]
+
 
 class EventTail:
-    """Follows a file that another process appends to. A file that does not exist yet is an empty one."""
+    """Follows a file of this process's own that another process appends to. One that does not exist yet is empty."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, kind: Kind = "event") -> None:
         self._path = path
+        self._kind: Kind = kind
         self._read_bytes = 0
         self._lines = 0
 
     def new(self) -> list[Event]:
         """The events of all lines completed since the last call. Raises `UsageError` on a line that is none."""
         try:
-            with self._path.open("rb") as file:
-                file.seek(self._read_bytes)
-                text = file.read()
+            with StoredDirectory.open(self._path.parent) as directory:
+                file = directory.open_file(self._path.name, MOST_BYTES)
         except FileNotFoundError:
             return []
-        complete = text[: text.rfind(b"\n") + 1]
-        self._read_bytes += len(complete)
-        return [self._parse(line) for line in complete.split(b"\n")[:-1]]
+        with file:
+            return self._parse(file)
 
-    def _parse(self, line: bytes) -> Event:
-        self._lines += 1
-        where = f"{self._path}, line {self._lines}"
-        try:
-            event = json.loads(line)
-        except ValueError as error:
-            raise UsageError(
-                f"{where}: not an event: {error}.",
-                "The file is damaged. Restore it, or remove that line to read the rest.",
-            ) from error
-        if not isinstance(event, dict):
-            raise UsageError(
-                f"{where}: not an event: a JSON object is expected.",
-                "The file is damaged. Restore it, or remove that line to read the rest.",
-            )
-        if event.get("event") == "started" and event["version"] > CONTRACT_VERSION:
-            raise UsageError(
-                f"{where}: written by an engine with version {event['version']} of the contract; "
-                f"this ioassay reads up to {CONTRACT_VERSION}.",
-                "Use the ioassay that made the run, or a newer one.",
-            )
-        return event
+    def _parse(self, file: BinaryIO) -> list[Event]:
+        file.seek(self._read_bytes)
+        events = []
+        for line, event in _events(file, self._kind, self._path, self._lines):
+            self._read_bytes += len(line)
+            self._lines += 1
+            events.append(event)
+        return events
 
 
 def read_events(path: Path) -> list[Event]:
-    """All events of a file, complete or cut off. A missing file has none."""
+    """All events of a file of this process's own, complete or cut off. A missing file has none."""
     return EventTail(path).new()
+
+
+def stored_events(directory: StoredDirectory, name: str) -> list[Event]:
+    """All events of a file in a stored directory, complete or cut off. A missing file has none. Raises `UsageError`."""
+    try:
+        file = directory.open_file(name, MOST_BYTES)
+    except FileNotFoundError:
+        return []
+    with file:
+        return [event for _, event in _events(file, "event", directory.path / name, 0)]
+
+
+def _events(file: BinaryIO, kind: Kind, shown: Path, earlier: int) -> Iterator[tuple[bytes, Event]]:
+    """Each whole line with its event; `earlier` lines are before the first."""
+    for number in itertools.count(earlier + 1):
+        line = file.readline(_MOST_LINE_BYTES)
+        if not line.endswith(b"\n") and len(line) < _MOST_LINE_BYTES:
+            return
+        yield line, _event(line, kind, f"{shown}, line {number}")
+
+
+def _event(line: bytes, kind: Kind, where: str) -> Event:
+    try:
+        event: Event = validator(kind).validate_json(line)
+    except ValidationError as error:
+        _refuse_newer(line, where)
+        raise UsageError(f"{where}: not an event: {reason(error)}.", _REMEDY) from error
+    if event.get("event") == "started" and event["version"] > CONTRACT_VERSION:
+        raise _newer(where, event["version"])
+    return event
+
+
+def _refuse_newer(line: bytes, where: str) -> None:
+    """Raises `UsageError` for the first line of a newer engine, whose shape may be another."""
+    try:
+        event = json.loads(line)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(event, dict) and event.get("event") == "started":
+        version = event.get("version")
+        if isinstance(version, int) and version > CONTRACT_VERSION:
+            raise _newer(where, version)
+
+
+def _newer(where: str, version: int) -> UsageError:
+    return UsageError(
+        f"{where}: written by an engine with version {version} of the contract; "
+        f"this ioassay reads up to {CONTRACT_VERSION}.",
+        "Use the ioassay that made the run, or a newer one.",
+    )

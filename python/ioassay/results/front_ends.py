@@ -9,31 +9,36 @@ Not: reading events, writing anything.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
+from pydantic_core import ValidationError
 
 from ioassay import __version__
-from ioassay.results import described
+from ioassay.results import contract, described
 from ioassay.results.document import (
     CaseEntry,
     RunDocument,
     StudyEntry,
     TargetKind,
     WorkloadEntry,
+    damaged,
     moment,
-    read_versioned,
+    parse_versioned,
 )
 from ioassay.results.events import CONTRACT_VERSION
-from ioassay.results.planned import Plan, case_entry
+from ioassay.results.planned import Plan, case_entry, unfitting
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.stored_types import Component, Count, StoredModel
 from ioassay.units import format_count
 
 NAME = "front-end.json"
+
+MOST_BYTES = 256 << 20
+"""Of `front-end.json` and of a plan, which names every file that the command line asks for."""
 
 MOST_NAMED = 10
 """Paths that may remain on the target and are told one by one; the plan has all of them."""
@@ -47,46 +52,56 @@ _TITLES = {
 }
 
 
-class _Case(BaseModel):
+class _Case(StoredModel):
     """One case (contract: FrontEndCase)."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    id: str
+    id: Component
     workload: str
-    repetition: int
+    repetition: Count
 
 
-class _FrontEnd(BaseModel):
+class _FrontEnd(StoredModel):
     """`front-end.json` (contract: FrontEnd)."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: int
     engine_version: str
     tool: Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
     command: list[str]
     working_directory: str
-    run: str
-    scale_down: int
-    started_unix_ns: int
-    ended_unix_ns: int | None = None
+    run: Component
+    scale_down: Count = Field(ge=1)
+    started_unix_ns: Count
+    ended_unix_ns: Count | None = None
     exit_code: int | None = None
     cases: list[_Case]
 
 
-def is_front_end(path: Path) -> bool:
-    """True if a front end made the run directory at `path`."""
-    return (path / NAME).exists()
+def is_front_end(directory: StoredDirectory) -> bool:
+    """True if a front end made the run directory."""
+    return directory.exists(NAME)
 
 
-def document(path: Path) -> RunDocument:
-    """`run.json` of what a front end left in `path`, with every case that began as running: its events tell the end.
+def document(directory: StoredDirectory) -> RunDocument:
+    """`run.json` of what a front end left, with every case that began as running: its events tell the end.
 
-    Raises `UsageError` when `front-end.json` is damaged or of another version.
+    Raises `UsageError` when `front-end.json` or a plan is damaged or of another version.
     """
-    front_end = read_versioned(path / NAME, _FrontEnd, CONTRACT_VERSION, "Use the ioassay that the engine came with.")
-    plans = {case.id: _plan(path / "logs" / case.id / "plan.json") for case in front_end.cases}
+    file = directory.path / NAME
+    front_end = parse_versioned(
+        directory.read(NAME, MOST_BYTES),
+        file,
+        _FrontEnd,
+        CONTRACT_VERSION,
+        "Use the ioassay that the engine came with.",
+    )
+    plans = {case.id: _plan(directory, case.id) for case in front_end.cases}
+    try:
+        return _document(front_end, plans)
+    except ValidationError as error:  # amounts that no run could have
+        raise damaged(file, f"its plans give {contract.reason(error)}") from error
+
+
+def _document(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> RunDocument:
     begun = [plan for plan in plans.values() if plan is not None]
     targets = [_target(plan) for plan in begun]
     return RunDocument(
@@ -106,28 +121,48 @@ def document(path: Path) -> RunDocument:
     )
 
 
-def may_remain(plan_file: Path) -> list[str]:
+def may_remain(directory: StoredDirectory, case: str) -> list[str]:
     """What a case that was killed may have left at paths that the user named; nothing where it was to be kept.
 
     The first `MOST_NAMED` paths, and how many more there are.
     """
-    plan = _plan(plan_file) or {}
+    plan = _plan(directory, case) or {}
     place = plan.get("target", {}).get("in-place")
     if place is None or place.get("keep"):
         return []
     paths = [path for files in place.get("files", {}).values() for path in files]
     paths += [path for tree in place.get("trees", {}).values() for path in tree["containers"]]
     more = len(paths) - MOST_NAMED
-    return paths[:MOST_NAMED] + ([f"and {more} more, which {plan_file} names"] if more > 0 else [])
+    names = directory.path / _plan_name(case)
+    return paths[:MOST_NAMED] + ([f"and {more} more, which {names} names"] if more > 0 else [])
 
 
-def _plan(file: Path) -> Plan | None:
-    """The plan of a case; `None` where the case ended before it was written as a whole."""
+def _plan_name(case: str) -> str:
+    return f"logs/{case}/plan.json"
+
+
+def _plan(directory: StoredDirectory, case: str) -> Plan | None:
+    """The plan of a case; `None` where the case ended before it was written as a whole.
+
+    Raises `UsageError` for one that is no plan, or of another case.
+    """
+    name = _plan_name(case)
     try:
-        plan = json.loads(file.read_bytes())
-    except (FileNotFoundError, ValueError):
+        content = directory.read(name, MOST_BYTES)
+    except FileNotFoundError:
         return None
-    return plan if isinstance(plan, dict) else None
+    try:
+        plan: Plan = contract.validator("plan").validate_json(content)
+    except ValidationError as error:
+        if contract.is_cut_short(error):
+            return None
+        raise damaged(directory.path / name, contract.reason(error)) from error
+    if plan["case"] != case:
+        raise damaged(directory.path / name, f"it is the plan of the case {plan['case']}")
+    problem = unfitting(plan)
+    if problem is not None:
+        raise damaged(directory.path / name, problem)
+    return plan
 
 
 def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:

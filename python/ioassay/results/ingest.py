@@ -28,17 +28,36 @@ def empty_tables() -> Tables:
     return {name: pl.DataFrame(schema=columns) for name, columns in schema.TABLES.items()}
 
 
+class Inconsistent(ValueError):
+    """Events that have the contract's shape, and contradict each other or the case."""
+
+
 def case_tables(case: CaseEntry, events: Iterable[Event]) -> Tables:
-    """The rows that one case contributes: those of every phase that ended, well or not."""
+    """The rows that one case contributes: those of every phase that ended, well or not. Raises `Inconsistent`."""
     nodes: list[str] = []
     rows: dict[str, list[pl.DataFrame]] = {name: [frame] for name, frame in empty_tables().items()}
     for event in events:
         if event["event"] == "started":
             nodes = [node["host"] for node in event["nodes"]]
         elif event["event"] == "phase":
+            _refuse_inconsistent(case, nodes, event)
             for name, frame in _phase_tables(case, nodes, event).items():
                 rows[name].append(frame)
     return {name: pl.concat(frames) for name, frames in rows.items()}
+
+
+def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: Event) -> None:
+    name = f"{phase['name']} {phase['job']} {phase['operation']}"
+    if tuple(_key(case, phase).values()) not in case.measured:
+        raise Inconsistent(f"the case does not measure {name}")
+    latencies = phase["latencies"]
+    if len({len(latencies[column]) for column in ("lowest_ns", "highest_ns", "count")}) > 1:
+        raise Inconsistent(f"the latencies of {name} are columns of different lengths")
+    for rank in phase["ranks"]:
+        if len(rank["sample_bytes"]) != len(rank["sample_operations"]):
+            raise Inconsistent(f"the samples of rank {rank['rank']} in {name} are columns of different lengths")
+        if rank["node"] >= len(nodes):
+            raise Inconsistent(f"rank {rank['rank']} in {name} is on a node that did not start")
 
 
 def joined_tables(parts: Iterable[Tables]) -> Tables:

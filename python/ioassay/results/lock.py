@@ -16,8 +16,11 @@ from pathlib import Path
 from types import TracebackType
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.results.stored_directory import StoredDirectory
 
 NAME = "lock"
+
+_MOST_BYTES = 1 << 20
 
 # What flock answers where the file system has no locks, for example Lustre mounted without `-o flock`.
 _UNSUPPORTED = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
@@ -35,14 +38,15 @@ class Lock:
         """To be inherited by processes that use the run."""
 
     @classmethod
-    def acquire(cls, run: Path) -> Lock:
+    def acquire(cls, run: StoredDirectory) -> Lock:
         """Takes the lock of `run`. Where only an orphaned engine holds it, waits for its end, `ORPHAN_S` at most.
 
-        Raises `UsageError` when another process keeps it, `CannotRun` where the file system has no locks.
+        Raises `UsageError` when another process keeps it and for a directory of another user, `CannotRun` where the
+        file system has no locks.
         """
-        descriptor = os.open(run / NAME, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = run.open_lock(NAME)
         try:
-            _lock(descriptor, run)
+            _lock(descriptor, run.path)
         except BaseException:
             os.close(descriptor)
             raise
@@ -85,20 +89,16 @@ def _lock(descriptor: int, run: Path) -> None:
             ) from error
 
 
-def in_use(run: Path) -> bool:
+def in_use(run: StoredDirectory) -> bool:
     """True while a process works on `run`. Changes nothing, so a run of somebody else can be asked too."""
     try:
-        descriptor = os.open(run / NAME, os.O_RDONLY)
+        with run.open_file(NAME, _MOST_BYTES) as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError as error:
-        if error.errno in _UNSUPPORTED:
-            return False
-        raise
-    finally:
-        os.close(descriptor)
+        if error.errno not in _UNSUPPORTED:
+            raise
     return False

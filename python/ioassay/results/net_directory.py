@@ -8,13 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results.atomic import write_atomically
-from ioassay.results.document import read_versioned
+from ioassay.results.document import parse_versioned
 from ioassay.results.net_document import NET_VERSION, NetDocument
-from ioassay.results.run_directory import refuse_occupied
+from ioassay.results.run_directory import new_directory
+from ioassay.results.stored_directory import StoredDirectory
 
 DOCUMENT = "net.json"
 _RAW = "iperf3"
+_MOST_BYTES = 64 << 20
 
 
 class NetDirectory:
@@ -22,8 +23,8 @@ class NetDirectory:
 
     def __init__(self, path: Path, document: NetDocument) -> None:
         """Makes it. Raises `UsageError` when `path` exists and holds anything."""
-        refuse_occupied(path)
-        (path / _RAW).mkdir(parents=True)
+        self._directory = new_directory(path)
+        self._directory.make_directory(_RAW)
         self.path = path
         self.document = document
         self.save()
@@ -36,7 +37,7 @@ class NetDirectory:
     def save(self) -> None:
         """Makes `net.json` what `document` is."""
         text = self.document.model_dump_json(indent=2) + "\n"
-        write_atomically(self.path / DOCUMENT, lambda fresh: fresh.write_text(text))
+        self._directory.write(DOCUMENT, text.encode())
 
 
 def read_net(path: Path) -> NetDocument:
@@ -44,13 +45,17 @@ def read_net(path: Path) -> NetDocument:
 
     Raises `UsageError` when there is none that this version reads, or nothing was measured.
     """
-    file = path / DOCUMENT if path.is_dir() else path
+    file = path / DOCUMENT if path.is_dir() else path.resolve()
     try:
-        document = read_versioned(file, NetDocument, NET_VERSION, "Use the ioassay that made it, or measure again.")
+        with StoredDirectory.open(file.parent) as directory:
+            content = directory.read(file.name, _MOST_BYTES)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
             f"There is no {file}.", "Name what `ioassay net` left, for example runs/20260131-120000-net."
         ) from error
+    document = parse_versioned(
+        content, file, NetDocument, NET_VERSION, "Use the ioassay that made it, or measure again."
+    )
     if not document.measurements:
         raise UsageError(
             f"{file} has no measurement: its state is {document.state}.", "Measure again with `ioassay net`."

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from ioassay.results.stored_types import Amount, Count, Moment, StoredModel
 from ioassay.units import format_count
 
 NET_VERSION = 1
@@ -28,8 +29,8 @@ def path_name(clients: int, servers: int, direction: Direction) -> str:
     return " → ".join(ends if direction == "to-servers" else reversed(ends))
 
 
-class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+class _Document(StoredModel):
+    model_config = ConfigDict(frozen=True)
 
 
 class NetHost(_Document):
@@ -39,9 +40,9 @@ class NetHost(_Document):
     hostname: str = Field(description="As the host calls itself.")
     address: str | None = Field(description="Of a server: where iperf3 listened; `None` of a client.")
     iperf3_version: str
-    processors: int
+    processors: Count
     machine: str = Field(description="The kernel's boot identifier: hosts that share it are one machine.")
-    stated_bits_per_s: int | None = Field(
+    stated_bits_per_s: Count | None = Field(
         description="What its network interface, or the link of its lab, is said to carry; `None`: not said."
     )
 
@@ -51,12 +52,12 @@ class Flow(_Document):
 
     client: str
     server: str
-    port: int
-    received_bytes: int = Field(description="What the receiving end counted while all flows were at work.")
-    duration_s: float = Field(description="In this time.")
-    retransmits: int | None = Field(description="Segments sent again in the whole test; `None`: not told.")
-    client_processor_percent: float = Field(description="What iperf3 took of a processor; threads add up.")
-    server_processor_percent: float
+    port: Count
+    received_bytes: Count = Field(description="What the receiving end counted while all flows were at work.")
+    duration_s: Amount = Field(description="In this time.")
+    retransmits: Count | None = Field(description="Segments sent again in the whole test; `None`: not told.")
+    client_processor_percent: Amount = Field(description="What iperf3 took of a processor; threads add up.")
+    server_processor_percent: Amount
     files: str = Field(description="How the names of its raw files begin.")
 
 
@@ -71,10 +72,10 @@ class NetMeasurement(_Document):
     """What some clients and some servers carried together, in one direction."""
 
     direction: Direction
-    clients: int = Field(description="How many took part.")
-    servers: int
-    rate_bits_per_s: float = Field(description="Payload that arrived, over all flows while all of them were at work.")
-    common_s: float = Field(description="How long that was, for the flow of which it is known for the shortest time.")
+    clients: Count = Field(description="How many took part.")
+    servers: Count
+    rate_bits_per_s: Amount = Field(description="Payload that arrived, over all flows while all of them were at work.")
+    common_s: Amount = Field(description="How long that was, for the flow of which it is known for the shortest time.")
     flows: list[Flow]
     remarks: list[Remark]
 
@@ -87,23 +88,21 @@ class NetMeasurement(_Document):
 class NetSettings(_Document):
     """How iperf3 was asked. `None`: its own default."""
 
-    duration_s: float
-    window_bytes: int | None
-    length_bytes: int | None
-    streams: int = Field(description="Parallel streams of each flow.")
+    duration_s: Amount
+    window_bytes: Count | None
+    length_bytes: Count | None
+    streams: Count = Field(description="Parallel streams of each flow.")
 
 
-class NetDocument(BaseModel):
+class NetDocument(StoredModel):
     """`net.json`."""
-
-    model_config = ConfigDict(extra="forbid")
 
     version: int = NET_VERSION
     net: str = Field(description="Identifier, for example `20261122-020000-net`.")
     command: list[str]
     ioassay_version: str
-    started: str = Field(description="ISO 8601, UTC.")
-    ended: str | None = None
+    started: Moment = Field(description="ISO 8601, UTC.")
+    ended: Moment | None = None
     state: NetState = "running"
     lab: str | None = Field(default=None, description="The lab whose hosts took part.")
     clients: list[NetHost]

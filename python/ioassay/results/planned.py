@@ -13,6 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import ValidationError
+
+from ioassay.errors import UsageError
+from ioassay.results.contract import reason
 from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
 
 Plan = Mapping[str, Any]
@@ -37,9 +41,10 @@ class Shape:
     def of(cls, tree: Plan, ranks: int) -> Shape:
         """The shape of a plan's tree in a case of `ranks` ranks."""
         made_for = _count(tree, ranks)
-        directories, leaves = 1, 1
-        for _ in range(tree["depth"]):
-            leaves *= tree["branch"]
+        depth, branch = tree["depth"], tree["branch"]
+        directories, leaves = (1, 1) if branch > 1 else (1 + depth * branch, branch if depth else 1)
+        for _ in range(depth if branch > 1 else 0):
+            leaves *= branch
             directories += leaves
             if directories > _BEYOND_COUNTING:
                 break
@@ -64,7 +69,37 @@ class Shape:
 def case_entry(
     plan: Plan, workload: str, repetition: int, command: Callable[[str, str], str], groups: int | None = None
 ) -> CaseEntry:
-    """The case of `plan`. `command` gives the equivalent command line of the job of a phase, both by name."""
+    """The case of `plan`. `command` gives the equivalent command line of the job of a phase, both by name.
+
+    Raises `UsageError` for amounts that cannot be counted.
+    """
+    try:
+        return _case_entry(plan, workload, repetition, command, groups)
+    except ValidationError as error:
+        raise UsageError(f"The case {plan['case']}: {reason(error)}.", "Make it smaller.") from error
+
+
+def unfitting(plan: Plan) -> str | None:
+    """Where a plan that has the shape of the contract does not fit together; `None` where it does."""
+    phases = [step if step["step"] == "phase" else None for step in plan["steps"]]
+    files, trees = plan.get("files", {}), plan.get("trees", {})
+    if any(entry["transfer_bytes"] == 0 for entry in files.values()):
+        return "its transfers move nothing"
+    for job in _jobs(plan):
+        work = job["work"]
+        if work.get("files") is not None and work["files"] not in files:
+            return f"it has no files {work['files']}"
+        if work.get("tree") is not None and work["tree"] not in trees:
+            return f"it has no tree {work['tree']}"
+        earlier = [job.get("limit", {}).get("at_rate_of", {}).get("step"), work.get("newer_than_step")]
+        if any(step is not None and (step >= len(phases) or phases[step] is None) for step in earlier):
+            return "it refers to a phase that it does not have"
+    return None
+
+
+def _case_entry(
+    plan: Plan, workload: str, repetition: int, command: Callable[[str, str], str], groups: int | None
+) -> CaseEntry:
     return CaseEntry(
         id=plan["case"],
         workload=workload,

@@ -14,6 +14,8 @@ import contextlib
 import hashlib
 import io
 import json
+import os
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,20 +24,36 @@ from types import TracebackType
 from typing import Any
 
 import polars as pl
-from pydantic import ValidationError
 
 from ioassay.errors import CannotRun, UsageError
 from ioassay.results import front_ends, lock, schema
-from ioassay.results.atomic import whole_directory, write_atomically
-from ioassay.results.document import RUN_VERSION, CaseEntry, RunDocument, RunState, damaged, moment
-from ioassay.results.events import Event, read_events
-from ioassay.results.ingest import Tables, case_tables, joined_tables
+from ioassay.results.atomic import whole_directory
+from ioassay.results.document import (
+    RUN_VERSION,
+    CaseEntry,
+    RunDocument,
+    RunState,
+    contradiction,
+    damaged,
+    moment,
+    parse_versioned,
+)
+from ioassay.results.events import Event, stored_events
+from ioassay.results.ingest import Inconsistent, Tables, case_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
 from ioassay.results.outcome import outcome
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.stored_tables import check, read_tables, table_name
 
 DOCUMENT = "run.json"
 REPORT = "report.html"
+
+_MOST_DOCUMENT_BYTES = 256 << 20
+"""Of `run.json`: 10,000 cases take 16 MiB."""
+
+_LOOKS = 50
+_LOOK_AGAIN_S = 0.05
 
 
 @dataclass(frozen=True)
@@ -64,22 +82,6 @@ class CaseFiles:
         """What the engine and its launcher printed."""
         return self.directory / "stderr.txt"
 
-    def drop_passing(self) -> None:
-        """Removes what is of no use once the case has ended."""
-        self.progress.unlink(missing_ok=True)
-        if self.stderr.exists() and self.stderr.stat().st_size == 0:
-            self.stderr.unlink()
-
-    def set_aside(self) -> None:
-        """Moves an earlier attempt's files into `attempt-1`, `attempt-2`, …: evidence is kept."""
-        if not self.events.exists():
-            return
-        attempt = self.directory / f"attempt-{1 + len(list(self.directory.glob('attempt-*')))}"
-        attempt.mkdir()
-        for file in (self.events, self.stderr):
-            if file.exists():
-                file.rename(attempt / file.name)
-
 
 class RunDirectory:
     """A run directory that this process writes to. No other process can, until `close`.
@@ -87,10 +89,13 @@ class RunDirectory:
     Change `document` freely; `begin`, `end` and `save` make it durable.
     """
 
-    def __init__(self, path: Path, document: RunDocument, tables: dict[str, Tables], held: Lock) -> None:
-        self.path = path
+    def __init__(
+        self, directory: StoredDirectory, document: RunDocument, tables: dict[str, Tables], held: Lock
+    ) -> None:
+        self.path = directory.path
         self.document = document
         self.lock = held
+        self._directory = directory
         self._tables = tables
 
     @classmethod
@@ -99,13 +104,11 @@ class RunDirectory:
 
         Raises `UsageError` when `path` exists and holds anything.
         """
-        refuse_occupied(path)
-        path.mkdir(parents=True, exist_ok=True)
-        run = cls(path, document, {}, Lock.acquire(path))
+        directory = new_directory(path)
+        run = cls(directory, document, {}, Lock.acquire(directory))
         for case, plan in plans.items():
-            files = run.files(case)
-            files.directory.mkdir(parents=True)
-            files.plan.write_text(json.dumps(plan, indent=2) + "\n")
+            directory.make_directory(f"logs/{case}")
+            directory.write(f"logs/{case}/plan.json", (json.dumps(plan, indent=2) + "\n").encode())
         run._write_tables()
         run.save()
         return run
@@ -114,13 +117,23 @@ class RunDirectory:
     def reopen(cls, path: Path) -> RunDirectory:
         """Opens a run to go on with it, and completes what its last process could not write any more.
 
-        Raises `UsageError` when `path` is no run or in use.
+        Raises `UsageError` when `path` is no run, in use, or another user's.
         """
-        read_document(path)
-        held = Lock.acquire(path)
+        directory = _open(path)
         try:
-            document = read_document(path)
-            run = cls(path, document, _rebuild(path, document), held)
+            _read_document(directory)
+            directory.require_own("Go on with it as that user, or copy it: cp -r.")
+            return cls._completed(directory)
+        except BaseException:
+            directory.close()
+            raise
+
+    @classmethod
+    def _completed(cls, directory: StoredDirectory) -> RunDirectory:
+        held = Lock.acquire(directory)
+        try:
+            document = _read_document(directory)
+            run = cls(directory, document, _rebuild(directory, document), held)
             run._write_tables()
             run.save()
         except BaseException:
@@ -130,19 +143,18 @@ class RunDirectory:
 
     def files(self, case: str) -> CaseFiles:
         """The files of the case with this id."""
-        return _files(self.path, case)
+        return CaseFiles(self.path / "logs" / case)
 
     def begin(self, case: CaseEntry) -> None:
         """Notes that `case` now runs. The rows of an earlier attempt stay until `end`."""
-        self.files(case.id).set_aside()
+        self._set_aside(case)
         case.state, case.error = "running", None
         self.save()
 
     def end(self, case: CaseEntry) -> None:
         """Takes over everything that the events of `case` tell, once its state is set."""
-        files = self.files(case.id)
-        files.drop_passing()
-        events = read_events(files.events)
+        self._drop_passing(case)
+        events = stored_events(self._directory, _events_name(case.id))
         _take_over_started(self.document, events)
         self._tables[case.id] = case_tables(case, events)
         self._write_tables()
@@ -150,11 +162,16 @@ class RunDirectory:
 
     def save(self) -> None:
         """Makes `run.json` what `document` is."""
-        _write_document(self.path, self.document)
+        _write_document(self._directory, self.document)
+
+    def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
+        """Writes a file that is no result, such as a script."""
+        self._directory.write(name, content, mode)
 
     def loaded(self) -> LoadedRun:
         """The run as `load` would return it."""
-        return _loaded(self.document, self._joined(), _scan_table(self.path, "samples"))
+        tables, samples = read_tables(self._directory, self.document)
+        return LoadedRun(document=self.document, samples=samples, **tables)
 
     @property
     def measurements(self) -> pl.DataFrame:
@@ -165,6 +182,7 @@ class RunDirectory:
     def close(self) -> None:
         """Lets others use the run."""
         self.lock.release()
+        self._directory.close()
 
     def __enter__(self) -> RunDirectory:
         return self
@@ -177,7 +195,27 @@ class RunDirectory:
 
     def _write_tables(self) -> None:
         for name, table in self._joined().items():
-            _write_table(table_path(self.path, name), table)
+            _write_table(self._directory, name, table)
+
+    def _drop_passing(self, case: CaseEntry) -> None:
+        """Removes what is of no use once the case has ended."""
+        logs = f"logs/{case.id}"
+        self._directory.remove(f"{logs}/progress.jsonl")
+        printed = self._directory.identity(f"{logs}/stderr.txt")
+        if printed is not None and printed.size == 0:
+            self._directory.remove(f"{logs}/stderr.txt")
+
+    def _set_aside(self, case: CaseEntry) -> None:
+        """Moves an earlier attempt's files into `attempt-1`, `attempt-2`, …: evidence is kept."""
+        logs = f"logs/{case.id}"
+        there = self._directory.names(logs)
+        if "events.jsonl" not in there:
+            return
+        attempt = f"attempt-{1 + sum(name.startswith('attempt-') for name in there)}"
+        self._directory.make_directory(f"{logs}/{attempt}")
+        for name in ("events.jsonl", "stderr.txt"):
+            if name in there:
+                self._directory.rename(f"{logs}/{name}", f"{logs}/{attempt}/{name}")
 
 
 def store(path: Path, document: RunDocument, tables: Tables) -> None:
@@ -186,42 +224,76 @@ def store(path: Path, document: RunDocument, tables: Tables) -> None:
     Raises `UsageError` when `path` exists and holds anything.
     """
     refuse_occupied(path)
-    with whole_directory(path) as whole:
+    with whole_directory(path) as whole, StoredDirectory.open(whole) as directory:
         for name in schema.TABLES:
-            _write_table(table_path(whole, name), tables[name])
-        _write_document(whole, document)
+            _write_table(directory, name, tables[name])
+        _write_document(directory, document)
 
 
 def load(path: Path) -> LoadedRun:
-    """Reads a run.
+    """Reads a run: all of it as it was at one moment, whatever is written meanwhile.
 
     One that was killed is completed first from its logs and shown as interrupted, and one that a front end left gets
-    its document and tables from there; that is stored, where this user may write. Raises `UsageError` when `path` is no
-    run, is damaged, or is of a newer version, and when it is of a front end that is still at work.
+    its document and tables from there; that is stored where the directory is this user's. Raises `UsageError` when
+    `path` is no run, is damaged, or is of a newer version, and when it is of a front end that is still at work.
     """
-    document = read_document(path)
-    stored = (path / DOCUMENT).exists()
-    if not stored and document.ended is None and lock.in_use(path):
-        Lock.acquire(path).release()  # which says who uses it, or has waited for its last ranks
-    if not stored or (document.state == "running" and not lock.in_use(path)):
-        # Without the right to write, or beside another reader that does the same, memory serves as well.
-        with contextlib.suppress(OSError, UsageError, CannotRun), RunDirectory.reopen(path) as run:
-            return run.loaded()
-        return _rebuilt(path, document)
-    if all(table_path(path, name).exists() for name in schema.TABLES):
-        tables = {name: _read_table(path, name) for name in schema.TABLES if name != "samples"}
-        return _loaded(document, tables, _scan_table(path, "samples"))
-    return _rebuilt(path, document)
+    with _open(path) as directory:
+        for _ in range(_LOOKS):
+            seen = directory.identity(DOCUMENT)
+            try:
+                loaded = _look(directory)
+            except (UsageError, FileNotFoundError):
+                if directory.identity(DOCUMENT) == seen:
+                    raise
+            else:
+                if loaded.document.live_at is not None or directory.identity(DOCUMENT) == seen:
+                    return loaded
+            time.sleep(_LOOK_AGAIN_S)
+    raise CannotRun(f"{path} changed each time that it was read.", "Try again when nobody writes it.")
 
 
-def _rebuilt(path: Path, document: RunDocument) -> LoadedRun:
-    tables = joined_tables(_rebuild(path, document).values())
-    return _loaded(document, tables, tables["samples"].lazy())
+def _look(directory: StoredDirectory) -> LoadedRun:
+    document = _read_document(directory)
+    stored, in_use = directory.exists(DOCUMENT), lock.in_use(directory)
+    if not stored and document.ended is None and in_use:
+        if directory.is_own:
+            Lock.acquire(directory).release()  # which says who uses it, or has waited for its last ranks
+            return _look(directory)
+        raise UsageError(
+            f"{directory.path} is in use by a front end that is still at work.",
+            "Wait until it has ended; its results are kept.",
+        )
+    if stored and document.state == "running" and in_use:
+        # Its tables and run.json are replaced one after the other, but events are only ever appended.
+        document.note_live(now())
+        return _rebuilt(directory, document)
+    if not stored or document.state == "running":
+        # Beside another reader that does the same, or on a full disk, memory serves as well.
+        if directory.is_own:
+            with contextlib.suppress(OSError, UsageError, CannotRun), RunDirectory.reopen(directory.path) as run:
+                return run.loaded()
+        return _rebuilt(directory, document)
+    try:
+        tables, samples = read_tables(directory, document)
+    except FileNotFoundError:
+        return _rebuilt(directory, document)
+    return LoadedRun(document=document, samples=samples, **tables)
+
+
+def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
+    tables = joined_tables(_rebuild(directory, document).values())
+    samples = tables.pop("samples").lazy()
+    check(directory.path, document, tables, samples)
+    return LoadedRun(document=document, samples=samples, **tables)
 
 
 def is_run(path: Path) -> bool:
     """True if the directory holds a run, of a study, a front end or an import."""
-    return (path / DOCUMENT).exists() or front_ends.is_front_end(path)
+    try:
+        with StoredDirectory.open(path) as directory:
+            return directory.exists(DOCUMENT) or front_ends.is_front_end(directory)
+    except OSError:
+        return False
 
 
 def read_document(path: Path) -> RunDocument:
@@ -229,74 +301,128 @@ def read_document(path: Path) -> RunDocument:
 
     Raises `UsageError` when there is none that this version reads.
     """
-    file = path / DOCUMENT
-    if not file.exists() and front_ends.is_front_end(path):
-        return front_ends.document(path)
+    with _open(path) as directory:
+        return _read_document(directory)
+
+
+def _open(path: Path) -> StoredDirectory:
     try:
-        content = json.loads(file.read_bytes())
-        version = content["version"]
-        newer, older = version > RUN_VERSION, version < RUN_VERSION
+        return StoredDirectory.open(path)
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(
-            f"{path} is not a run directory: it has no {DOCUMENT}.",
-            "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick.",
-        ) from error
-    except (ValueError, TypeError, KeyError) as error:
-        raise damaged(file, error) from error
-    if newer:
-        raise UsageError(
-            f"{file} has version {version}; this ioassay reads up to {RUN_VERSION}.",
-            "Use the ioassay that made the run, or a newer one.",
-        )
-    if older:
-        raise UsageError(
-            f"{file} has version {version}; this ioassay reads version {RUN_VERSION}.",
-            "Use the ioassay that made the run; `ioassay --version` of its time stands in the file.",
-        )
+        raise _no_run(path) from error
+
+
+def _no_run(path: Path) -> UsageError:
+    return UsageError(
+        f"{path} is not a run directory: it has no {DOCUMENT}.",
+        "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick.",
+    )
+
+
+def _read_document(directory: StoredDirectory) -> RunDocument:
     try:
-        return _caught_up(path, RunDocument.model_validate(content))
-    except ValidationError as error:
-        raise damaged(file, error) from error
+        content = directory.read(DOCUMENT, _MOST_DOCUMENT_BYTES)
+    except FileNotFoundError as error:
+        if front_ends.is_front_end(directory):
+            return _consistent(directory.path / front_ends.NAME, front_ends.document(directory))
+        raise _no_run(directory.path) from error
+    file = directory.path / DOCUMENT
+    document = parse_versioned(
+        content, file, RunDocument, RUN_VERSION, "Use the ioassay that made the run, or a newer one."
+    )
+    return _caught_up(directory, _consistent(file, document))
 
 
-def _caught_up(path: Path, document: RunDocument) -> RunDocument:
+def _consistent(file: Path, document: RunDocument) -> RunDocument:
+    problem = contradiction(document)
+    if problem is not None:
+        raise damaged(file, problem)
+    return document
+
+
+def _caught_up(directory: StoredDirectory, document: RunDocument) -> RunDocument:
     """The document, made anew where a front end has gone on since it was taken for killed.
 
     The locks of some cluster file systems do not reach other nodes.
     """
-    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(path):
+    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(directory):
         return document
-    now = front_ends.document(path)
+    now = front_ends.document(directory)
     gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
-    return now if gone_on else document
+    return _consistent(directory.path / front_ends.NAME, now) if gone_on else document
+
+
+def require_own(path: Path) -> None:
+    """Raises `UsageError` where nothing may be written into the run at `path`, because it is another user's."""
+    with _open(path) as directory:
+        directory.require_own("Name with -o where to write.")
+
+
+def add_file(path: Path, name: str, content: bytes) -> None:
+    """Writes a document about the run at `path` into its directory, whatever was there under that name.
+
+    Raises `UsageError` for a run of another user, `OSError` where it cannot be written.
+    """
+    with _open(path) as directory:
+        directory.require_own("Name with -o where to write.")
+        directory.write(name, content)
 
 
 def hashes(path: Path) -> dict[Path, str]:
     """The SHA-256 of `run.json` and of the table of measurements, which identify a run as evidence; of a run that could
     not be completed on disk, of those that are there.
     """
-    files = (path / DOCUMENT, table_path(path, "measurements"))
-    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files if file.exists()}
+    found = {}
+    with _open(path) as directory:
+        for name in (DOCUMENT, table_name("measurements")):
+            with contextlib.suppress(FileNotFoundError):
+                content = directory.read(name, _MOST_DOCUMENT_BYTES)
+                found[path / name] = hashlib.sha256(content).hexdigest()
+    return found
 
 
 def refuse_occupied(path: Path) -> None:
     """Raises `UsageError` when `path` cannot become a new run directory."""
-    if not path.exists():
+    try:
+        with StoredDirectory.open(path) as directory:
+            _refuse_occupied(directory)
+    except FileNotFoundError:
         return
-    if not path.is_dir():
-        raise UsageError(f"{path} is not a directory.", "Name a new one with --out.")
-    if (path / DOCUMENT).exists():
+    except NotADirectoryError as error:
+        raise UsageError(f"{path} is not a directory.", "Name a new one with --out.") from error
+
+
+def _refuse_occupied(directory: StoredDirectory) -> None:
+    path = directory.path
+    if directory.exists(DOCUMENT):
         raise UsageError(
             f"{path} already holds a run.",
             f"Name a new directory with --out, or go on with that run: ioassay run --resume {path}",
         )
-    if any(path.iterdir()):
+    if os.listdir(directory.descriptor):
         raise UsageError(f"{path} is not empty.", "Name a new or an empty directory with --out.")
+    directory.require_own("Name a new directory with --out.")
+
+
+def new_directory(path: Path) -> StoredDirectory:
+    """Makes `path` a directory for new results, with those above it.
+
+    Raises `UsageError` when it exists and holds anything, or is another user's.
+    """
+    refuse_occupied(path)
+    path.mkdir(parents=True, exist_ok=True)
+    directory = StoredDirectory.open(path)
+    try:
+        _refuse_occupied(directory)
+    except BaseException:
+        directory.close()
+        raise
+    return directory
 
 
 def table_path(path: Path, name: str) -> Path:
     """Where the table `name` of the run at `path` lies."""
-    return path / f"{name}.parquet"
+    return path / table_name(name)
 
 
 def now() -> str:
@@ -304,53 +430,58 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _files(path: Path, case: str) -> CaseFiles:
-    return CaseFiles(path / "logs" / case)
+def _events_name(case: str) -> str:
+    return f"logs/{case}/events.jsonl"
 
 
-def _loaded(document: RunDocument, tables: Tables, samples: pl.LazyFrame) -> LoadedRun:
-    others = {name: table for name, table in tables.items() if name != "samples"}
-    return LoadedRun(document=document, samples=samples, **others)
-
-
-def _rebuild(path: Path, document: RunDocument) -> dict[str, Tables]:
-    """The tables of every case that has any, from the logs; settles `document` where nobody ended the run."""
+def _rebuild(directory: StoredDirectory, document: RunDocument) -> dict[str, Tables]:
+    """The tables of every case that has any, from the logs; settles `document` where nobody ended the run, and those
+    cases of a live one that have ended.
+    """
     if document.imported is not None:
         raise UsageError(
-            f"{path} lacks a table, and an imported run has no logs to rebuild it from.", "Import it again."
+            f"{directory.path} lacks a table, and an imported run has no logs to rebuild it from.", "Import it again."
         )
     tables = {}
     ends = []
-    for case, events in _logged(path, document):
-        if case.state == "running":
-            _settle(path, document, case, events)
+    for case, events in _logged(directory, document):
+        try:
+            tables[case.id] = case_tables(case, events)
+        except Inconsistent as error:
+            raise damaged(directory.path / _events_name(case.id), str(error)) from error
+        if case.state in ("pending", "running"):
+            _settle(directory, document, case, events)
         _take_over_started(document, events)
-        tables[case.id] = case_tables(case, events)
         ends += [event["unix_ns"] for event in events if event["event"] == "finished"]
-    if document.state == "running":
+    if document.state == "running" and document.live_at is None:
         document.state = _settled(document)
         if ends and document.ended is None:
             document.ended = moment(max(ends))
     return tables
 
 
-def _logged(path: Path, document: RunDocument) -> Iterator[tuple[CaseEntry, list[Event]]]:
+def _logged(directory: StoredDirectory, document: RunDocument) -> Iterator[tuple[CaseEntry, list[Event]]]:
     for case in document.cases:
-        file = _files(path, case.id).events
-        if file.exists() or case.state == "running":
-            yield case, read_events(file)
+        name = _events_name(case.id)
+        if directory.exists(name) or case.state == "running":
+            yield case, stored_events(directory, name)
         elif case.state == "complete":
-            raise UsageError(f"{file} is missing, and a table has to be rebuilt from it.", "Restore it from a copy.")
+            raise UsageError(
+                f"{directory.path / name} is missing, and a table has to be rebuilt from it.", "Restore it from a copy."
+            )
 
 
-def _settle(path: Path, document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
-    """Ends a case whose control plane was killed."""
+def _settle(directory: StoredDirectory, document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
+    """Says how a case has ended that `run.json` has as running or not yet begun."""
     end = outcome(events)
-    case.state = end.state or "interrupted"
+    case.state = end.state or ("interrupted" if document.live_at is None else "running")
     case.error = end.error
+    if document.live_at is not None:
+        return
     leftovers = end.leftovers
     if end.state is None and document.target_kind == "in-place":
-        leftovers = front_ends.may_remain(_files(path, case.id).plan)  # the workspace would be the user's own directory
+        # The workspace would be the user's own directory.
+        leftovers = front_ends.may_remain(directory, case.id)
     document.leftovers = sorted({*document.leftovers, *leftovers})
 
 
@@ -374,44 +505,12 @@ def _take_over_started(document: RunDocument, events: list[Event]) -> None:
             document.environment += [node for node in event["nodes"] if node["host"] not in known]
 
 
-def _write_document(path: Path, document: RunDocument) -> None:
-    text = document.model_dump_json(indent=2) + "\n"
-    write_atomically(path / DOCUMENT, lambda fresh: fresh.write_text(text))
+def _write_document(directory: StoredDirectory, document: RunDocument) -> None:
+    directory.write(DOCUMENT, (document.model_dump_json(indent=2) + "\n").encode())
 
 
-def _write_table(file: Path, table: pl.DataFrame) -> None:
+def _write_table(directory: StoredDirectory, name: str, table: pl.DataFrame) -> None:
     # Through memory: polars would report a full disk as a malformed file.
     content = io.BytesIO()
     table.write_parquet(content)
-    write_atomically(file, lambda fresh: fresh.write_bytes(content.getvalue()))
-
-
-def _read_table(path: Path, name: str) -> pl.DataFrame:
-    table = _scan_table(path, name)
-    with _undamaged(table_path(path, name)):
-        return table.collect()
-
-
-@contextlib.contextmanager
-def _undamaged(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise UsageError(
-            f"{file} is damaged: {str(error).splitlines()[0]}.",
-            "Delete it: a missing table is rebuilt from the run's logs.",
-        ) from error
-
-
-def _scan_table(path: Path, name: str) -> pl.LazyFrame:
-    """A table that is read when it is collected; its columns are checked now."""
-    file = table_path(path, name)
-    table = pl.scan_parquet(file)
-    with _undamaged(file):
-        found = table.collect_schema()
-    if found != schema.TABLES[name]:
-        raise UsageError(
-            f"{file} does not have the columns of a run directory of version {RUN_VERSION}.",
-            "Delete it: a missing table is rebuilt from the run's logs.",
-        )
-    return table
+    directory.write(table_name(name), content.getvalue())

@@ -144,3 +144,27 @@ TABLES = {
     "sources": SOURCES,
 }
 """Every table of a run directory by name; the file is `NAME.parquet`."""
+
+REBUILT = "Delete it: a missing table is rebuilt from the run's logs."
+"""What to do about a damaged table."""
+
+_TOLD_BY_ALL = frozenset(
+    {*KEY, "workload", "file_set", "layout", "order", "repetition", "complete", "valid"}
+    | {"rank", "sample", "lowest_ns", "highest_ns", "count"}
+    | {"kind", "invalidates", "message", "remedy", "evidence", "file", "line", "repetitions"}
+)
+"""Columns without nulls in any run: what else an imported result has, its files may not tell."""
+
+_MAY_BE_NULL = frozenset(
+    {"transfer_bytes", "rate_bytes_per_s", "rate_operations_per_s", "matched", "resident_bytes_before"}
+    | {"device_read_bytes", "device_write_bytes", "half_unit_per_s", "lowest_rate", "highest_rate"}
+    | {"rate_standard_deviation", "first_finished_rate_bytes_per_s", "first_finished_rate_operations_per_s"}
+    | {name for columns in (MEASUREMENTS, RANKS) for name in columns if name.startswith("stonewall_")}
+)
+"""Columns with nulls in runs of our own."""
+
+
+def required(table: str, *, imported: bool) -> frozenset[str]:
+    """The columns of a table that hold no null."""
+    columns = frozenset(TABLES[table])
+    return columns & _TOLD_BY_ALL if imported else columns - _MAY_BE_NULL

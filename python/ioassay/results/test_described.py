@@ -12,7 +12,7 @@ from ioassay.results import described
 from ioassay.results.planned import case_entry
 from ioassay.testing.front_ends import ior_plan
 
-DEFINITIONS = json.loads((Path(__file__).parents[3] / "schemas/plan.json").read_text())["$defs"]
+DEFINITIONS = json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text())["$defs"]
 
 
 def examples(name: str) -> list[Any]:

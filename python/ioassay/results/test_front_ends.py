@@ -14,12 +14,13 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.results import schema
 from ioassay.results.events import Event
-from ioassay.results.front_ends import MOST_NAMED, document
+from ioassay.results.front_ends import MOST_NAMED
 from ioassay.results.lock import Lock
-from ioassay.results.run_directory import RunDirectory, load, table_path
+from ioassay.results.run_directory import RunDirectory, load, read_document, table_path
+from ioassay.results.stored_directory import StoredDirectory
 from ioassay.testing.front_ends import ior_plan, leave
 
-SCHEMAS = Path(__file__).parents[3] / "schemas"
+SCHEMAS = Path(__file__).parents[1] / "schemas"
 
 Events = Callable[..., list[Event]]
 Lines = Callable[[list[Event]], str]
@@ -83,10 +84,10 @@ def test_an_amount_that_was_divided_is_no_benchmark(left: Left) -> None:
 
 def test_only_the_io500_asks_for_its_score(left: Left) -> None:
     path = left("complete")
-    assert document(path).study.scores is None
+    assert read_document(path).study.scores is None
     file = path / "front-end.json"
     file.write_text(file.read_text().replace('"ior", "command"', '"io500", "command"'))
-    assert document(path).study.scores == "io500"
+    assert read_document(path).study.scores == "io500"
 
 
 @pytest.mark.parametrize("outcome", ["failed", "interrupted"])
@@ -153,14 +154,18 @@ def test_one_that_was_refused_at_once_failed(tmp_path: Path) -> None:
 
 def test_one_that_still_runs_is_refused_and_left_alone(left: Left) -> None:
     path = left("complete", None, exit_code=None)
-    with Lock.acquire(path), pytest.raises(UsageError, match=f"in use by process {os.getpid()}"):
+    with (
+        StoredDirectory.open(path) as held,
+        Lock.acquire(held),
+        pytest.raises(UsageError, match=f"in use by process {os.getpid()}"),
+    ):
         load(path)
     assert not (path / "run.json").exists()
 
 
 def test_one_that_has_ended_can_be_read_beside_another_reader(left: Left) -> None:
     path = left("complete")
-    with Lock.acquire(path):
+    with StoredDirectory.open(path) as held, Lock.acquire(held):
         assert load(path).document.state == "complete"
     assert not (path / "run.json").exists()
 
@@ -176,8 +181,8 @@ def test_one_that_was_taken_for_killed_and_went_on_is_made_anew(left: Left) -> N
 def test_without_the_right_to_write_it_is_read_all_the_same(left: Left, monkeypatch: pytest.MonkeyPatch) -> None:
     path = left("complete")
 
-    def refused(run: Path) -> Lock:
-        raise PermissionError(13, "Permission denied", str(run))
+    def refused(run: StoredDirectory) -> Lock:
+        raise PermissionError(13, "Permission denied", str(run.path))
 
     monkeypatch.setattr(Lock, "acquire", refused)
     run = load(path)
@@ -197,7 +202,7 @@ def test_until_run_json_is_there_the_tables_count_for_nothing(left: Left) -> Non
     [
         ("{", "is damaged"),
         ("[]", "is damaged"),
-        ('{"version": 2}', "is damaged at engine_version"),
+        ('{"version": 2}', "is damaged: engine_version"),
         ('{"version": 99}', "has version 99"),
     ],
 )

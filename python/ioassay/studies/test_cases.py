@@ -17,7 +17,7 @@ from ioassay.studies.conftest import SMALL
 from ioassay.studies.resolve import scales
 
 TARGET = Target("directory", "/mnt/target")
-PLAN_SCHEMA = Path(__file__).parents[3] / "schemas/plan.json"
+PLAN_SCHEMA = Path(__file__).parents[1] / "schemas/plan.json"
 
 Cases = list[tuple[CaseEntry, dict[str, Any]]]
 

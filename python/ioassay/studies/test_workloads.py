@@ -14,7 +14,7 @@ from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
 
 PLAN_SCHEMA = jsonschema.Draft202012Validator(
-    json.loads((Path(__file__).parents[3] / "schemas/plan.json").read_text(encoding="utf-8"))
+    json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text(encoding="utf-8"))
 )
 
 HEAD = """\

@@ -11,6 +11,7 @@ from ioassay.doctor.facts import ControlPlane, Problem
 from ioassay.engine import find_engine
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.results.lock import Lock
+from ioassay.results.stored_directory import StoredDirectory
 
 
 def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlane:
@@ -18,7 +19,8 @@ def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlan
     problem = scratch_problem
     if problem is None:
         try:
-            Lock.acquire(scratch).release()
+            with StoredDirectory.open(scratch) as directory:
+                Lock.acquire(directory).release()
         except IoassayError as error:
             problem = Problem.of(error)
         except OSError as error:

@@ -1,0 +1,212 @@
+"""A directory of stored results, held by its descriptor: the only way in which its files are opened.
+
+Runs are handed around, so whoever made the directory may be anybody, and root looks at it. Each name below it is looked
+up component by component, without following links; only regular files are opened, so neither a FIFO nor a device can
+hold up or be touched by a reader; and nothing is written where another user owns the directory.
+
+What the user typed is followed like any path: only what lies below it is not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import resource
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, NamedTuple
+
+from ioassay.errors import UsageError
+from ioassay.results.atomic import replace_file
+from ioassay.units import format_bytes
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+
+_RESTORE = "Restore it from a copy."
+
+
+class Identity(NamedTuple):
+    """What tells a file from the one that replaces it."""
+
+    device: int
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+class StoredDirectory:
+    """An open directory. Names are relative to it, with slashes."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        """As it was named, for messages."""
+        self.descriptor = descriptor
+
+    @classmethod
+    def open(cls, path: Path) -> StoredDirectory:
+        """Opens the directory. Raises `OSError` where that cannot be done."""
+        return cls(path, os.open(path, _DIRECTORY))
+
+    def close(self) -> None:
+        """Gives the descriptor back."""
+        os.close(self.descriptor)
+
+    def __enter__(self) -> StoredDirectory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def is_own(self) -> bool:
+        """True if this process's user owns it. Only then may anything be written into it."""
+        return os.fstat(self.descriptor).st_uid == os.geteuid()
+
+    def require_own(self, remedy: str) -> None:
+        """Raises `UsageError` with `remedy` where another user owns it."""
+        if not self.is_own:
+            owner = os.fstat(self.descriptor).st_uid
+            raise UsageError(f"{self.path} belongs to another user (uid {owner}): nothing is written into it.", remedy)
+
+    def exists(self, name: str) -> bool:
+        """True if there is anything of this name, be it what it may."""
+        return self.identity(name) is not None
+
+    def identity(self, name: str) -> Identity | None:
+        """Tells whether a file is still the same; `None` where there is none."""
+        try:
+            with self._above(name) as (above, last):
+                found = os.stat(last, dir_fd=above, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+
+    def names(self, name: str) -> list[str]:
+        """What the directory `name` holds, sorted; nothing where there is none."""
+        try:
+            with self._above(f"{name}/.") as (inner, _):
+                return sorted(os.listdir(inner))
+        except FileNotFoundError:
+            return []
+
+    def open_file(self, name: str, most_bytes: int) -> BinaryIO:
+        """Opens a regular file to read. Raises `UsageError` for anything else and for more than `most_bytes`,
+        `FileNotFoundError` where there is nothing of this name.
+        """
+        shown = self.path / name
+        with self._above(name) as (above, last):
+            # O_PATH touches nothing: to open a device, even for reading, may do something.
+            found = os.open(last, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=above)
+        try:
+            kind = os.fstat(found)
+            if stat.S_ISLNK(kind.st_mode):
+                raise UsageError(f"{shown} is a symbolic link, which is not followed.", "Put the file itself there.")
+            if not stat.S_ISREG(kind.st_mode):
+                raise UsageError(f"{shown} is not a regular file.", _RESTORE)
+            if kind.st_size > most_bytes:
+                raise UsageError(
+                    f"{shown} holds {format_bytes(kind.st_size)}; at most {format_bytes(most_bytes)} are read.",
+                    _RESTORE,
+                )
+            return open(_again(found, shown), "rb")
+        finally:
+            os.close(found)
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        """The content of a regular file. Raises like `open_file`."""
+        with self.open_file(name, most_bytes) as file:
+            content = file.read(most_bytes + 1)
+        if len(content) > most_bytes:
+            raise UsageError(f"{self.path / name} grows while it is read.", "Try again when nobody writes it.")
+        return content
+
+    def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
+        """Replaces a file atomically, whatever was there under its name.
+
+        Raises `UsageError` in a directory of another user, `OSError` where it cannot be written.
+        """
+        self.require_own("Work on a copy of your own: cp -r.")
+        with self._above(name) as (above, last):
+            replace_file(above, last, content, self.path / name, mode)
+
+    def make_directory(self, name: str) -> None:
+        """Makes a directory and those above it; one that is there already stays."""
+        self.require_own("Work on a copy of your own: cp -r.")
+        parts = name.split("/")
+        for count in range(1, len(parts) + 1):
+            with self._above("/".join(parts[:count])) as (above, last), contextlib.suppress(FileExistsError):
+                os.mkdir(last, dir_fd=above)
+
+    def rename(self, name: str, other: str) -> None:
+        """Gives a file another name. Raises `OSError`."""
+        with self._above(name) as (above, last), self._above(other) as (other_above, other_last):
+            os.rename(last, other_last, src_dir_fd=above, dst_dir_fd=other_above)
+
+    def remove(self, name: str) -> None:
+        """Removes a file, where there is one."""
+        with contextlib.suppress(FileNotFoundError), self._above(name) as (above, last):
+            os.unlink(last, dir_fd=above)
+
+    def open_lock(self, name: str) -> int:
+        """A descriptor of the file `name` to lock and to write in place; makes it where it is missing.
+
+        Raises `UsageError` for what is no file of its own, such as a link.
+        """
+        self.require_own("Work on a copy of your own: cp -r.")
+        shown = self.path / name
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+        try:
+            descriptor = os.open(name, flags, 0o644, dir_fd=self.descriptor)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+                raise UsageError(f"{shown} is not a regular file.", "Remove it.") from error
+            raise OSError(error.errno, error.strerror, str(shown)) from error
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
+            os.close(descriptor)
+            raise UsageError(f"{shown} is not a file of this directory alone.", "Remove it.")
+        return descriptor
+
+    @contextlib.contextmanager
+    def _above(self, name: str) -> Iterator[tuple[int, str]]:
+        """The descriptor of the directory that `name` lies in, and its last component."""
+        *above, last = name.split("/")
+        if last in ("", "..") or any(part in ("", ".", "..") for part in above):
+            raise ValueError(f"{name} is no name below a directory")
+        at = self.descriptor
+        try:
+            for depth, part in enumerate(above, start=1):
+                try:
+                    inner = os.open(part, _DIRECTORY | os.O_NOFOLLOW, dir_fd=at)
+                except OSError as error:
+                    shown = self.path.joinpath(*above[:depth])
+                    if error.errno in (errno.ELOOP, errno.ENOTDIR):
+                        raise UsageError(f"{shown} is not a directory.", _RESTORE) from error
+                    raise OSError(error.errno, error.strerror, str(shown)) from error
+                if at != self.descriptor:
+                    os.close(at)
+                at = inner
+            try:
+                yield at, last
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, str(self.path / name)) from error
+        finally:
+            if at != self.descriptor:
+                os.close(at)
+
+
+def _again(found: int, shown: Path) -> int:
+    """Opens a regular file, known by a descriptor of its place alone, to read."""
+    try:
+        descriptor = os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(shown)) from error
+    # Each loaded run keeps its samples open; the limit of old is for programs that use select().
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 2 * descriptor > soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return descriptor

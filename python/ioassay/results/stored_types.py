@@ -1,0 +1,75 @@
+"""Types of what stored documents hold, with the bounds that keep a damaged or made-up one from doing harm."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import ValidationError
+
+from ioassay.results import contract
+
+LARGEST = 2**63 - 1
+"""What the tables' columns hold."""
+
+
+def _moment(text: str) -> str:
+    if datetime.fromisoformat(text).tzinfo is None:
+        raise ValueError("a moment needs its time zone")
+    return text
+
+
+def _component(text: str) -> str:
+    if text in ("", ".", "..") or "/" in text or not text.isprintable() or len(os.fsencode(text)) > 255:
+        raise ValueError("a name of a file is expected, without slashes")
+    return text
+
+
+def _node(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        node: dict[str, Any] = contract.validator("event", "Environment").validate_python(value)
+    except ValidationError as error:
+        raise ValueError(contract.reason(error)) from None
+    return node
+
+
+def _bounded(value: Any) -> Any:
+    """Python refuses to print integers of very many digits."""
+    match value:
+        case bool():
+            return value
+        case int() if abs(value) > LARGEST:
+            raise ValueError("an integer of more than 64 bits")
+        case list():
+            for one in value:
+                _bounded(one)
+        case dict():
+            for one in value.values():
+                _bounded(one)
+    return value
+
+
+Count = Annotated[int, Field(ge=0, le=LARGEST)]
+"""How many, or an amount."""
+
+Amount = Annotated[float, Field(ge=0)]
+"""A rate, a duration or a share."""
+
+Moment = Annotated[str, AfterValidator(_moment)]
+"""ISO 8601 with a time zone."""
+
+Component = Annotated[str, AfterValidator(_component)]
+"""A name that becomes a file or a directory: never a path that leads elsewhere."""
+
+Node = Annotated[dict[str, Any], AfterValidator(_node)]
+"""A node as the engine describes it (contract: Environment)."""
+
+Setting = Annotated[Any, AfterValidator(_bounded)]
+
+
+class StoredModel(BaseModel):
+    """A document in a stored directory, or a part of one."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=contract.MOST_CHARACTERS)
