@@ -79,7 +79,7 @@ test-rust: build
 	cargo test --locked --workspace --quiet --no-fail-fast
 
 test-python: build
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses 2 --dist loadgroup
 
 lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check

@@ -23,6 +23,8 @@ from ioassay.results.run_directory import load
 
 from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, up, workload
 
+pytestmark = pytest.mark.xdist_group("machine")
+
 NAME = f"test-{os.getpid()}"
 MOUNT = "/run/ioassay/mnt/gluster"
 

@@ -24,7 +24,10 @@ from ioassay.lab.running import find, running
 
 from .support import ioassay, until
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="root's commands are what is attacked")
+pytestmark = [
+    pytest.mark.xdist_group("machine"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="root's commands are what is attacked"),
+]
 
 NAME = f"impostor-{os.getpid()}"
 STRANGER = 65534

@@ -23,6 +23,8 @@ from ioassay.lab.up import up
 
 from .support import skip_without
 
+pytestmark = pytest.mark.xdist_group("machine")
+
 WRITTEN = "what one host writes\n"
 
 CURL = Command("curl", "curl")

@@ -16,6 +16,8 @@ from ioassay.results.run_directory import load, read_document
 
 from .support import LONG, Command, ioassay, study, until, up, workload
 
+pytestmark = pytest.mark.xdist_group("machine")
+
 NAME = f"nodestest-{os.getpid()}"
 HOSTS = ["client1", "client2", "client3", "client4"]
 

@@ -12,6 +12,8 @@ import pytest
 
 from .support import ioassay, measure, study, workload
 
+pytestmark = pytest.mark.xdist_group("machine")
+
 VERIFYING = workload("nn", steps="[write, {read: {verify: reads}}]")
 
 

@@ -8,7 +8,11 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .support import LONG, Measurement, ioassay, states, study, until, workload
+
+pytestmark = pytest.mark.xdist_group("machine")
 
 Mount = Callable[[str], Path]
 
