@@ -113,7 +113,7 @@ def test_a_killed_engine_ends_the_run_and_its_files_are_removed(measurement: Mea
     os.kill(measurement.engine, signal.SIGKILL)
     code, _, err = measurement.end()
     assert code == 1
-    assert "ended without its last word (killed by SIGKILL)" in err
+    assert "exited without a `finished` event (killed by SIGKILL)" in err
     assert all(is_gone(rank) for rank in ranks)
     assert states(measurement.document) == {"before": "complete", "long": "failed", "after": "pending"}
     assert measurement.document.leftovers == []

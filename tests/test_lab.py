@@ -155,7 +155,7 @@ def test_a_run_says_it_when_its_lab_ends_under_it(passing: str, tmp_path: Path) 
     assert ioassay("lab", "down", passing, "--force")[0] == 0
     code, _, err = run.end()
     assert code == 3
-    assert "The engine ended without its last word" in err
+    assert "The engine exited without a `finished` event" in err
     code, _, err = ioassay("run", "--resume", tmp_path / "run")
     assert code == 3
     assert f"The lab {passing} is not up." in err

@@ -44,6 +44,13 @@ def find_engine() -> Path:
     )
 
 
+def version_of(printed: str | None) -> str | None:
+    """The version in what an engine prints of itself, among whatever a launcher prints besides."""
+    words = [line.split() for line in (printed or "").splitlines()]
+    versions = [line[1] for line in words if len(line) == 2 and line[0] == "ioassay-engine"]
+    return versions[-1] if versions else None
+
+
 def pass_on(*arguments: str) -> int:
     """Has the engine do a command of its own, with our input and output. Returns its exit code; raises `CannotRun`."""
     return subprocess.run([str(find_engine()), *arguments], check=False).returncode

@@ -12,9 +12,9 @@ from ioassay import __version__
 from ioassay.doctor import checks
 from ioassay.doctor.checks import control_plane, launcher, meeting, nodes, reached, target
 from ioassay.doctor.checks.naming import listed, who_differs
-from ioassay.doctor.checks.printed import last_line, meaning
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.doctor.verdict import Verdict
+from ioassay.launchers.printed import meaning, telling
 from ioassay.results.events import Event
 
 HERE = ControlPlane("0.1", "3.11", "/bin/ioassay-engine", "0.1", "/home/me")
@@ -256,7 +256,7 @@ def test_what_launchers_print_is_understood(printed: str) -> None:
 
 def test_what_is_not_understood_is_quoted() -> None:
     assert meaning("the flux is low") is None
-    assert last_line("a\n-----\nthe flux is low\n----\n\n") == "the flux is low"
+    assert telling("a\n-----\nthe flux is low\n----\n\n") == ["the flux is low"]
     verdict = reached.engine_there([Reached("n2", None, "the flux is low\n")])
     assert verdict is not None
     assert "the flux is low" in verdict.seen
@@ -286,7 +286,7 @@ def test_what_the_engine_says_comes_before_what_its_launcher_prints() -> None:
     unmet = replace(unmet, survey=None, failure=Problem("two MPIs", "take one"), printed="Permission denied (x")
     assert meeting.met(unmet) == Verdict("failed", "Two MPIs.", "Take one.")
     assert "password" in meeting.met(replace(unmet, failure=None)).seen
-    assert "Last was printed: boom" in meeting.met(replace(unmet, failure=None, printed="boom\n")).seen
+    assert "The launcher printed: boom" in meeting.met(replace(unmet, failure=None, printed="boom\n")).seen
 
 
 def test_ranks_that_are_elsewhere_than_asked_are_a_warning() -> None:

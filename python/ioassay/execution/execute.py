@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from ioassay import engine
 from ioassay.errors import CannotRun
+from ioassay.execution.alone import silent_nodes
 from ioassay.execution.clean import clean
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
@@ -19,9 +20,10 @@ from ioassay.execution.process import EngineProcess
 from ioassay.execution.spare import spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
+from ioassay.launchers import printed
 from ioassay.results.document import CaseEntry, RunState, SweepPoint
 from ioassay.results.events import EventTail
-from ioassay.results.outcome import outcome
+from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.run_directory import RunDirectory, now
 
 
@@ -114,7 +116,9 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
     case.state = end.state or ("interrupted" if interruption.first else "failed")
     case.error = end.error
     if end.state is None and end.failure is None:
-        case.error = _without_last_word(process, interruption, files.stderr.read_text(errors="replace"))
+        case.error = _without_last_word(process, interruption, start, case.clients)
+    elif process.through and not interruption.first:
+        case.error = _launcher_first(end, process.printed)
     run.document.leftovers = end.leftovers
     if end.leftovers and end.state is None and not interruption.first:
         run.document.leftovers = clean(run, interruption).leftovers
@@ -123,30 +127,62 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
     return case.state == "complete" and not run.document.leftovers
 
 
-def _without_last_word(process: EngineProcess, interruption: Interruption, printed: str) -> str:
+def _launcher_first(end: Outcome, said: str) -> str | None:
+    """The error of engines, behind what their launcher printed where that is why: it ended them, or they never met."""
+    caused = end.failure is not None and (end.state == "interrupted" or end.failure["operation"] in _BEFORE_ALL_MET)
+    return f"{_quoted(said)} The engine reported: {end.error}" if caused and printed.losses(said) else end.error
+
+
+_BEFORE_ALL_MET = ("begin MPI", "meet over MPI")
+"""What engines do that do not know yet which nodes there are."""
+
+
+def _quoted(said: str) -> str:
+    """What a launcher printed, with what to do about it."""
+    lines = "; ".join(printed.telling(said))
+    known = printed.meaning(said)
+    remedy = f" {known.message} {known.remedy.rstrip('.')}." if known else ""
+    return f"The launcher printed: {lines.rstrip('.')}.{remedy}" if lines else ""
+
+
+_ASKED_S = 3.0
+"""How long a node may take that is asked alone: one that is up answers in less than one."""
+
+
+def _without_last_word(process: EngineProcess, interruption: Interruption, start: Start, clients: int) -> str:
     """Why a case ended, when the engine could not say so itself."""
     if process.status is None:
         return (
             "The engine hangs in a system call, so that it cannot even be killed; its target does not answer. "
             "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
         )
-    if process.killed and process.through and not interruption.first:
-        return (
-            "The launcher has not brought the engines up on all nodes. See them with `ioassay doctor`, then run the "
-            "case again with --resume."
-        )
-    if process.killed:
+    if process.killed and interruption.first:
         return "The engine was killed because it did not stop in time. Remove the rest with `ioassay clean`."
     if interruption.first:
         return f"{interruption.first.name} came before the engine had begun."
+    said = process.printed
+    if process.through and (process.killed or printed.losses(said)):
+        quoted = _quoted(said)
+        # Some messages of ssh have no name in them.
+        is_named = any(node.name in quoted for node in start.nodes)
+        names = [] if is_named else silent_nodes(start, clients, interruption, _ASKED_S)
+        return " ".join(
+            part
+            for part in (
+                "The launcher did not reach all nodes, or lost one.",
+                quoted,
+                f"No engine starts on {', '.join(names)}." if names else "",
+                "Check the nodes with `ioassay doctor`, then run the case again with --resume.",
+            )
+            if part
+        )
     ended = f"exit status {process.status}"
     if process.status < 0:
         ended = f"killed by {signal.Signals(-process.status).name}"
-    last = printed.strip().splitlines()[-1:]
     return " ".join(
         [
-            f"The engine ended without its last word ({ended}).",
-            *[f"It printed: {line}" for line in last],
+            f"The engine exited without a `finished` event ({ended}).",
+            *[f"It printed: {line}" for line in printed.telling(said)],
             "Look for the reason in the kernel log (dmesg: out of memory?) and run the case again with --resume.",
         ]
     )

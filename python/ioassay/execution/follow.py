@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
+from ioassay.launchers.printed import is_lost, losses
 from ioassay.results.events import Event, EventTail
 
 # Often enough for a live display, seldom enough to leave the processors to the ranks.
@@ -19,9 +20,18 @@ _LOOK_EVERY_S = 0.2
 LINGER_S = 3.0
 """How long a launcher may go on when its engine has said its last word."""
 
-LAST_WORD_S = 9.0
+LINGER_LOST_S = 0.5
+"""The same where a node is lost: many launchers wait for it for minutes."""
+
+LAST_WORD_S = 5.0
 """How long engines may take to say it when their launcher has gone: they notice, and remove their files."""
 
+LOST_S = 4.0
+"""How long engines and launcher may take to end by themselves once they have printed that a node is lost: the engines
+that are left remove their files meanwhile."""
+
+_KILLED_S = 1.0
+"""As `LAST_WORD_S`, where the launcher has ended the engines itself, or has had `LOST_S`."""
 
 LAUNCH_S = 150.0
 """How long a launcher may take until its engine says something. One that waits for a lost node waits for ever; where
@@ -45,6 +55,7 @@ def follow(
     passed_on = 0
     ended = False
     finished_at: float | None = None
+    lost_at: float | None = None
     begun = time.monotonic()
 
     def look() -> None:
@@ -62,12 +73,19 @@ def follow(
         while interruption.first is not None and passed_on < min(interruption.count, 2) and not ended:
             process.stop(interruption.first)
             passed_on += 1
-        if finished_at is not None and time.monotonic() > finished_at + LINGER_S:
+        if finished_at is not None and time.monotonic() > finished_at + (
+            LINGER_S if lost_at is None else LINGER_LOST_S
+        ):
             process.kill()
         if process.through and not seen and time.monotonic() > begun + LAUNCH_S:
             process.kill()
+        if process.through and lost_at is None and is_lost(process.printed, begun=bool(seen)):
+            lost_at = time.monotonic()
+        if lost_at is not None and time.monotonic() > lost_at + LOST_S:
+            process.kill()
+    last_word_s = _KILLED_S if process.through and losses(process.printed) else LAST_WORD_S
     gone = time.monotonic()
-    while process.through and seen and finished_at is None and time.monotonic() < gone + LAST_WORD_S:
+    while process.through and seen and finished_at is None and time.monotonic() < gone + last_word_s:
         time.sleep(_LOOK_EVERY_S)
         look()
     process.sweep()

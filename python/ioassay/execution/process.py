@@ -26,6 +26,9 @@ LAUNCHED_STOP_S = 8.0
 KILL_S = 0.4
 """How long to wait after a SIGKILL. Longer than that, a process hangs in the kernel, mostly on a dead mount."""
 
+_MOST_PRINTED_BYTES = 64 << 10
+"""Of each end of what was printed: more says nothing new."""
+
 
 class EngineProcess:
     """An engine at work, with its launcher. Leaving the context stops it."""
@@ -45,8 +48,10 @@ class EngineProcess:
         and each of those makes something else of them.
         """
         self._through = through
+        self._output = output
         try:
             with output.open("ab") as file:
+                self._begin_bytes = file.tell()
                 self._process = subprocess.Popen(
                     command,
                     stdin=subprocess.PIPE if through else subprocess.DEVNULL,
@@ -113,6 +118,17 @@ class EngineProcess:
     def through(self) -> bool:
         """True if a launcher stands between."""
         return self._through
+
+    @property
+    def printed(self) -> str:
+        """What it has printed so far: its first and its last part, where that is much."""
+        with self._output.open("rb") as file:
+            file.seek(self._begin_bytes)
+            head = file.read(_MOST_PRINTED_BYTES)
+            end = file.seek(0, os.SEEK_END)
+            file.seek(max(file.tell() - _MOST_PRINTED_BYTES, self._begin_bytes + len(head)))
+            text = head + (file.read() if end > self._begin_bytes + len(head) else b"")
+        return text.decode(errors="replace")
 
     def sweep(self) -> None:
         """Ends ranks and helpers on this machine that outlived the process which led them."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ioassay.doctor.checks.naming import listed
-from ioassay.doctor.checks.printed import last_line, meaning
 from ioassay.doctor.facts import Meeting
 from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
+from ioassay.launchers.printed import losses, meaning, telling
 from ioassay.units import format_count
 
 _BY_HAND = "Run any program of MPI on the same nodes by the same launcher, and read what it prints."
@@ -17,9 +17,11 @@ def met(facts: Meeting) -> Verdict:
         # What the engine says is nearer to the cause than what a launcher makes of it.
         if facts.failure is not None:
             return failed(_sentence(facts.failure.message), _sentence(facts.failure.remedy))
+        printed = "; ".join(telling(facts.printed)) or "nothing"
         if known := meaning(facts.printed):
-            return failed(known.message, known.remedy)
-        return failed(f"The engine did not report. Last was printed: {last_line(facts.printed) or 'nothing'}", _BY_HAND)
+            # Which node that is about, the launcher's own line says.
+            return failed(f"{known.message} {printed}" if losses(facts.printed) else known.message, known.remedy)
+        return failed(f"The engine did not report. The launcher printed: {printed}", _BY_HAND)
     ranks = [node["ranks"] for node in facts.survey["nodes"]]
     met = f"{format_count(sum(ranks), 'rank')} on {format_count(len(ranks), 'node')}"
     asked = max(1, len(facts.nodes))

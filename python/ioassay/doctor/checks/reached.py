@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ioassay import __version__
 from ioassay.doctor.checks.naming import listed
-from ioassay.doctor.checks.printed import last_line, meaning
 from ioassay.doctor.facts import Problem, Reached
 from ioassay.doctor.verdict import Verdict, failed, ok
+from ioassay.launchers.printed import meaning, telling
 from ioassay.units import format_count
 
 _BY_HAND = "Start something else there by the same launcher, for example `hostname`, and read what it prints."
@@ -34,10 +34,10 @@ def _trouble(node: Reached) -> Problem:
     if node.version is not None:
         return Problem(f"the engine there is {node.version}", "Install the same version of ioassay on all nodes.")
     if known := meaning(node.printed):
-        return known
+        return Problem(*known)
     if node.waited_s is not None:
         return Problem(
             f"no answer within {node.waited_s:.0f} s",
             "See that the node is up and reached from here (ssh -o BatchMode=yes NODE true; with Slurm: sinfo -N).",
         )
-    return Problem(f"the engine does not start ({last_line(node.printed) or 'nothing is printed'})", _BY_HAND)
+    return Problem(f"the engine does not start ({'; '.join(telling(node.printed)) or 'nothing is printed'})", _BY_HAND)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ioassay import __version__
 from ioassay.doctor.collect.said import said
 from ioassay.doctor.facts import ControlPlane, Problem
-from ioassay.engine import find_engine
+from ioassay.engine import find_engine, version_of
 from ioassay.errors import CannotRun, IoassayError
 from ioassay.results.lock import Lock
 from ioassay.results.stored_directory import StoredDirectory
@@ -42,10 +42,3 @@ def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlan
         run_place=str(scratch.parent),
         run_place_problem=problem,
     )
-
-
-def version_of(printed: str | None) -> str | None:
-    """The version in what an engine prints of itself, among whatever a launcher prints besides."""
-    words = [line.split() for line in (printed or "").splitlines()]
-    versions = [line[1] for line in words if len(line) == 2 and line[0] == "ioassay-engine"]
-    return versions[-1] if versions else None

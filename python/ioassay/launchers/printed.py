@@ -1,10 +1,20 @@
-"""What launchers print when they fail, and what it means: theirs are words for those who know them."""
+"""What launchers print when they fail: the lines that say what happened, and what they mean.
+
+Not here: what the engines print for people, whose errors are events.
+"""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from ioassay.doctor.facts import Problem
+
+class Meaning(NamedTuple):
+    """What a message of a launcher comes down to."""
+
+    message: str
+    remedy: str
+
 
 _PASSWORD = (
     "Let ssh in without a password: ssh-keygen, ssh-copy-id NODE, and ssh-keyscan NODE >> ~/.ssh/known_hosts; "
@@ -72,15 +82,69 @@ _MEANINGS = (
 )
 
 
-def meaning(printed: str) -> Problem | None:
+_NO_HEARTBEAT = "no heartbeat from "
+"""How engines say on standard error that they have lost a node: the one that writes events may be on it."""
+
+_LOSSES = (
+    # ssh, by which launchers start their helpers on the other nodes.
+    r"ssh: .+",
+    r"(?:ssh_exchange_identification|kex_exchange_identification|client_loop): .+",
+    r"Connection (?:closed|reset|timed out) .+",
+    r"Connection to \S+ (?:closed|timed out).*",
+    r"Timeout, server \S+ not responding\.",
+    r"Host key verification failed\..*",
+    r"\S+: Permission denied \(.+",
+    # Open MPI 4 and 5, whose helpers are orted and prted.
+    r"(?:Remote daemon|target node): .+",
+    r".*noticed that process rank .+ on node \S+ exited .+",
+    # Hydra of MPICH, in its table of a bad termination.
+    r"PID \d+ RUNNING AT \S+",
+    # The engine itself.
+    rf"ioassay-engine: {_NO_HEARTBEAT}.+",
+    # Slurm.
+    r"(?:srun|slurmstepd|salloc): error: .+",
+)
+"""Lines, as a whole, that name a node that was not reached or is lost, or where a process was."""
+
+_LOSS = re.compile("|".join(f"(?:{pattern})" for pattern in _LOSSES))
+
+_NOISE = re.compile(
+    # What is the same whatever happened, and what others say of the end that follows.
+    r"help message|_base_help_aggregate|This usually is caused by|YOU CAN IGNORE|CLEANING UP|"
+    r"^(?:\[(?:mpiexec|proxy)\b\S*@|\[\d+\.\d+\] \[\S+ *:\d+ *:\d+\] .*WARN|Warning: Permanently added|try: )"
+)
+
+_MOST_LINES = 4
+
+
+def losses(printed: str) -> list[str]:
+    """The lines that name a node that was not reached or is lost; none where the launcher has lost nothing."""
+    return [line for line in _lines(printed) if _LOSS.fullmatch(line)]
+
+
+def is_lost(printed: str, begun: bool) -> bool:
+    """True if a node is lost for good. Once the engines have `begun` they watch each other, and a launcher that loses a
+    connection of its own is believed no more: MPICH's goes on without ssh."""
+    return _NO_HEARTBEAT in printed or (not begun and bool(losses(printed)))
+
+
+def telling(printed: str) -> list[str]:
+    """The few lines that say what happened: of losses where there are any, else the last one.
+
+    Frames of dashes, the advice that comes with them and repetitions are left out.
+    """
+    return losses(printed)[:_MOST_LINES] or _lines(printed)[-1:]
+
+
+def _lines(printed: str) -> list[str]:
+    """Each line once, without frames."""
+    lines = (" ".join(line.split()).strip("-*= ") for line in printed.splitlines())
+    return list(dict.fromkeys(line for line in lines if line and not _NOISE.search(line)))
+
+
+def meaning(printed: str) -> Meaning | None:
     """What it means; `None` for what is not known here."""
     for pattern, message, remedy in _MEANINGS:
         if re.search(pattern, printed):
-            return Problem(message, remedy)
+            return Meaning(message, remedy)
     return None
-
-
-def last_line(printed: str) -> str:
-    """The last words, for who has nothing better."""
-    lines = [line.strip(" -*") for line in printed.splitlines() if line.strip(" -*\t")]
-    return lines[-1] if lines else ""

@@ -1,0 +1,74 @@
+"""One engine on each node alone, by the launcher of a run: which nodes it reaches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ioassay.engine import version_of
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.process import EngineProcess
+from ioassay.execution.start import Start
+from ioassay.launchers import Node
+
+_AT_ONCE = 16
+_LOOK_EVERY_S = 0.1
+
+_MOST_ASKED = 64
+"""More nodes take longer to ask than whoever waits for a message has."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came of starting the engine on a node."""
+
+    node: str
+    version: str | None
+    """Of the engine there; `None` where it did not start."""
+    printed: str
+    """By the engine and its launcher."""
+    waited_s: float | None
+    """For how long there was no answer; `None` where there was one."""
+
+
+def ask_each(start: Start, scratch: Path, interruption: Interruption, limit_s: float) -> list[Answer]:
+    """Has the engine say its version on every node of `start`, in that order; where it names none, on the launcher's
+    choice."""
+    # Always from where a launcher would be started, which in a lab is the first host.
+    nodes = [Node(node.name, start.nodes[0].process) for node in start.nodes]
+
+    def ask(number: int) -> Answer:
+        own = replace(start, nodes=nodes[number : number + 1])
+        return _ask(own, scratch / f"node-{number}", interruption, limit_s)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(ask, range(max(1, len(nodes)))))
+
+
+def silent_nodes(start: Start, clients: int, interruption: Interruption, limit_s: float) -> list[str]:
+    """Those of the first `clients` nodes on which no engine answers within `limit_s`; none where they are too many."""
+    nodes: Sequence[Node] = start.nodes[:clients]
+    if not start.stands_between or not 1 < len(nodes) <= _MOST_ASKED:
+        return []
+    with TemporaryDirectory() as scratch:
+        answers = ask_each(replace(start, nodes=nodes), Path(scratch), interruption, limit_s)
+    return [answer.node for answer in answers if answer.version is None]
+
+
+def _ask(start: Start, output: Path, interruption: Interruption, limit_s: float) -> Answer:
+    begin = time.monotonic()
+    with EngineProcess(start.alone(["--version"]), output, environment=start.environment(), through=True) as process:
+        while not (ended := process.wait(_LOOK_EVERY_S)):
+            if interruption.first or time.monotonic() > begin + limit_s:
+                break
+        if not ended:
+            # It listens to nobody: what it would listen with has not begun.
+            process.kill()
+    printed = output.read_text(errors="replace")
+    version = version_of(printed)
+    silent = None if ended or version else time.monotonic() - begin
+    return Answer(start.nodes[0].name if start.nodes else "this node", version, printed, silent)

@@ -1,0 +1,1 @@
+"""Attacks on the whole tool, longer than tests."""
