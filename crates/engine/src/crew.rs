@@ -134,7 +134,9 @@ impl Crew {
 
     /// Has all ranks run a case, and returns when all have ended. `watch` is called some five times a second.
     pub fn run(&mut self, ready: &Ready<'_>, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ending {
-        busy::step_off(ready.plan);
+        if busy::step_off(ready.plan) {
+            ready.workspace.release();
+        }
         match self {
             Self::Forked(hosts) => run_forked(hosts, ready, log, watch),
             Self::Launched(launched) => launched.run(ready.plan, log.path(), ready.direct_alignment_bytes, watch),

@@ -78,7 +78,7 @@ def doctor(
 
     sites = [
         site(target=place.target, storage=place.storage, clients=place.clients)
-        for place in places(target or [], None, clients)
+        for place in places(target or [], None, clients, look=False)
     ] or [site(target=None, storage=None, clients=clients_of(clients))]
     examined = []
     with Interruption() as interruption:

@@ -142,8 +142,10 @@ def run(
 
 
 def _reopen(resume: Path) -> RunDirectory:
+    from ioassay.execution.owner import refuse_foreign  # noqa: PLC0415
     from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
 
+    refuse_foreign(resume)
     directory = RunDirectory.reopen(resume)
     if directory.document.front_end is not None:
         directory.close()

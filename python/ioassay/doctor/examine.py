@@ -5,6 +5,7 @@ Not here: how facts are found out (`collect`), what is good or bad (`checks`).
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from ioassay import mounts
 from ioassay.doctor import checks
 from ioassay.doctor.collect.control_plane import control_plane
 from ioassay.doctor.collect.launcher import launcher
@@ -26,6 +28,8 @@ from ioassay.execution.start import Start
 from ioassay.launchers import Node, find_launcher
 from ioassay.launchers.hosts import allocated
 from ioassay.results.events import Event
+from ioassay.results.lock import Lock
+from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 from ioassay.units import format_count
 
@@ -57,7 +61,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
 
     `say` is told what takes a while. Raises `UsageError`, and `CannotRun` for a lab that is not up or when interrupted.
     """
-    with _scratch(site.out) as (scratch, problem):
+    with _scratch(site.out, interruption) as (scratch, problem):
         facts.control_plane = control_plane(scratch, problem)
         yield from _lines(checks.CONTROL_PLANE, facts.control_plane)
         if facts.control_plane.engine_problem is not None or facts.control_plane.engine is None:
@@ -68,7 +72,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
         if start.stands_between and facts.launcher.problem is None:
             say(f"Looking for the engine on {format_count(max(1, len(start.nodes)), 'node')} …")
             facts.reached = reached(start, scratch, interruption)
-            _heed(interruption)
+            interruption.heed()
             yield from _lines(checks.REACHED, facts.reached)
         survey = None
         if (why_not := _cannot_meet(facts)) is None:
@@ -83,7 +87,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
                 scratch,
                 interruption,
             )
-            _heed(interruption)
+            interruption.heed()
             yield from _lines(checks.MEETING, facts.meeting)
             survey = facts.meeting.survey
             why_not = "The nodes have not met." if survey is None else None
@@ -142,22 +146,35 @@ def _start(site: Site) -> Start:
     return Start(launcher, nodes, secrets, site.launcher_options, in_lab=site.clients is not None)
 
 
-def _heed(interruption: Interruption) -> None:
-    if interruption.first is not None:
-        raise CannotRun(f"Stopped by {interruption.first.name}.")
-
-
 @contextmanager
-def _scratch(out: Path) -> Iterator[tuple[Path, Problem | None]]:
+def _scratch(out: Path, interruption: Interruption) -> Iterator[tuple[Path, Problem | None]]:
     """A directory where run directories would be, and why that cannot be had where it is elsewhere."""
-    place = out.absolute()
-    while not place.is_dir():
-        place = place.parent
     problem = None
     try:
+        place = mounts.ask(out, lambda: _tried(out.absolute()), must_stop=lambda: interruption.count > 0)
         made = tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place)
+    except KeyboardInterrupt:
+        interruption.heed()
+        raise
+    except CannotRun as error:  # what does not answer, or has no locks
+        problem = Problem.of(error)
     except OSError as error:
-        problem = Problem(f"{place}: {error.strerror}.", "Start from a directory of yours, or name one with --out.")
+        where = error.filename or out
+        problem = Problem(f"{where}: {error.strerror}.", "Start from a directory of yours, or name one with --out.")
+    if problem is not None:
         made = tempfile.TemporaryDirectory(prefix="ioassay-doctor-")
     with made as scratch:
         yield Path(scratch), problem
+
+
+def _tried(place: Path) -> Path:
+    """The nearest directory above `place`, in which everything has been done once that a run directory takes."""
+    while not place.is_dir():
+        place = place.parent
+    with tempfile.TemporaryDirectory(prefix=".ioassay-doctor-", dir=place) as tried:
+        with StoredDirectory.open(Path(tried)) as directory:
+            Lock.acquire(directory).release()
+        with (Path(tried) / "events").open("xb") as file:
+            file.write(b"tried")
+            os.fsync(file.fileno())
+    return place

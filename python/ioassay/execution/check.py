@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import subprocess
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,11 +12,22 @@ from typing import Any
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
+from ioassay.execution.follow import LAUNCH_S
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.process import EngineProcess
 from ioassay.execution.start import Start
-from ioassay.results.events import Event, read_events
+from ioassay.results.events import Event, EventTail
 from ioassay.results.planned import is_walled
 
 _WRONG_PLAN = 2  # the engine's exit code
+
+_LOOK_EVERY_S = 0.05
+
+_LINGER_S = 1.0
+"""How long the engine may take to end when it has spoken of all plans."""
+
+_SILENT_S = 8.0
+"""How long the engine may take from plan to plan. It says itself, before this, of a target that does not answer."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +61,18 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
             file.write_text(json.dumps(plan))
         events = directory / "events.jsonl"
         command = start.alone(engine.check_arguments(events, files))
-        done = subprocess.run(
-            command,
-            env=start.environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
-        reported = read_events(events)
+        limits_s = [plan["time_limit_ns"] / 1e9 for plan in plans.values() if "time_limit_ns" in plan]
+        silent_s = (LAUNCH_S if start.stands_between else 0) + max([_SILENT_S, *(limit + 3 for limit in limits_s)])
+        with Interruption() as interruption:
+            process = EngineProcess(command, directory / "stderr.txt", environment=start.environment())
+            reported = _reports(process, EventTail(events), len(plans), silent_s, interruption)
+        interruption.heed()
+        printed = (directory / "stderr.txt").read_text(errors="replace")
     # The engine says one thing of each plan, in their order.
-    of_plans = [event for event in reported if event["event"] in ("checked", "error")]
+    of_plans = [event for event in reported if event["event"] in _OF_A_PLAN]
     refused = {case: event for case, event in zip(plans, of_plans, strict=False) if event["event"] == "error"}
     if refused:
-        kind = UsageError if done.returncode == _WRONG_PLAN else CannotRun
+        kind = UsageError if process.status == _WRONG_PLAN else CannotRun
         (case, first), more = next(iter(refused.items())), len(refused) - 1
         message = first["message"]
         # What all cases are refused for is of the target.
@@ -72,11 +81,40 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
         raise kind(message, first["remedy"])
     checked = [event for event in of_plans if event["event"] == "checked"]
     if len(checked) < len(plans):
+        if process.killed:
+            raise CannotRun(
+                f"The engine has not answered for {silent_s:.0f} s when it was asked to check the plans.",
+                "See whether the target's server and the nodes answer (`ioassay doctor`), and the kernel log (dmesg).",
+            )
         raise CannotRun(
-            f"The engine could not check the plans (exit status {done.returncode}).",
-            done.stderr.decode(errors="replace").strip() or f"Start it by hand: {command[0]} --version",
+            f"The engine could not check the plans (exit status {process.status}).",
+            printed.strip() or f"Start it by hand: {command[0]} --version",
         )
     return _need(checked, walled=any(map(is_walled, plans.values())), stops_early=stops_early)
+
+
+_OF_A_PLAN = ("checked", "error")
+
+
+def _reports(
+    process: EngineProcess, events: EventTail, plans: int, silent_s: float, interruption: Interruption
+) -> list[Event]:
+    """What the engine reports of `plans` plans. One that hangs in a call on its target is not waited for."""
+    reported: list[Event] = []
+    heard, left = time.monotonic(), plans
+    with process:
+        ended = False
+        while not ended:
+            ended = process.wait(_LOOK_EVERY_S)
+            if new := events.new():
+                reported += new
+                left -= sum(event["event"] in _OF_A_PLAN for event in new)
+                heard = time.monotonic()
+            if left <= 0 and time.monotonic() > heard + _LINGER_S:
+                process.kill()
+            if interruption.first or time.monotonic() > heard + silent_s:
+                process.kill()
+    return reported
 
 
 def _need(checked: list[Event], *, walled: bool, stops_early: bool) -> Need:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ioassay import engine
-from ioassay.errors import CannotRun
+from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
+from ioassay.execution.owner import Owner, foreign_owner
 from ioassay.execution.process import EngineProcess
 from ioassay.execution.seen import sees_target
 from ioassay.execution.start import Start
 from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
+from ioassay.results.lock import in_use
 from ioassay.results.outcome import sentence
-from ioassay.results.run_directory import RunDirectory
+from ioassay.results.run_directory import RunDirectory, read_document
+from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 
 _IN_PLACE = (
@@ -39,32 +43,68 @@ class Cleaned:
     """The reason that something remains, as a sentence, or why nothing was to be removed."""
 
 
-def clean_run(path: Path) -> Cleaned:
+@dataclass(frozen=True)
+class By:
+    """What is to start the engine that removes, as the caller names it now. What a run has stored is not executed."""
+
+    launcher: str
+    hosts: Sequence[str]
+    options: Sequence[str]
+
+
+def clean_run(path: Path, by: By | None = None) -> Cleaned:
     """Removes what the run at `path` left on its target, and notes in `run.json` what remains.
 
-    Raises `UsageError` when `path` is no run or is still in use.
+    An engine on this node removes it, or one that the named launcher starts. Raises `UsageError` when `path` is no run
+    or is still in use.
     """
-    with RunDirectory.reopen(path) as run, Interruption() as interruption:
-        return clean(run, interruption)
+    with Interruption() as interruption:
+        if (owner := foreign_owner(path)) is not None:
+            return _clean_foreign(path, owner, by, interruption)
+        with RunDirectory.reopen(path) as run:
+            try:
+                start = _start(run.document, path, by)
+            except CannotRun as error:  # a lab that is not up, a target that this node does not see
+                workspace = _workspace(run.document)
+                return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
+            return clean(run, interruption, start)
 
 
-def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
+def clean(run: RunDirectory, interruption: Interruption, start: Start) -> Cleaned:
     """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
-    target_kind = run.document.target_kind
-    if target_kind == "in-place":
-        return Cleaned(None, 0, run.document.leftovers, _IN_PLACE)
-    # The contract names the workspace, so it is known even if the engine was killed before it could report it.
-    workspace = Target(target_kind, run.document.target).workspace(run.document.run)
-    if target_kind == "device":  # nothing of it is ours to remove
+    cleaned = _remove(run.document, start, run.path / "logs", [run.lock.descriptor], interruption)
+    run.document.leftovers = cleaned.leftovers
+    run.save()
+    return cleaned
+
+
+def _clean_foreign(path: Path, owner: Owner, by: By | None, interruption: Interruption) -> Cleaned:
+    """As `clean_run`, where the directory is another user's: nothing is written into it."""
+    document = read_document(path)
+    if document.target_kind == "url":
+        raise UsageError(
+            f"{owner.path} belongs to user {owner.uid}, and of what is at a URL nobody can see whose it is.",
+            "Clean as the user who owns the run.",
+        )
+    with StoredDirectory.open(path) as directory:
+        if in_use(directory):
+            raise UsageError(f"{path} is in use.", "Wait until it has ended.")
+    with TemporaryDirectory(prefix="ioassay-clean-") as scratch:
+        return _remove(document, _start(document, path, by), Path(scratch), [], interruption)
+
+
+def _remove(
+    run: RunDocument, start: Start, logs: Path, inherited: Sequence[int], interruption: Interruption
+) -> Cleaned:
+    if run.target_kind == "in-place":
+        return Cleaned(None, 0, run.leftovers, _IN_PLACE)
+    workspace = _workspace(run)
+    if run.target_kind == "device":  # nothing of it is ours to remove
         return Cleaned(workspace, 0, [])
-    logs = run.path / "logs"
     events = EventTail(logs / "clean.jsonl")
     events.new()  # those of earlier clean-ups
-    try:
-        command, environment = _command(run.document, engine.clean_arguments(logs / "clean.jsonl", workspace))
-    except CannotRun as error:  # a lab that is not up
-        return Cleaned(workspace, 0, [workspace], f"{error.message} {error.remedy}")
-    with EngineProcess(command, logs / "clean-stderr.txt", [run.lock.descriptor], environment) as process:
+    command = start.alone(engine.clean_arguments(logs / "clean.jsonl", workspace))
+    with EngineProcess(command, logs / "clean-stderr.txt", inherited, start.environment()) as process:
         seen = follow(process, interruption, events, last_words=("removed", "error"))
     cleaned = Cleaned(workspace, 0, [workspace], "The engine was ended before it had removed everything.")
     for event in seen:
@@ -78,21 +118,25 @@ def clean(run: RunDirectory, interruption: Interruption) -> Cleaned:
             f"The engine could not clean {workspace} (exit status {process.status}).",
             f"Read {logs / 'clean-stderr.txt'}.",
         )
-    run.document.leftovers = cleaned.leftovers
-    run.save()
     return cleaned
 
 
-def _command(run: RunDocument, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """An engine that sees the target, and its environment: on the run's first node, or if that cannot be had now, here.
+def _workspace(run: RunDocument) -> str:
+    # The contract names the workspace, so it is known even if the engine was killed before it could report it.
+    if run.target_kind == "in-place":
+        return run.target
+    return Target(run.target_kind, run.target).workspace(run.run)
 
-    Raises `CannotRun`.
-    """
-    try:
-        start = Start.of(run)
-        return start.alone(arguments), start.environment()
-    except CannotRun:  # no allocation of Slurm, no MPI loaded
-        if not sees_target(run):
-            raise
-        start = Start.here(run)
-        return start.alone(arguments), start.environment()
+
+def _start(run: RunDocument, path: Path, by: By | None) -> Start:
+    """What starts the engine. Raises `UsageError`, `CannotRun`."""
+    if by is not None:
+        asked = {"launcher": by.launcher, "hosts": list(by.hosts), "launcher_options": list(by.options)}
+        return Start.of(run.model_copy(update=asked))
+    if run.launcher != "local" and run.target_kind == "directory" and not sees_target(run):
+        raise CannotRun(
+            f"This node does not see {run.target} as the first node of the run did.",
+            f"Clean on a node that does, or name what is to start the engine there: ioassay clean {path} "
+            f"--launcher {run.launcher} (with --hosts and --launcher-options as for the run).",
+        )
+    return Start.here(run)

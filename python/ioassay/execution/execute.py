@@ -43,7 +43,7 @@ def execute(run: RunDirectory, watcher: Watcher) -> None:
         run.save()
         watcher.run_begins(document)
         try:
-            if _is_clean(run, interruption, watcher):
+            if _is_clean(run, start, interruption, watcher):
                 _run_cases(run, start, interruption, watcher)
             # After an exception run.json is left as it is, as after a kill: the next reader completes it from the logs.
             document.state = _state(document.cases, interruption)
@@ -58,11 +58,11 @@ def execute(run: RunDirectory, watcher: Watcher) -> None:
             watcher.run_ends(document)
 
 
-def _is_clean(run: RunDirectory, interruption: Interruption, watcher: Watcher) -> bool:
+def _is_clean(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
     """Removes what an earlier attempt left; the engine takes only a workspace that it creates itself."""
     if not run.document.leftovers:
         return True
-    cleaned = clean(run, interruption)
+    cleaned = clean(run, interruption, start)
     if cleaned.leftovers:
         watcher.notice(cleaned.why)
     return not cleaned.leftovers
@@ -112,7 +112,8 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
         command, files.stderr, [run.lock.descriptor], start.environment(), through=start.stands_between
     ) as process:
         events = follow(process, interruption, EventTail(files.events), lambda event: watcher.event(case, event), look)
-    end = outcome(events)
+    # An engine that has begun has created the file of its events before anything else.
+    end = outcome(events, run.document.workspace if files.events.exists() else None)
     case.state = end.state or ("interrupted" if interruption.first else "failed")
     case.error = end.error
     if end.state is None and end.failure is None:
@@ -121,7 +122,7 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
         case.error = _launcher_first(end, process.printed)
     run.document.leftovers = end.leftovers
     if end.leftovers and end.state is None and not interruption.first:
-        run.document.leftovers = clean(run, interruption).leftovers
+        run.document.leftovers = clean(run, interruption, start).leftovers
     run.end(case)
     watcher.case_ends(case)
     return case.state == "complete" and not run.document.leftovers

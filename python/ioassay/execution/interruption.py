@@ -9,6 +9,8 @@ from __future__ import annotations
 import signal
 from types import FrameType, TracebackType
 
+from ioassay.errors import CannotRun
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -31,6 +33,11 @@ class Interruption:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def heed(self) -> None:
+        """Raises `CannotRun` if a signal has come."""
+        if self.first is not None:
+            raise CannotRun(f"Stopped by {self.first.name}.")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1

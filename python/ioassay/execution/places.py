@@ -65,15 +65,16 @@ def secrets_of(storage: str | None) -> dict[str, str]:
     return _offer(storage).environment if storage else {}
 
 
-def places(typed: Sequence[str], destroy_data: str | None, clients: str | None) -> list[Place]:
-    """The places that were typed: one for each target, of a lab one for each of its storage systems.
+def places(typed: Sequence[str], destroy_data: str | None, clients: str | None, *, look: bool = True) -> list[Place]:
+    """The places that were typed: one for each target, of a lab one for each of its storage systems. `look` as in
+    `parse_target`.
 
-    Raises `UsageError` for what cannot be meant or is not up.
+    Raises `UsageError` for what cannot be meant or is not up, `CannotRun` for a target that does not answer.
     """
     found = []
     for target in typed:
         if not target.startswith(_LAB):
-            found.append(Place(parse_target(target, destroy_data), clients=clients_of(clients)))
+            found.append(Place(parse_target(target, destroy_data, look=look), clients=clients_of(clients)))
             continue
         if destroy_data is not None:
             raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")

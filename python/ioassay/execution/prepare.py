@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ioassay import __version__
+from ioassay import __version__, mounts
 from ioassay.errors import UsageError
 from ioassay.execution.check import Need, check
 from ioassay.execution.places import Place
@@ -83,7 +83,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
     path = request.out or Path("runs") / stamp
     if len(request.places) > 1:
         path = request.out / place.name if request.out else Path("runs") / f"{stamp}-{place.name}"
-    refuse_occupied(path)
+    mounts.ask(path, lambda: refuse_occupied(path))
     # Two runs of one second must not share a workspace on the target.
     identifier = f"{stamp}-{secrets.token_hex(2)}"
     launcher = "srun" if request.launcher == BATCH else request.launcher
@@ -100,6 +100,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
         cases=[case for case, _ in expanded],
         target=place.target.place,
         target_kind=place.target.kind,
+        workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
         storage=place.storage,
         clients=place.clients,
         lab=place.lab(),

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import psutil
-
+from ioassay.mounts import mount_of
 from ioassay.results.document import RunDocument
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -26,14 +25,6 @@ def sees_target(run: RunDocument) -> bool:
     if node.get("block_device") is not None and not same_machine:
         return False
     noted = node.get("mount") or {}
-    return _mount_of(Path(run.target)) == tuple(noted.get(key) for key in ("mount_point", "source", "file_system"))
-
-
-def _mount_of(path: Path) -> tuple[str, str, str] | None:
-    """Mount point, source and file system of what is mounted at `path` or above, by the kernel's list."""
-    mounts = [mount for mount in psutil.disk_partitions(all=True) if path.is_relative_to(mount.mountpoint)]
-    if not mounts:
-        return None
-    # Of two at one point the later one lies on top.
-    _, nearest = max(enumerate(mounts), key=lambda numbered: (len(numbered[1].mountpoint), numbered[0]))
-    return nearest.mountpoint, nearest.device, nearest.fstype
+    mount = mount_of(run.target)
+    here = mount and (mount.point, mount.source, mount.file_system)
+    return here == tuple(noted.get(key) for key in ("mount_point", "source", "file_system"))

@@ -280,6 +280,10 @@ class RunDocument(StoredModel):
     cases: list[CaseEntry] = Field(description="In the order in which they run.")
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
     target_kind: TargetKind = "directory"
+    workspace: str | None = Field(
+        default=None,
+        description="The engine's own directory or prefix on the target, recorded before the engine creates it.",
+    )
     storage: str | None = Field(
         default=None, description="The storage system of a lab that the target is: `lab:NAME/STORAGE`."
     )

@@ -30,14 +30,18 @@ class Outcome:
         return sentence(self.failure) if self.failure else None
 
 
-def outcome(events: Sequence[Event]) -> Outcome:
-    """Reads the end of a case off its events."""
+def outcome(events: Sequence[Event], workspace: str | None = None) -> Outcome:
+    """Reads the end of a case off its events. An engine that has begun and ended without its last word may have created
+    `workspace`, or its call to do so may still hang.
+    """
     of_kind = {event["event"]: event for event in reversed(events)}  # the first of each kind
     finished, removed, started = (of_kind.get(kind) for kind in ("finished", "removed", "started"))
     if removed is not None:
         leftovers = [left["path"] for left in removed["left"]]
+    elif started is not None:
+        leftovers = [started["workspace"]]
     else:
-        leftovers = [started["workspace"]] if started is not None else []
+        leftovers = [workspace] if workspace is not None and finished is None else []
     return Outcome(
         state=finished["outcome"] if finished is not None else None,
         failure=of_kind.get("error"),

@@ -473,7 +473,8 @@ def _logged(directory: StoredDirectory, document: RunDocument) -> Iterator[tuple
 
 def _settle(directory: StoredDirectory, document: RunDocument, case: CaseEntry, events: list[Event]) -> None:
     """Says how a case has ended that `run.json` has as running or not yet begun."""
-    end = outcome(events)
+    begun = directory.exists(_events_name(case.id))
+    end = outcome(events, document.workspace if begun else None)
     case.state = end.state or ("interrupted" if document.live_at is None else "running")
     case.error = end.error
     if document.live_at is not None:

@@ -2,7 +2,7 @@
 
 A block device loses what is on it, so it is taken only where it is named a second time (`--destroy-data`).
 
-Not here: looking at the target; the engine does that.
+Not here: looking at the target, but for whether it is a block device; the engine does that.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import stat
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from ioassay import mounts
 from ioassay.errors import UsageError
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -55,10 +56,11 @@ class Target:
         return f"{base}/{name}{question}{query}"
 
 
-def parse_target(typed: str, destroy_data: str | None) -> Target:
-    """The target that was typed. Raises `UsageError`.
+def parse_target(typed: str, destroy_data: str | None, *, look: bool = True) -> Target:
+    """The target that was typed. Raises `UsageError`, and `CannotRun` where it does not answer.
 
-    A path is a block device where one is there, or where `destroy_data` says so; else a directory.
+    A path is a block device where one is there, or where `destroy_data` says so; else a directory. Without `look`
+    nothing is asked of it, and it is taken for a directory.
     """
     if not typed.isprintable():
         # Plans and results are JSON in UTF-8, and a name that cannot be printed cannot be reported either.
@@ -73,7 +75,7 @@ def parse_target(typed: str, destroy_data: str | None) -> Target:
     # Absolute, but not resolved: following links would already touch the target.
     path = os.path.abspath(typed)
     if destroy_data is None:
-        if _is_block_device(path):
+        if look and _is_block_device(path):
             raise UsageError(
                 f"{path} is a block device: measuring it destroys all data on it.",
                 f"If that is meant, name it a second time: --target {typed} --destroy-data {typed}",
@@ -91,6 +93,6 @@ def parse_target(typed: str, destroy_data: str | None) -> Target:
 
 def _is_block_device(path: str) -> bool:
     try:
-        return stat.S_ISBLK(os.stat(path).st_mode)
+        return stat.S_ISBLK(mounts.ask(path, lambda: os.stat(path).st_mode))
     except OSError:
         return False

@@ -31,15 +31,17 @@ pub fn by(mount_point: &Path) -> Vec<String> {
 }
 
 /// Goes elsewhere if `plan` is to remount its target's file system and this process stands in a directory of that: whoever
-/// does keeps it from being unmounted.
-pub fn step_off(plan: &Plan) {
+/// does keeps it from being unmounted. True if there is a remount.
+pub fn step_off(plan: &Plan) -> bool {
     let remounts = |step: &Step| matches!(step, Step::ColdCache(cold) if cold.remount.is_some());
-    let mount = plan.steps.iter().any(remounts).then(|| environment::mount_of(plan.target.path()?)).flatten();
+    let remounts = plan.steps.iter().any(remounts);
+    let mount = remounts.then(|| environment::mount_of(plan.target.path()?)).flatten();
     let here = fs::read_link("/proc/self/cwd").ok();
     if mount.zip(here).is_some_and(|(mount, here)| here.starts_with(mount.mount_point)) {
         // If that fails, unmounting does, and says who stands there.
         let _ = std::env::set_current_dir("/");
     }
+    remounts
 }
 
 fn what_keeps(process: &Path, mount_point: &Path) -> Option<String> {

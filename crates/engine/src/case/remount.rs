@@ -58,6 +58,7 @@ impl<R: Ranks> Rank<'_, R> {
     /// One rank of each node unmounts and mounts, and sees that the workspace is there again.
     pub(super) fn remount(&self, command: Option<&SiteCommand>) -> Result<CacheAttempt, Stopped> {
         busy::step_off(self.case.plan);
+        self.case.workspace.release();
         self.gather(&())?;
         let own = match command {
             Some(command) if self.is_first_on_node() => self.remount_node(command),

@@ -2,14 +2,17 @@
 //!
 //! Not here: what ranks do ([`crate::case`]).
 
-use std::time::Duration;
+use std::cell::Cell;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_contract::events::{Left, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
 use ioassay_units::Nanoseconds;
+use nix::sys::signal::raise;
 
-use super::ending::{COULD_NOT_RUN, Conclusion, Ended, REFUSED, finish, refused};
+use super::ending::{Conclusion, Ended, REFUSED, finish, refused};
 use super::room::{check_room, keeps_files};
 use crate::crew::{Crew, Ready};
 use crate::environment::direct;
@@ -17,14 +20,18 @@ use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::plan::{self, Jobs};
 use crate::ranks::local::Watched;
-use crate::supervise::within;
+use crate::supervise::{self, within};
+use crate::survey::patience;
+use crate::workspace::Workspace;
 use crate::workspace::contents::Contents;
-use crate::workspace::{Room, Workspace};
 use crate::{failure, storage};
 
 /// How long an interrupted run may spend on removing its files before it names them instead. Together with the
 /// escalation of [`crate::supervise`] that is 4.1 s of the 5 s in which a run must end.
 pub(super) const REMOVAL: Duration = Duration::from_millis(2300);
+
+/// How long a run that was stopped waits for a target that has not let it begin.
+const STOPPED: Duration = Duration::from_millis(1500);
 
 /// Runs a validated plan and writes its events, the last one included. `watch` is called some five times a second.
 pub(crate) fn run_case(
@@ -35,7 +42,7 @@ pub(crate) fn run_case(
     watch: &mut dyn FnMut(Watched),
 ) -> Ended {
     let ran = run_plan(plan, crew, clock, log, watch);
-    finish(log, ran.unwrap_or_else(Conclusion::of))
+    finish(log, ran.unwrap_or_else(|not_begun| *not_begun))
 }
 
 fn run_plan(
@@ -44,20 +51,23 @@ fn run_plan(
     clock: &Clock,
     log: &mut EventLog,
     watch: &mut dyn FnMut(Watched),
-) -> Result<Conclusion, Ended> {
-    let could_not = |failure| Ended::with(COULD_NOT_RUN, failure);
+) -> Result<Conclusion, Box<Conclusion>> {
+    let not_begun = |ended| Box::new(Conclusion::of(ended));
+    let could_not = |failure| not_begun(Ended::could_not(failure));
     let contents = if keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
-    look_for_room(plan).map_err(could_not)?;
-    plan::validate_meeting(plan, storage::mpi::in_ranks()).map_err(|refusal| Ended::refused(refused(&refusal)))?;
+    let own = plan.clone();
+    let room = within(plan, "look for room", move || check_room(&own)).map_err(Box::new)?;
+    room.map_err(could_not)?;
+    plan::validate_meeting(plan, storage::mpi::in_ranks())
+        .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
     if let Some(failure) = crew.unfit(plan) {
-        return Err(Ended::refused(failure));
+        return Err(not_begun(Ended::refused(failure)));
     }
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
-    let workspace = within(plan, "create its directory", {
-        let plan = plan.clone();
-        move || Workspace::create(&plan, &contents)
-    });
-    let workspace = workspace.and_then(|created| created).map_err(could_not)?;
+    let own = plan.clone();
+    let created = within(plan, "create its directory", move || Workspace::create(&own, &contents));
+    let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..hung }))?;
+    let workspace = created.map_err(could_not)?;
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
     let direct_alignment_bytes = direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
@@ -75,24 +85,57 @@ fn run_plan(
     Ok(Conclusion::after(ending, Some(removed)))
 }
 
-/// The room that the target has, where that and memory are enough for `plan`.
-pub(super) fn look_for_room(plan: &Plan) -> Result<Room, Failure> {
-    let own = plan.clone();
-    within(plan, "look for room", move || check_room(&own))?
+/// What a target that did not let the engine create the workspace may still do with that call.
+fn may_appear(plan: &Plan) -> Option<Removed> {
+    if !matches!(plan.target, Target::Directory(_) | Target::Url(_)) {
+        return None;
+    }
+    let because = "may appear when the target answers".to_owned();
+    let left = |path| Left { path, because: because.clone() };
+    let places = Workspace::join(plan).map(|workspace| workspace.places()).unwrap_or_default();
+    Some(Removed { files: 0, left: places.into_iter().map(left).collect() })
 }
 
-/// Does something with the target that may hang, for no longer than a step of `plan` may take.
+/// The target of `plan`, as the user named it.
+pub(super) fn target_of(plan: &Plan) -> &Path {
+    match &plan.target {
+        Target::Url(url) => Path::new(url),
+        _ => plan.target.path().unwrap_or(Path::new("/")),
+    }
+}
+
+/// Does something with the target that may hang: for no longer than a step of `plan` may take, and until a signal stops it.
 fn within<T: Send + 'static>(
     plan: &Plan,
     what: &str,
     operate: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Failure> {
-    let Some(limit_ns) = plan.time_limit_ns else { return Ok(operate()) };
-    within::within(Duration::from_nanos(limit_ns), || false, operate).map_err(|_| {
-        let limit = Nanoseconds(limit_ns).about();
-        let message = format!("the time limit of {limit} is over, and the target has not let the engine {what}");
-        failure::plain("use target", message, "see whether the target's server answers (and the kernel log: dmesg)")
-    })
+) -> Result<T, Conclusion> {
+    let stopped = Cell::new(None);
+    let must_stop = || {
+        if stopped.get().is_none() {
+            stopped.set(supervise::next_signal().map(|signal| (signal, Instant::now())));
+        }
+        stopped.get().is_some_and(|(_, at)| at.elapsed() >= STOPPED)
+    };
+    let limit = plan.time_limit_ns.map_or(Duration::MAX, Duration::from_nanos);
+    let done = within::within(limit, must_stop, operate);
+    match (done, stopped.get()) {
+        (Ok(done), stopped) => {
+            // It waits again for those who stop the ranks.
+            stopped.map(|(signal, _)| raise(signal));
+            Ok(done)
+        }
+        (Err(hanging), Some((signal, _))) => {
+            let failure = patience::silent(target_of(plan), hanging);
+            Err(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(Ended::could_not(failure)) })
+        }
+        (Err(_), None) => {
+            let limit = Nanoseconds(limit.as_nanos() as u64).about();
+            let message = format!("the time limit of {limit} is over, and the target has not let the engine {what}");
+            let remedy = "see whether the target's server answers (and the kernel log: dmesg)";
+            Err(Conclusion::of(Ended::could_not(failure::plain("use target", message, remedy))))
+        }
+    }
 }
 
 /// Removes the workspace, for no longer than `limit`: after a signal or a failure as long as the user may be kept waiting. What

@@ -12,15 +12,17 @@ mod room;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use ioassay_contract::events::{Checked, Event, Failure, Progress, Removed};
+use ioassay_contract::events::{Checked, Event, Failure, Left, Progress, Removed};
 use ioassay_contract::plan::{Plan, Step};
 
 pub(crate) use self::case::run_case;
-use self::case::{REMOVAL, look_for_room, remove};
+use self::case::{remove, target_of};
 pub use self::ending::{COULD_NOT_RUN, Ended};
 use self::ending::{Conclusion, REFUSED, finish};
 pub(crate) use self::ending::{refuse, refused};
+use self::room::check_room;
 use crate::crew::Crew;
 use crate::environment;
 use crate::failure;
@@ -29,10 +31,16 @@ use crate::measure::clock::Clock;
 use crate::output::{EventLog, ProgressLog};
 use crate::plan::{self, Sizes};
 use crate::ranks::local::Watched;
-use crate::supervise;
-use crate::survey::Errand;
+use crate::supervise::{self, within};
+use crate::survey::{Errand, patience};
 use crate::workspace::Workspace;
 use crate::workspace::directory::Directory;
+
+/// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
+const ANSWER: Duration = Duration::from_secs(5);
+
+/// How long a survey that has failed may take to remove its directory, in which there is only the list.
+const LOOK_REMOVAL: Duration = Duration::from_secs(1);
 
 /// Runs the case in the file `plan`.
 pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool, crew: &mut Crew) -> Ended {
@@ -76,7 +84,7 @@ pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: b
     let ending = crew.survey(errand, per_node, &mut log);
     let hurried = ending.signal.is_some() || ending.failure.is_some();
     let workspace = errand.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &errand.run)));
-    let removed = workspace.map(|workspace| remove(workspace, hurried.then_some(REMOVAL)));
+    let removed = workspace.map(|workspace| remove(workspace, hurried.then_some(LOOK_REMOVAL)));
     finish(&mut log, Conclusion::after(ending, removed))
 }
 
@@ -119,9 +127,10 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
     };
     let clock = Clock::calibrated();
     let mut first_bad = Ended::default();
+    let mut silent = None;
     for file in plans {
         let checked = match plan::read(file) {
-            Ok(plan) => check_plan(&plan, &clock).map_err(|failure| Ended::with(COULD_NOT_RUN, failure)),
+            Ok(plan) => check_plan(&plan, &clock, &mut silent).map_err(Ended::could_not),
             Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
         };
         let event = match checked {
@@ -141,8 +150,16 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
     first_bad
 }
 
-fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
-    let room = look_for_room(plan)?;
+/// What `plan` needs, and what its target has. A target that was `silent` once is not asked again.
+fn check_plan(plan: &Plan, clock: &Clock, silent: &mut Option<Failure>) -> Result<Checked, Failure> {
+    if let Some(silent) = silent {
+        return Err(silent.clone());
+    }
+    let limit = plan.time_limit_ns.map_or(ANSWER, Duration::from_nanos);
+    let (own, clock) = (plan.clone(), *clock);
+    let look = move || check_room(&own).map(|room| (room, environment::of_this_node(own.target.path(), &clock)));
+    let looked = patience::within(limit, target_of(plan), || false, look);
+    let (room, node) = looked.map_err(|failure| silent.insert(failure).clone())??;
     Ok(Checked {
         case: plan.case.clone(),
         file_set_bytes: plan.stored_bytes(),
@@ -150,13 +167,26 @@ fn check_plan(plan: &Plan, clock: &Clock) -> Result<Checked, Failure> {
         files: plan.entries(),
         free_bytes: room.free_bytes,
         free_inodes: room.free_inodes,
-        node: environment::of_this_node(plan.target.path(), clock),
+        node,
     })
 }
 
 /// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
 pub fn clean(name: &Path, events: &Path) -> Ended {
-    let (event, ended) = match Workspace::open(name) {
+    let own = name.to_owned();
+    let (event, ended) = within::unless_stuck(ANSWER, move || remove_left(&own)).unwrap_or_else(|hanging| {
+        let silent = patience::silent(name, hanging);
+        let left = Left { path: name.display().to_string(), because: silent.message.clone() };
+        (Event::Removed(Removed { files: 0, left: vec![left] }), Ended::could_not(silent))
+    });
+    match EventLog::open(events).and_then(|mut log| log.write(&event)) {
+        Ok(()) => ended,
+        Err(error) => Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
+    }
+}
+
+fn remove_left(name: &Path) -> (Event, Ended) {
+    match Workspace::open(name) {
         Ok(None) => (Event::Removed(Removed::default()), Ended::default()),
         Err(failure) => (Event::Error(failure.clone()), Ended::with(REFUSED, failure)),
         Ok(Some(workspace)) => {
@@ -166,10 +196,6 @@ pub fn clean(name: &Path, events: &Path) -> Ended {
             let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
             (Event::Removed(removed), ended.unwrap_or_default())
         }
-    };
-    match EventLog::open(events).and_then(|mut log| log.write(&event)) {
-        Ok(()) => ended,
-        Err(error) => Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error)),
     }
 }
 

@@ -85,15 +85,24 @@ fn operating_system() -> Option<String> {
     Some(name.trim_matches('"').to_owned())
 }
 
+/// What is mounted at `path` or above, in words. Nothing is asked of it: links on the way are not followed.
+pub fn mounted_at(path: &Path) -> Option<String> {
+    let mount = covering(path)?;
+    let (point, source) = (mount.mount_point.display().to_string(), mount.mount_source.unwrap_or_default());
+    Some(format!("{} of {source}, mounted at {point}", mount.fs_type))
+}
+
+/// The deepest mount point above `path`; of several at one place the last one covers the others.
+fn covering(path: &Path) -> Option<procfs::process::MountInfo> {
+    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
+    let above = mounts.into_iter().filter(|mount| path.starts_with(&mount.mount_point));
+    above.max_by_key(|mount| mount.mount_point.components().count())
+}
+
 /// The file system under `target`.
 pub fn mount_of(target: &Path) -> Option<Mount> {
     let target = target.canonicalize().ok()?;
-    let mounts = procfs::process::Process::myself().ok()?.mountinfo().ok()?;
-    // The deepest mount point above the target; of several at one place the last one covers the others.
-    let mount = mounts
-        .into_iter()
-        .filter(|mount| target.starts_with(&mount.mount_point))
-        .max_by_key(|mount| mount.mount_point.components().count())?;
+    let mount = covering(&target)?;
     let room = nix::sys::statvfs::statvfs(&target).ok()?;
     let option = |(name, value): (&String, &Option<String>)| match value {
         Some(value) => format!("{name}={value}"),

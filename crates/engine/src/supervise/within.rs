@@ -31,6 +31,30 @@ pub fn within<T: Send + 'static>(
     must_stop: impl Fn() -> bool,
     operate: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Hanging> {
+    watched(|_, waited| waited >= limit || must_stop(), operate)
+}
+
+/// As [`within`], for what may take as long as it makes progress: it is left alone when one system call of it has taken `limit`.
+pub fn unless_stuck<T: Send + 'static>(
+    limit: Duration,
+    operate: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Hanging> {
+    let (mut call, mut since) = (None, Instant::now());
+    let stuck = |thread, _| {
+        let now = hanging::call_of(thread);
+        if now.is_none() || now != call {
+            (call, since) = (now, Instant::now());
+        }
+        since.elapsed() >= limit
+    };
+    watched(stuck, operate)
+}
+
+/// What `operate` gives in a thread, unless `gives_up` says after some time that it is left alone.
+fn watched<T: Send + 'static>(
+    mut gives_up: impl FnMut(Pid, Duration) -> bool,
+    operate: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Hanging> {
     let number = Arc::new(AtomicI32::new(0));
     let (sender, answer) = channel();
     let own = Arc::clone(&number);
@@ -41,15 +65,16 @@ pub fn within<T: Send + 'static>(
     });
     let begin = Instant::now();
     loop {
-        match answer.recv_timeout(LOOK_AGAIN.min(limit)) {
+        let thread_id = || Pid::from_raw(number.load(Ordering::SeqCst));
+        match answer.recv_timeout(LOOK_AGAIN) {
             Ok(done) => {
                 // It has nothing left to do.
                 let _ = thread.join();
                 return Ok(done);
             }
-            Err(RecvTimeoutError::Timeout) if begin.elapsed() < limit && !must_stop() => {}
+            Err(RecvTimeoutError::Timeout) if !gives_up(thread_id(), begin.elapsed()) => {}
             Err(_) => {
-                let call = hanging::call_of(Pid::from_raw(number.load(Ordering::SeqCst))).map(|call| call.name);
+                let call = hanging::call_of(thread_id()).map(|call| call.name);
                 return Err(Hanging { waited: begin.elapsed(), call });
             }
         }

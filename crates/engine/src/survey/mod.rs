@@ -5,7 +5,7 @@
 //! Not here: what of it is right or wrong, which the control plane judges.
 
 mod node;
-mod patience;
+pub(crate) mod patience;
 mod target;
 
 use std::collections::btree_map::Entry;

@@ -20,10 +20,12 @@ pub fn within<T: Send + 'static>(
     within::within(limit, must_stop, look).map_err(|hanging| silent(path, hanging))
 }
 
-fn silent(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
+/// That `path` has not answered.
+pub fn silent(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
     let hangs = call.as_ref().map(|name| format!(": a call of {name} hangs")).unwrap_or_default();
     let waited = Nanoseconds(waited.as_nanos() as u64).about();
-    let message = format!("{} has not answered {} for {waited}{hangs}", path.display(), environment::host());
+    let mounted = environment::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
+    let message = format!("{} has not answered {} for {waited}{hangs}{mounted}", path.display(), environment::host());
     let remedy = "see whether its server answers, whether the node reaches it, and what the node's kernel says (dmesg)";
     failure::about_path(&call.unwrap_or_else(|| "look".to_owned()), path, message, remedy)
 }

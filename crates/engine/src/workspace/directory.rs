@@ -2,19 +2,25 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 
 use super::contents::Contents;
 use super::marked::{self, Marked, name_of, not_ours};
 use super::place::{Kind, Mounted};
-use super::{LIST, Room};
+use super::{LIST, Room, claim};
 use crate::failure;
 
 /// A workspace that is a directory.
 #[derive(Debug, Clone)]
-pub struct Directory(PathBuf);
+pub struct Directory {
+    path: PathBuf,
+    /// Held by the process that has created or opened it, and by the ranks that it forks: it is in use as long.
+    claimed: Arc<Mutex<Option<OwnedFd>>>,
+}
 
 /// The path of the workspace of `run` under `target`.
 pub fn path(target: &Path, run: &str) -> PathBuf {
@@ -34,7 +40,7 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
 /// `files` files would not fit. Nothing is written.
 pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
-    let own = Directory(path(target, run));
+    let own = Directory::of(target, run);
     own.marked(|own| own.refuse_existing()).map_err(|error| unusable(target, &error))??;
     // One more for the directory and one for its list.
     room_for(target, bytes, files + 2)
@@ -64,40 +70,62 @@ fn unusable(target: &Path, error: &io::Error) -> Failure {
 impl Directory {
     /// The workspace of `run` under `target`, which is there.
     pub fn of(target: &Path, run: &str) -> Self {
-        Self(path(target, run))
+        Self::at(&path(target, run))
+    }
+
+    fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), claimed: Arc::default() }
     }
 
     /// Creates the workspace of `run` under `target` for `contents`.
     pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
         let workspace = Self::of(target, run);
         workspace.marked(|own| own.create(run, contents)).map_err(|error| unusable(target, &error))??;
+        let own = workspace.marked(|own| own.open()).and_then(|own| own);
+        let own = own.map_err(|error| failure::on_path("open", workspace.path(), &error))?;
+        claim::share(&own);
+        workspace.hold(own);
         Ok(workspace)
+    }
+
+    fn hold(&self, own: OwnedFd) {
+        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+    }
+
+    /// Has it open no more: what is open keeps its file system from being unmounted.
+    pub fn release(&self) {
+        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// An error unless this node sees the workspace of `run` as it was created for `contents`. A client may still remember the
     /// one of that name that was there before.
     pub fn see(&self, run: &str, contents: &Contents) -> io::Result<()> {
-        let seen = fs::read(self.0.join(LIST))?;
+        let seen = fs::read(self.path.join(LIST))?;
         let current = seen == marked::list(run, contents).as_bytes();
         if current { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESTALE)) }
     }
 
-    /// Opens a workspace that an earlier process left. Refuses a directory without a readable list, and one that
-    /// is named for another run than its list.
+    /// Opens a workspace that an earlier process left. Refuses one that belongs to another user or is in use, what is named for
+    /// another run than its list, and a directory without a list in which there is anything.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let workspace = Self(path.to_owned());
+        let workspace = Self::at(path);
         let found = workspace.marked(|own| match own.kind()? {
             None => Err(io::Error::from_raw_os_error(libc::ENOENT)),
-            Some(Kind::Directory) => Ok(own.is_ours().unwrap_or(false)),
-            Some(Kind::File | Kind::Other) => Ok(false),
+            Some(Kind::Directory) => own.open().map(Some),
+            Some(Kind::File | Kind::Other) => Ok(None),
         });
-        let ours = found.and_then(|found| found).map_err(|error| failure::on_path("stat", path, &error))?;
-        if ours { Ok(workspace) } else { Err(not_ours(path, "directory `ioassay-RUN`")) }
+        let found = found.and_then(|found| found).map_err(|error| failure::on_path("stat", path, &error))?;
+        let not_ours = || not_ours(path, "directory `ioassay-RUN`");
+        let own = found.ok_or_else(not_ours)?;
+        claim::claim(&own, path)?;
+        workspace.hold(own);
+        let ours = workspace.marked(|own| own.is_ours()).and_then(|ours| ours).unwrap_or(false);
+        if ours { Ok(workspace) } else { Err(not_ours()) }
     }
 
     /// Removes the files of the list, the list, and the directory. What could not be removed is named, and so is a
@@ -114,15 +142,15 @@ impl Directory {
                 }
                 _ => error.to_string(),
             };
-            Removed { left: vec![Left { path: self.0.display().to_string(), because }], ..Removed::default() }
+            Removed { left: vec![Left { path: self.path.display().to_string(), because }], ..Removed::default() }
         })
     }
 
     /// Does something with it, by the rules of all workspaces that are directories. An error is that the directory which it
     /// is in cannot be opened.
     fn marked<T>(&self, operate: impl FnOnce(&Marked<'_, Mounted>) -> T) -> io::Result<T> {
-        let target = Mounted::directory(self.0.parent().unwrap_or(Path::new("/")))?;
-        Ok(operate(&Marked { place: &Mounted, target: &target, path: &self.0 }))
+        let target = Mounted::directory(self.path.parent().unwrap_or(Path::new("/")))?;
+        Ok(operate(&Marked { place: &Mounted, target: &target, path: &self.path }))
     }
 }
 
@@ -150,8 +178,8 @@ mod tests {
     #[test]
     fn what_was_created_is_removed_and_the_target_is_as_before() {
         let (target, workspace) = workspace();
-        fs::write(workspace.0.join(NAMES[0]), "1").unwrap();
-        fs::write(workspace.0.join(NAMES[1]), "2").unwrap();
+        fs::write(workspace.path.join(NAMES[0]), "1").unwrap();
+        fs::write(workspace.path.join(NAMES[1]), "2").unwrap();
         assert_eq!(workspace.remove(), Removed { files: 2, left: vec![] });
         assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
     }
@@ -161,20 +189,21 @@ mod tests {
         let (target, workspace) = workspace();
         fs::remove_dir_all(target.path()).unwrap();
         let removed = workspace.remove();
-        assert_eq!((removed.left.len(), removed.left[0].path.as_str()), (1, workspace.0.to_str().unwrap()));
+        assert_eq!((removed.left.len(), removed.left[0].path.as_str()), (1, workspace.path.to_str().unwrap()));
         assert!(removed.left[0].because.contains("not mounted"), "{removed:?}");
     }
 
     #[test]
     fn a_file_that_is_not_on_the_list_stays_and_is_named() {
         let (_target, workspace) = workspace();
-        fs::write(workspace.0.join("thesis.dat"), "years").unwrap();
+        fs::write(workspace.path.join("thesis.dat"), "years").unwrap();
         let removed = workspace.remove();
         assert_eq!(removed.left.len(), 1);
         assert!(removed.left[0].path.ends_with("thesis.dat"));
-        assert_eq!(fs::read_to_string(workspace.0.join("thesis.dat")).unwrap(), "years");
+        assert_eq!(fs::read_to_string(workspace.path.join("thesis.dat")).unwrap(), "years");
         // And the directory can still be cleaned up when the stranger is gone.
-        fs::remove_file(workspace.0.join("thesis.dat")).unwrap();
+        fs::remove_file(workspace.path.join("thesis.dat")).unwrap();
+        workspace.release();
         assert_eq!(Directory::open(workspace.path()).unwrap().remove().left, vec![]);
     }
 
@@ -183,14 +212,14 @@ mod tests {
         let (target, workspace) = workspace();
         let outside = target.path().join("outside.data.00000000");
         fs::write(&outside, "keep").unwrap();
-        std::os::unix::fs::symlink(&outside, workspace.0.join(NAMES[0])).unwrap();
-        fs::create_dir(workspace.0.join(NAMES[1])).unwrap();
+        std::os::unix::fs::symlink(&outside, workspace.path.join(NAMES[0])).unwrap();
+        fs::create_dir(workspace.path.join(NAMES[1])).unwrap();
         assert_eq!(workspace.remove().files, 0);
-        let list = workspace.0.join(LIST);
+        let list = workspace.path.join(LIST);
         fs::write(&list, fs::read_to_string(&list).unwrap().replace("c1", "../outside")).unwrap();
         assert_eq!(workspace.remove().files, 0);
         assert_eq!(fs::read_to_string(&outside).unwrap(), "keep");
-        assert!(fs::symlink_metadata(workspace.0.join(NAMES[0])).is_ok());
+        assert!(fs::symlink_metadata(workspace.path.join(NAMES[0])).is_ok());
     }
 
     #[test]
@@ -209,7 +238,54 @@ mod tests {
         let (_target, workspace) = workspace();
         let renamed = workspace.path().with_file_name("ioassay-other");
         fs::rename(workspace.path(), &renamed).unwrap();
+        workspace.release();
         assert!(Directory::open(&renamed).is_err());
+    }
+
+    /// The workspace of run `r1` as an engine leaves it that was killed after it had written so much of its list.
+    fn begun(list: &str) -> (tempfile::TempDir, PathBuf) {
+        let target = tempfile::tempdir().unwrap();
+        let own = path(target.path(), "r1");
+        fs::create_dir(&own).unwrap();
+        if !list.is_empty() {
+            fs::write(own.join(LIST), list).unwrap();
+        }
+        (target, own)
+    }
+
+    #[test]
+    fn a_workspace_whose_list_was_not_written_whole_is_removed_if_nothing_else_is_in_it() {
+        let list = marked::list("r1", &Contents::default());
+        let first_line = list.find('\n').unwrap();
+        for length in [0, 1, first_line, first_line + 1, list.len() - 1] {
+            let (target, own) = begun(&list[..length]);
+            fs::write(own.join("thesis.dat"), "years").unwrap();
+            assert!(Directory::open(&own).is_err());
+            fs::remove_file(own.join("thesis.dat")).unwrap();
+            assert_eq!(Directory::open(&own).unwrap().remove(), Removed::default());
+            assert_eq!(fs::read_dir(target.path()).unwrap().count(), 0);
+        }
+    }
+
+    #[test]
+    fn an_empty_directory_of_another_name_and_a_list_of_another_run_stay() {
+        let (target, own) = begun(&marked::list("r2", &Contents::default())[..20]);
+        assert!(Directory::open(&own).is_ok(), "so far it could be the list of any run");
+        let (_target, own) = begun(&marked::list("r2", &Contents::default())[..34]);
+        assert!(Directory::open(&own).is_err());
+        let other = target.path().join("thesis");
+        fs::create_dir(&other).unwrap();
+        assert!(Directory::open(&other).is_err());
+    }
+
+    #[test]
+    fn a_workspace_that_is_in_use_is_not_opened_and_one_that_is_not_used_any_more_is() {
+        let (_target, workspace) = workspace();
+        let failure = Directory::open(workspace.path()).unwrap_err();
+        assert!(failure.message.contains(&format!("in use by process {}", std::process::id())), "{failure:?}");
+        let path = workspace.path().to_owned();
+        drop(workspace);
+        assert_eq!(Directory::open(&path).unwrap().remove(), Removed::default());
     }
 
     #[test]
@@ -268,6 +344,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&link).unwrap(), "keep");
         fs::remove_file(&beyond).unwrap();
         fs::remove_file(&link).unwrap();
+        workspace.release();
         assert_eq!(Directory::open(workspace.path()).unwrap().remove(), Removed::default());
         assert!(!workspace.path().exists());
     }

@@ -73,11 +73,36 @@ impl<P: Place> Marked<'_, P> {
         })
     }
 
-    /// True if its list says that it is the workspace of that name. An error is that this cannot be told.
+    /// True if its list says that it is the workspace of that name, or if whoever created it came no further. An error is that
+    /// this cannot be told.
     pub fn is_ours(&self) -> io::Result<bool> {
-        let own = self.place.open(self.target, &self.name()?)?;
-        let (mark, _) = self.read_list(&own)?;
-        Ok(self.path.file_name().is_some_and(|name| name == name_of(&mark.run).as_str()))
+        let own = self.open()?;
+        match self.read_list(&own) {
+            Ok((mark, _)) => Ok(self.path.file_name().is_some_and(|name| name == name_of(&mark.run).as_str())),
+            Err(_) => self.is_begun(&own),
+        }
+    }
+
+    /// Opens it.
+    pub fn open(&self) -> io::Result<P::Open> {
+        self.place.open(self.target, &self.name()?)
+    }
+
+    /// True if its name is that of a workspace, and nothing is in it but the beginning of its list: the engine was ended between
+    /// creating it and having written that.
+    fn is_begun(&self, own: &P::Open) -> io::Result<bool> {
+        let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let Some(run) = name.strip_prefix(&name_of("")) else { return Ok(false) };
+        let written = match self.place.read(own, LIST_NAME) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            written => written?,
+        };
+        let list = list(run, &Contents::default());
+        let mark = list.split_inclusive('\n').next().unwrap_or_default().as_bytes();
+        let in_mark = mark.starts_with(&written);
+        let in_contents = written.starts_with(mark) && !written[mark.len()..].contains(&b'\n');
+        let only = removal::first_name(self.place, own, |name| name != LIST_NAME)?.is_none();
+        Ok(only && (in_mark || in_contents))
     }
 
     /// What its name stands for.
@@ -111,7 +136,11 @@ impl<P: Place> Marked<'_, P> {
             own => own.map_err(at(self.path))?,
         };
         let list = self.path.join(LIST);
-        let (_, contents) = self.read_list(&own).map_err(at(&list))?;
+        let contents = match self.read_list(&own) {
+            Ok((_, contents)) => contents,
+            Err(_) if self.is_begun(&own).map_err(at(self.path))? => Contents::default(),
+            Err(error) => return Err(at(&list)(error)),
+        };
         for name in contents.file_names() {
             match name_of_ours(&name).and_then(|name| removal::remove_file(self.place, &own, &name)) {
                 Ok(existed) => removed.files += u64::from(existed),
@@ -133,7 +162,10 @@ impl<P: Place> Marked<'_, P> {
             removed.left.push(left(&self.path.join(removal::as_path(&other)), &because));
             return Ok(());
         }
-        self.place.unlink(&own, LIST_NAME).map_err(at(&list))?;
+        match self.place.unlink(&own, LIST_NAME) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&list)(error)),
+            _ => {}
+        }
         self.place.rmdir(self.target, &name).map_err(at(self.path))
     }
 }

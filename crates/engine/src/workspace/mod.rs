@@ -11,6 +11,7 @@
 //! Not here: what is written into the files.
 
 mod authorship;
+mod claim;
 pub mod contents;
 mod device;
 pub mod directory;
@@ -225,6 +226,13 @@ impl Workspace {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removal::Absent),
             removed => removed.map(|()| Removal::Removed),
+        }
+    }
+
+    /// Has nothing of it open any more.
+    pub fn release(&self) {
+        if let Self::Directory(directory) = self {
+            directory.release();
         }
     }
 

@@ -16,13 +16,13 @@ from ioassay.execution.start import Start
 from ioassay.results.events import EventTail, read_events
 from ioassay.studies.target import Target
 
-TARGET_S = 15
+TARGET_S = 4
 """How long the target may take to answer a node: longer than any that is well, shorter than patience."""
 
 LIMIT_S = 150
 """For all. The engine says itself after 90 s that its processes do not find each other."""
 
-_CLEAN_S = 10
+_CLEAN_S = 3
 
 
 def meeting(

@@ -1,0 +1,53 @@
+"""Whose a run directory is. One of another user is data: nothing that it says is executed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.results.front_ends import NAME as FRONT_END
+from ioassay.results.run_directory import DOCUMENT
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Who owns a part of a run directory."""
+
+    path: Path
+    uid: int
+
+
+def foreign_owner(run: Path) -> Owner | None:
+    """Which part of the run directory belongs to another user than the caller: the directory, its document, or a plan;
+    `None` where none does.
+    """
+    for path in _parts(run):
+        try:
+            uid = (path.stat() if path == run else path.lstat()).st_uid
+        except OSError:  # what is not there is nobody's
+            continue
+        if uid != os.geteuid():
+            return Owner(path, uid)
+    return None
+
+
+def refuse_foreign(run: Path) -> None:
+    """Raises `UsageError` where the run belongs to another user."""
+    if (owner := foreign_owner(run)) is not None:
+        raise UsageError(
+            f"{owner.path} belongs to user {owner.uid}, not to you: to go on with the run would execute what it says, "
+            "its launcher, hooks and remount commands.",
+            "Have its owner resume it, or begin a run of your own: ioassay run STUDY --target TARGET",
+        )
+
+
+def _parts(run: Path) -> Iterator[Path]:
+    logs = run / "logs"
+    yield from (run, run / DOCUMENT, run / FRONT_END, logs)
+    if logs.is_dir():
+        with os.scandir(logs) as cases:
+            for case in cases:
+                yield from (Path(case.path), Path(case.path) / "plan.json")

@@ -1,0 +1,152 @@
+"""What is mounted where, and questions to paths that may lie on a mount that does not answer.
+
+A system call on a dead mount cannot be ended, not even by SIGKILL. So whatever the control plane itself asks of a path
+that the user named is asked by a child process, which is left alone when it does not answer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import pickle
+import re
+import select
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import NoReturn, TypeVar
+
+from ioassay.errors import CannotRun
+
+ANSWER_S = 5.0
+"""How long a path may take to answer: longer than any file system that is well, shorter than patience."""
+
+_LOOK_EVERY_S = 0.1
+_MOST_LINKS = 40
+_NOTE_BYTES = 16384
+_MOUNTS = Path("/proc/self/mountinfo")
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True)
+class Mount:
+    """A line of the kernel's list."""
+
+    point: str
+    source: str
+    file_system: str
+
+
+def mount_of(path: PurePath | str) -> Mount | None:
+    """What is mounted at `path` or above, by the kernel's list; links are not followed, and nothing is asked of it."""
+    found = None
+    for line in os.fsdecode(_MOUNTS.read_bytes()).splitlines():
+        fields, _, rest = line.partition(" - ")
+        point, (file_system, source) = _unescaped(fields.split(" ")[4]), rest.split(" ")[:2]
+        # Of two at one point the later one lies on top.
+        if PurePath(path).is_relative_to(point) and (found is None or len(point) >= len(found.point)):
+            found = Mount(point, _unescaped(source), file_system)
+    return found
+
+
+def ask(
+    path: PurePath | str,
+    look: Callable[[], _Answer],
+    limit_s: float = ANSWER_S,
+    must_stop: Callable[[], bool] = lambda: False,
+) -> _Answer:
+    """What `look` returns or raises, which asks something of `path`.
+
+    Raises `CannotRun` when there is no answer within `limit_s`, `KeyboardInterrupt` when `must_stop` says so before.
+    """
+    path = os.path.abspath(path)
+    reader, writer = os.pipe()
+    note = mmap.mmap(-1, _NOTE_BYTES)
+    child = os.fork()
+    if child == 0:
+        _be_asked(path, look, note, writer)
+    os.close(writer)
+    try:
+        answer = _answer(reader, limit_s, must_stop)
+    finally:
+        # Where it hangs it stays until the mount answers; nobody waits for that.
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.close(reader)
+        _collect(child)
+    if answer is None:
+        raise _silent(path, os.fsdecode(note[:].rstrip(b"\0")) or path, limit_s)
+    answered, value = pickle.loads(answer)
+    if answered:
+        return value  # type: ignore[no-any-return]
+    raise value
+
+
+def _be_asked(path: str, look: Callable[[], object], note: mmap.mmap, writer: int) -> NoReturn:
+    """As the child: answers, and ends. It keeps nothing open: others may wait for the end of a pipe."""
+    try:
+        os.closerange(0, writer)
+        os.closerange(writer + 1, os.sysconf("SC_OPEN_MAX"))
+        _follow(path, note)
+        try:
+            answer = (True, look())
+        except Exception as error:
+            answer = (False, error)
+        with os.fdopen(writer, "wb") as pipe:
+            pipe.write(pickle.dumps(answer))
+    finally:
+        os._exit(0)
+
+
+def _follow(path: str, note: mmap.mmap) -> None:
+    """Notes how far it has come on the way to `path`, link by link: what hangs is noted last."""
+    current, to_come, links = "/", PurePath(path).parts[1:], 0
+    while to_come:
+        name, to_come = to_come[0], to_come[1:]
+        current = os.path.normpath(os.path.join(current, name))
+        note[:] = os.fsencode(current)[:_NOTE_BYTES].ljust(_NOTE_BYTES, b"\0")
+        with contextlib.suppress(OSError):
+            link = os.readlink(current)
+            if (links := links + 1) > _MOST_LINKS:
+                return
+            to_come = (*(part for part in PurePath(link).parts if part != "/"), *to_come)
+            current = "/" if link.startswith("/") else os.path.dirname(current)
+
+
+def _answer(reader: int, limit_s: float, must_stop: Callable[[], bool]) -> bytes | None:
+    """All that the child writes; `None` if it has not ended within `limit_s`."""
+    deadline, answer = time.monotonic() + limit_s, b""
+    while time.monotonic() < deadline:
+        if must_stop():
+            raise KeyboardInterrupt
+        if select.select([reader], [], [], _LOOK_EVERY_S)[0]:
+            chunk = os.read(reader, 1 << 16)
+            if not chunk:
+                return answer
+            answer += chunk
+    return None
+
+
+def _collect(child: int) -> None:
+    """Takes note of the end of a child that was killed, unless it hangs."""
+    deadline = time.monotonic() + _LOOK_EVERY_S
+    while os.waitpid(child, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
+    mount = mount_of(reached)
+    on = f" It is on {mount.point} ({mount.file_system} of {mount.source})." if mount else ""
+    return CannotRun(
+        f"{path} does not answer for {limit_s:.0f} s.{on}",
+        "See whether its server answers, and what the kernel log says (dmesg); then try again.",
+    )
+
+
+def _unescaped(text: str) -> str:
+    """A path as the kernel's lists write it: spaces and the like are octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda found: chr(int(found[1], 8)), text)

@@ -1,0 +1,128 @@
+"""What `clean` and `--resume` do not do: execute what a run directory says, or touch what is not the caller's."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+
+from ioassay.results.run_directory import DOCUMENT
+
+from .support import LONG, Measurement, ioassay, is_gone, study, until
+
+SOMEBODY = 12345
+"""A user who is neither the caller nor anybody else."""
+
+
+@pytest.fixture
+def left(target: Path, tmp_path: Path) -> Measurement:
+    """A run whose processes were all killed, so that its workspace is still there."""
+    measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run")
+    measurement.until_moving()
+    engine, ranks = measurement.engine, measurement.ranks
+    os.kill(engine, signal.SIGSTOP)
+    os.kill(measurement.pid, signal.SIGKILL)
+    os.kill(engine, signal.SIGKILL)
+    measurement.end()
+    until(lambda: all(map(is_gone, [engine, *ranks])), "engine and ranks to end")
+    return measurement
+
+
+def _give_away(path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    for one in (path, *path.rglob("*")):
+        os.chown(one, SOMEBODY, SOMEBODY, follow_symlinks=False)
+
+
+def _bytes_below(path: Path) -> dict[Path, bytes | None]:
+    return {one: one.read_bytes() if one.is_file() else None for one in sorted(path.rglob("*"))}
+
+
+def test_clean_does_not_execute_the_launcher_of_the_run(
+    left: Measurement, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executed = tmp_path / "executed"
+    for name in ("mpirun", "srun", "mpicc"):
+        fake = tmp_path / "bin" / name
+        fake.parent.mkdir(exist_ok=True)
+        fake.write_text(f'#!/bin/sh\necho "$0 $*" >> {executed}\n')
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    left.load()
+    document = json.loads((left.out / DOCUMENT).read_text())
+    for launcher in ("mpirun", "srun"):
+        changed = document | {"launcher": launcher, "launcher_options": ["sh", "-c", f"touch {executed}"]}
+        (left.out / DOCUMENT).write_text(json.dumps(changed))
+        code, out, err = ioassay("clean", left.out)
+        assert code == 0, out + err
+        assert not executed.exists(), executed.read_text()
+    assert list(left.target.iterdir()) == []
+
+
+def test_a_launcher_that_the_caller_names_is_taken(left: Measurement) -> None:
+    code, out, _ = ioassay("clean", left.out, "--hosts", "n1")
+    assert (code, out) == (2, "")
+    assert ioassay("clean", left.out, "--launcher", "local")[0] == 0
+    assert list(left.target.iterdir()) == []
+
+
+@pytest.mark.parametrize("part", [".", DOCUMENT, "logs/long.*/plan.json"])
+def test_a_run_of_somebody_else_is_not_resumed(left: Measurement, part: str) -> None:
+    left.load()
+    for path in left.out.glob(part) if part != "." else [left.out]:
+        if os.geteuid() != 0:
+            pytest.skip("only root gives files away")
+        os.chown(path, SOMEBODY, SOMEBODY)
+    before = _bytes_below(left.out)
+    code, _, err = ioassay("run", "--resume", left.out)
+    assert code == 2
+    assert f"belongs to user {SOMEBODY}" in err
+    assert _bytes_below(left.out) == before
+
+
+def test_of_a_run_of_somebody_else_the_callers_workspace_is_removed_and_nothing_is_written_into_the_run(
+    left: Measurement,
+) -> None:
+    left.load()
+    _give_away(left.out)
+    before = _bytes_below(left.out)
+    code, out, err = ioassay("clean", left.out)
+    assert code == 0, out + err
+    assert list(left.target.iterdir()) == []
+    assert _bytes_below(left.out) == before
+
+
+def test_a_workspace_of_somebody_else_stays_whatever_its_list_says(left: Measurement) -> None:
+    (workspace,) = left.target.iterdir()
+    _give_away(workspace)
+    before = _bytes_below(left.target)
+    for owner in ("ours", "theirs"):
+        code, out, _ = ioassay("clean", left.out)
+        assert code == 3, owner
+        assert f"belongs to user {SOMEBODY}" in out
+        assert _bytes_below(left.target) == before
+        _give_away(left.out)
+
+
+def test_clean_of_a_copy_of_a_live_run_leaves_its_workspace_alone(target: Path, tmp_path: Path) -> None:
+    live = Measurement(study(tmp_path, LONG), target, tmp_path / "run")
+    live.until_moving()
+    copy = tmp_path / "copy"
+    shutil.copytree(live.out, copy)
+    code, out, err = ioassay("clean", copy)
+    assert code == 3, out + err
+    assert "is in use by process" in out
+    (workspace,) = target.iterdir()
+    assert len(list(workspace.iterdir())) > 1, "its files are still there"
+    assert live.process.poll() is None
+    os.kill(live.pid, signal.SIGTERM)
+    code, _, err = live.end()
+    assert (code, "SIGTERM" in err) == (3, True)
+    assert list(target.iterdir()) == []
+    # Now there is nothing to be removed, and the copy says so too.
+    assert ioassay("clean", copy)[0] == 0
