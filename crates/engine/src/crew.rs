@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::{Plan, RankCount};
-use nix::sys::signal::{Signal, kill};
 use nix::unistd::getpid;
 
 use crate::cache::busy;
@@ -18,7 +17,7 @@ use crate::output::EventLog;
 use crate::ranks::local::{LocalRank, Watched};
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Stopped};
-use crate::supervise::{self, Ending};
+use crate::supervise::{self, Ending, StopSignal};
 use crate::survey::{self, Errand};
 
 /// Who does the I/O.
@@ -117,9 +116,9 @@ impl Crew {
         if let Self::Launched(_) = self {
             std::thread::spawn(|| {
                 let said = io::stdin().lines().next();
-                let signal = said.and_then(|line| line.ok()?.parse().ok()).unwrap_or(Signal::SIGTERM);
+                let signal = said.and_then(|line| line.ok()?.parse().ok()).unwrap_or(StopSignal::TERM);
                 // Whoever supervises the ranks waits for it.
-                let _ = kill(getpid(), signal);
+                let _ = signal.send(getpid());
             });
         }
     }

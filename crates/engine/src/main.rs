@@ -9,8 +9,9 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::front_end::Tool;
 use ioassay_engine::command::{self, Ended};
 use ioassay_engine::crew::{self, Crew, Launch, Part};
+use ioassay_engine::supervise::guard;
 use ioassay_engine::survey::Errand;
-use ioassay_engine::{frontends, launched, storage};
+use ioassay_engine::{failure, frontends, launched, storage};
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]
@@ -217,6 +218,14 @@ fn main() -> ExitCode {
     if in_ranks {
         storage::mpi::announce();
     }
+    if command.is_front_end()
+        && !many
+        && hosts.is_empty()
+        && let Err(error) = guard::go_on_in_child(false)
+    {
+        let failure = failure::plain("begin", format!("the engine cannot begin: {error}"), "raise ulimit -u");
+        return said(&Ended::could_not(failure));
+    }
     let part = if mpi.is_some() || many {
         Crew::meet(Launch { library: mpi, in_ranks })
     } else {
@@ -253,6 +262,7 @@ fn main() -> ExitCode {
         Command::Io500(FrontEnd { arguments }) => frontends::run(Tool::Io500, arguments, &mut crew),
     };
     let code = said(&ended);
+    guard::ended(ended.code);
     crew.end(ended.code);
     code
 }

@@ -4,7 +4,9 @@
 //! *stop* (no more I/O, come to an end), *abandon* (do not wait for each other), SIGKILL. All of it takes under
 //! [`GRACE`] + [`LAST_WORDS`] + [`REAPING`].
 
+pub mod guard;
 pub(crate) mod hanging;
+mod signals;
 pub(crate) mod within;
 
 use std::io;
@@ -14,10 +16,11 @@ use std::time::{Duration, Instant};
 use ioassay_contract::events::Failure;
 use nix::errno::Errno;
 use nix::sys::prctl;
-use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
+pub use self::signals::StopSignal;
 use crate::measure::clock::Clock;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};
@@ -39,27 +42,15 @@ pub const WATCH_EVERY: Duration = Duration::from_millis(200);
 #[derive(Debug, Default)]
 pub struct Ending {
     /// The signal that stopped them, if one did.
-    pub signal: Option<Signal>,
+    pub signal: Option<StopSignal>,
     /// What stopped them, if they did not come to the end of the case.
     pub failure: Option<Failure>,
 }
 
-/// The signals that end a run.
-pub const STOP_SIGNALS: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-
 /// Blocks the signals that end a run, so that [`run`] can wait for them; call it before anything is created that
 /// must be removed again. They stay blocked in the ranks: those are stopped through shared memory.
-///
-/// With them SIGXFSZ, for which nobody waits: a write beyond `ulimit -f` shall fail with an errno and not kill.
 pub fn block_signals() -> io::Result<()> {
-    let mut blocked = awaited_signals();
-    blocked.add(Signal::SIGXFSZ);
-    Ok(sigprocmask(SigmaskHow::SIG_BLOCK, Some(&blocked), None)?)
-}
-
-/// The signals that end a run, and the one that tells of a rank's end.
-fn awaited_signals() -> SigSet {
-    STOP_SIGNALS.into_iter().chain([Signal::SIGCHLD]).collect()
+    signals::block().map(drop)
 }
 
 /// Ends this process when its parent dies, even by SIGKILL: as if the parent had sent SIGTERM.
@@ -173,7 +164,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Stops all ranks, because this process was sent `signal`.
-    pub fn signalled(&mut self, signal: Signal) {
+    pub fn signalled(&mut self, signal: StopSignal) {
         self.ending.signal.get_or_insert(signal);
         self.place.stop();
     }
@@ -292,10 +283,6 @@ fn died(rank: u32, how: &str, remedy: &str) -> Failure {
 }
 
 /// Waits for a signal, at most a moment: ranks that stop or die without one must be seen too.
-pub fn next_signal() -> Option<Signal> {
-    let set = awaited_signals();
-    let moment = libc::timespec { tv_sec: 0, tv_nsec: 20_000_000 };
-    // SAFETY: set and time limit are valid; no information about the sender is asked for.
-    let number = unsafe { libc::sigtimedwait(set.as_ref(), std::ptr::null_mut(), &moment) };
-    Signal::try_from(number).ok().filter(|signal| STOP_SIGNALS.contains(signal))
+pub fn next_signal() -> Option<StopSignal> {
+    signals::next(Duration::from_millis(20)).and_then(StopSignal::of_number)
 }

@@ -343,7 +343,7 @@ fn a_signal_ends_a_hook_that_hangs_and_all_that_it_has_started() {
     let plan = plan(&bench.path("target"), 1, &[named("write", "write"), hook(&line, 10 * MINUTE_NS)]);
     let mut engine = Running(bench.engine(&["run", &bench.write(&plan)]).spawn().unwrap());
     wait_until("the hook hangs", || pids.exists());
-    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));

@@ -444,13 +444,13 @@ fn a_signal_ends_it_and_leaves_nothing_but_what_was_measured() {
     let lab = Lab::new("");
     let mut engine = lab.endless();
     wait_for_line(&mut engine, "ior-easy-write");
-    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGTERM).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(3));
     assert!(lab.is_clean());
     let summary = lab.result("result_summary.txt");
     assert!(results(&summary)[0].1 > 0.0, "{summary}");
     assert_eq!(score(&summary, "[SCORE ]").0[2], 0.0, "{summary}");
-    assert!(lab.result("result.txt").contains("SIGINT"));
+    assert!(lab.result("result.txt").contains("SIGTERM"));
 }
 
 #[test]
@@ -461,7 +461,7 @@ fn what_remains_on_the_target_is_said() {
     let workspace = fs::read_dir(lab.data()).unwrap().next().unwrap().unwrap().path();
     let mine = workspace.join("mine");
     fs::write(&mine, "a file of somebody else").unwrap();
-    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGTERM).unwrap();
     let (code, _, err) = ended(engine.wait_with_output().unwrap());
     assert_eq!(code, 3);
     assert!(err.contains(&format!("{} remains: ", mine.display())), "{err}");
@@ -518,7 +518,7 @@ fn a_signal_ends_the_official_program_and_all_that_it_started() {
     let mut engine = command.spawn().unwrap();
     let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
     let rank = lines.find_map(|line| line.strip_prefix("rank ").map(str::to_owned)).unwrap();
-    kill(Pid::from_raw(engine.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.id() as i32), Signal::SIGTERM).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(3));
     let state = fs::read_to_string(format!("/proc/{rank}/stat")).unwrap_or_default();
     assert!(state.is_empty() || state.contains(") Z "), "{state}");
@@ -545,8 +545,12 @@ fn a_rank_that_is_killed_leaves_a_score_of_0() {
     let mut engine = lab.endless();
     let mut lines = BufReader::new(engine.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.any(|line| line.starts_with("[RESULT]")));
-    let ranks = fs::read_to_string(format!("/proc/{0}/task/{0}/children", engine.id())).unwrap();
-    let rank = ranks.split_whitespace().next().unwrap().parse().unwrap();
+    let first_child = |pid: i32| -> i32 {
+        let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        children.split_whitespace().next().unwrap().parse().unwrap()
+    };
+    // What was started guards the engine.
+    let rank = first_child(first_child(engine.id() as i32));
     kill(Pid::from_raw(rank), Signal::SIGKILL).unwrap();
     let rest: Vec<String> = lines.collect();
     assert_eq!(engine.wait().unwrap().code(), Some(1), "{rest:?}");

@@ -296,7 +296,7 @@ fn an_interrupted_run_ends_soon_and_leaves_no_file() {
         assert!(begin.elapsed() < HANGS, "it never began");
         std::thread::sleep(Duration::from_millis(5));
     }
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(3));
     assert_eq!(names(directory.path()), ["run"]);
     let (document, cases) = run_directory(&directory.path().join("run"));

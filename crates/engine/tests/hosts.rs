@@ -131,7 +131,7 @@ fn each_rank_works_on_the_host_of_its_client() {
 fn a_signal_reaches_the_engine_among_the_hosts() {
     let Some(hosts) = Hosts::new() else { return };
     let mut engine = hosts.start_waiting();
-    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));

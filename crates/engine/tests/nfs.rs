@@ -227,7 +227,7 @@ fn an_interrupted_run_leaves_nothing() {
     assert_eq!(fs::read_dir(nfs.path("ioassay-r1")).unwrap().count(), 41);
     // Whoever is not its owner sees nothing of it.
     assert_eq!(fs::metadata(nfs.path("ioassay-r1")).unwrap().permissions().mode() & 0o7777, 0o700);
-    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));

@@ -209,7 +209,7 @@ fn an_interrupted_run_leaves_nothing() {
     let bench = s3.bench();
     let mut engine = start_waiting(&bench, &waiting(&s3.url()));
     assert_eq!(s3.objects().len(), 41);
-    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGINT).unwrap();
+    kill(Pid::from_raw(engine.0.id() as i32), Signal::SIGTERM).unwrap();
     let begin = Instant::now();
     assert_eq!(engine.0.wait().unwrap().code(), Some(3));
     assert!(begin.elapsed() < Duration::from_secs(5));

@@ -10,7 +10,7 @@ use ioassay_contract::events::{Left, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
 use ioassay_units::Nanoseconds;
-use nix::sys::signal::raise;
+use nix::unistd::getpid;
 
 use super::ending::{Conclusion, Ended, REFUSED, finish, refused};
 use super::room::{check_room, keeps_files};
@@ -20,10 +20,11 @@ use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::plan::{self, Jobs};
 use crate::ranks::local::Watched;
-use crate::supervise::{self, within};
+use crate::supervise::{self, guard, within};
 use crate::survey::patience;
 use crate::workspace::Workspace;
 use crate::workspace::contents::Contents;
+use crate::workspace::in_place::Placed;
 use crate::{failure, storage};
 
 /// How long an interrupted run may spend on removing its files before it names them instead. Together with the
@@ -63,11 +64,15 @@ fn run_plan(
     if let Some(failure) = crew.unfit(plan) {
         return Err(not_begun(Ended::refused(failure)));
     }
+    if let Target::InPlace(place) = &plan.target {
+        guard::may_remain(&Placed::of(plan, place).places());
+    }
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let own = plan.clone();
     let created = within(plan, "create its directory", move || Workspace::create(&own, &contents));
     let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..hung }))?;
     let workspace = created.map_err(could_not)?;
+    guard::may_remain(&workspace.places());
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
     let direct_alignment_bytes = direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
@@ -82,6 +87,7 @@ fn run_plan(
     let hurried = ending.signal.is_some() || (ending.failure.is_some() && can_be_cleaned);
     let limit = if hurried { Some(REMOVAL) } else { plan.time_limit_ns.map(Duration::from_nanos) };
     let removed = remove(workspace, limit);
+    guard::may_remain(&removed.left.iter().map(|left| left.path.clone()).collect::<Vec<_>>());
     Ok(Conclusion::after(ending, Some(removed)))
 }
 
@@ -122,7 +128,9 @@ fn within<T: Send + 'static>(
     match (done, stopped.get()) {
         (Ok(done), stopped) => {
             // It waits again for those who stop the ranks.
-            stopped.map(|(signal, _)| raise(signal));
+            if let Some((signal, _)) = stopped {
+                let _ = signal.send(getpid());
+            }
             Ok(done)
         }
         (Err(hanging), Some((signal, _))) => {

@@ -42,7 +42,7 @@ use crate::ranks::local::exchange::Slot;
 use crate::ranks::local::{MeetingPlace, Watched};
 use crate::ranks::nodes::messenger::{gone, is_silent};
 use crate::ranks::seating::Seating;
-use crate::supervise::{self, Child, Ending, Supervisor};
+use crate::supervise::{self, Child, Ending, StopSignal, Supervisor};
 use crate::survey::Errand;
 
 /// How long MPI may take to begin and processes to meet: beyond that something is wrong with the nodes or the network.
@@ -280,7 +280,7 @@ impl Launched {
         }
         let unfinished = post.carried_out.load(Ordering::SeqCst) < number;
         let broken = unfinished || !supervisor.has_some() || supervisor.is_given_up();
-        let signal = Signal::try_from(post.signal.load(Ordering::SeqCst) as i32).ok();
+        let signal = StopSignal::of_number(post.signal.load(Ordering::SeqCst) as i32);
         let ending = supervisor.ending();
         self.broken = broken;
         Ending { signal: ending.signal.or(signal), ..ending }
@@ -347,7 +347,7 @@ impl Launched {
             post.ring();
         }
         if let Some(signal) = supervise::next_signal() {
-            post.signal.store(signal as u32, Ordering::SeqCst);
+            post.signal.store(signal.number() as u32, Ordering::SeqCst);
             supervisor.signalled(signal);
             post.ring();
         }

@@ -123,6 +123,14 @@ fn text_at(pid: Pid, address: u64) -> Option<OsString> {
     Some(OsString::from_vec(text))
 }
 
+/// In which call on a file a thread of `pid` waits, in words.
+pub(super) fn of_process(pid: Pid) -> Option<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let numbers = threads.flatten().filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    let mut calls = numbers.filter_map(|number| call_of(Pid::from_raw(number)));
+    calls.find_map(|call| Some(format!("{} on {}", call.name, call.path?.display())))
+}
+
 /// The number of a call and its arguments, of proc(5)'s `syscall`: decimal, then hexadecimal each.
 fn parse(text: &str) -> Option<(libc::c_long, Vec<u64>)> {
     let mut words = text.split_whitespace();

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "every test binary uses some of it")]
 
 pub mod engines;
+pub mod hung_mount;
 pub mod lab;
 pub mod mpi;
 pub mod plug_ins;

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ioassay_contract::events::Failure;
 use ioassay_contract::front_end::Tool;
 use nix::sys::prctl;
-use nix::sys::signal::{Signal, kill, killpg};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::config::Config;
@@ -21,9 +20,10 @@ use super::node::Sampler;
 use super::{Asked, absolute};
 use crate::command::Ended;
 use crate::crew::Crew;
+use crate::failure;
 use crate::frontends::common::{Common, usage};
 use crate::frontends::session::{Console, Session};
-use crate::{failure, supervise};
+use crate::supervise::{self, StopSignal, guard};
 
 /// Where a run directory keeps what the official program left.
 const KEPT: &str = "official";
@@ -61,14 +61,14 @@ pub fn run(
     let mut session = Session::begin(Tool::Io500, common, crew, arguments)?;
     let samples = run.join(SAMPLES);
     let mut sampler = Sampler::create(&samples).map_err(|error| failure::on_path("write", &samples, &error))?;
-    let signals = blocked_signals().map_err(|error| failure::on_path("block signals", program, &error))?;
+    prepare_signals().map_err(|error| failure::on_path("block signals", program, &error))?;
     let mut command = command(asked, program, &timestamp);
     let began = SystemTime::now();
     let started = command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0).spawn();
     let ended = match started {
         Err(error) => Ended::could_not(failure::on_path("start", program_of(&command), &error)),
         Ok(child) => {
-            let ending = watch(child, &signals, &mut sampler, &mut session.console);
+            let ending = watch(child, &mut sampler, &mut session.console);
             let kept = keep(&results, &run.join(KEPT), began);
             judge(ending, kept, &results)
         }
@@ -108,25 +108,24 @@ fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
     command
 }
 
-/// The signals that end a run, which wait from here on until somebody looks. The program gets none of that.
-fn blocked_signals() -> io::Result<SignalFd> {
+/// The signals that end a run wait from here on until somebody looks. The program gets none of that.
+fn prepare_signals() -> io::Result<()> {
     supervise::block_signals()?;
+    guard::may_take(2 * GRACE + SAMPLE);
     // What a launcher leaves behind becomes ours, so that it can be found.
-    prctl::set_child_subreaper(true)?;
-    let stops = supervise::STOP_SIGNALS.into_iter().collect();
-    Ok(SignalFd::with_flags(&stops, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?)
+    Ok(prctl::set_child_subreaper(true)?)
 }
 
 /// How the program ended.
 struct Ending {
     status: io::Result<ExitStatus>,
-    signal: Option<Signal>,
+    signal: Option<StopSignal>,
     /// Why there are fewer samples than seconds.
     unsampled: Option<io::Error>,
 }
 
 /// Prints what the program prints and takes a sample each second until it has ended, or was told to.
-fn watch(mut child: Child, signals: &SignalFd, sampler: &mut Sampler, console: &mut Console) -> Ending {
+fn watch(mut child: Child, sampler: &mut Sampler, console: &mut Console) -> Ending {
     let printed = child.stdout.take().map(lines_of);
     let (mut signal, mut unsampled) = (None, None);
     let mut next = Instant::now();
@@ -141,9 +140,9 @@ fn watch(mut child: Child, signals: &SignalFd, sampler: &mut Sampler, console: &
             Ok(Some(status)) => break Ok(status),
             Err(error) => break Err(error),
         }
-        if let Ok(Some(told)) = signals.read_signal() {
-            signal = Signal::try_from(told.ssi_signo.cast_signed()).ok();
-            break end(&mut child, signal.unwrap_or(Signal::SIGTERM));
+        if let Some(told) = supervise::next_signal() {
+            signal = Some(told);
+            break end(&mut child, told);
         }
     };
     // What it printed last, and what those that it started still print.
@@ -154,8 +153,8 @@ fn watch(mut child: Child, signals: &SignalFd, sampler: &mut Sampler, console: &
 
 /// Tells the program's process group to end, and then makes it and all that it started: launchers give ranks groups of
 /// their own, and one that is killed leaves them behind.
-fn end(child: &mut Child, signal: Signal) -> io::Result<ExitStatus> {
-    let _ = killpg(Pid::from_raw(child.id().cast_signed()), signal);
+fn end(child: &mut Child, signal: StopSignal) -> io::Result<ExitStatus> {
+    let _ = signal.send(Pid::from_raw(-child.id().cast_signed()));
     let until = Instant::now() + GRACE;
     while Instant::now() < until && child.try_wait()?.is_none() {
         std::thread::sleep(LOOK);

@@ -1,0 +1,306 @@
+//! A process between a command and whoever started it, which can leave when the command cannot.
+//!
+//! What a command asks of a file system that hangs may keep it in the kernel for ever: no signal ends a process or a thread
+//! that waits there, not SIGKILL either. So the command goes on in a child, and this process touches nothing but signals,
+//! pipes and a page of shared memory: it passes signals on, ends as the child ends, and, when the child does not come to
+//! its end in time, kills it, says what may remain, and leaves. It also stands between the child and the pipes of whoever
+//! reads what is printed: a process that never ends would keep them open.
+//! Not here: stopping in order, which is the child's.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::process;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::sys::prctl;
+use nix::sys::signal::{SigSet, Signal, kill, raise};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe2};
+
+use super::hanging;
+use super::signals::{self, StopSignal};
+use crate::command::COULD_NOT_RUN;
+
+/// How long a command may take to end after a signal: longer than [`super`] and the removal of files take, and less than
+/// the 5 s in which it must end.
+const AFTER_A_SIGNAL: Duration = Duration::from_millis(4700);
+
+/// How long a process may take to disappear that has ended or was killed; one that hangs in the kernel never does.
+const DISAPPEARING: Duration = Duration::from_millis(300);
+
+/// How often the child is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// As much as names of what may remain may take.
+const MOST_TEXT: usize = 32 << 10;
+
+/// What the child tells.
+struct Page {
+    /// One more than the code that it has ended with, as far as it can end.
+    ended: AtomicU32,
+    /// Milliseconds that it may take after a signal.
+    limit_ms: AtomicU64,
+    /// What may lie on the target if it does not come to its end, a line each, and how long that is.
+    length: AtomicU32,
+    text: [AtomicU8; MOST_TEXT],
+}
+
+/// In a child that is guarded.
+static PAGE: OnceLock<&'static Page> = OnceLock::new();
+
+/// Returns in a child; this process guards it and ends with it. With `with_parent` both end when the process that started
+/// this one does.
+///
+/// # Errors
+/// If there cannot be a child. Must be called while there is one thread.
+pub fn go_on_in_child(with_parent: bool) -> io::Result<()> {
+    let page = Page::shared()?;
+    let relays = Relays::of_own()?;
+    let before = signals::block()?;
+    // SAFETY: the engine has no other thread yet, so the child may go on like any program.
+    match unsafe { fork() }? {
+        ForkResult::Child => {
+            // Whoever started the engine knows the guard and no other process.
+            prctl::set_pdeathsig(Signal::SIGTERM)?;
+            relays.print_into()?;
+            let _ = PAGE.set(page);
+            signals::restore(&before)
+        }
+        ForkResult::Parent { child } => {
+            if with_parent {
+                super::stop_with_parent()?;
+            }
+            Guard { child, page, relays: relays.pass_on(), told: None, ended: None }.stand()
+        }
+    }
+}
+
+/// Says what may remain on the target, should this process not come to its end.
+pub fn may_remain(places: &[String]) {
+    let Some(page) = PAGE.get() else { return };
+    let text = places.join("\n");
+    let bytes = &text.as_bytes()[..text.len().min(MOST_TEXT)];
+    page.length.store(0, Ordering::SeqCst);
+    bytes.iter().zip(&page.text).for_each(|(byte, place)| place.store(*byte, Ordering::Relaxed));
+    page.length.store(bytes.len() as u32, Ordering::SeqCst);
+}
+
+/// Gives this process `limit` to end after a signal.
+pub fn may_take(limit: Duration) {
+    if let Some(page) = PAGE.get() {
+        page.limit_ms.store(limit.as_millis() as u64, Ordering::SeqCst);
+    }
+}
+
+/// Says that all is done and said: from here on nobody waits for what still hangs.
+pub fn ended(code: u8) {
+    if let Some(page) = PAGE.get() {
+        page.ended.store(u32::from(code) + 1, Ordering::SeqCst);
+    }
+}
+
+impl Page {
+    /// One that a child shares, for as long as both live.
+    fn shared() -> io::Result<&'static Self> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+        // SAFETY: new memory, which nobody unmaps; all zero is a valid page.
+        let page: &'static Self = unsafe {
+            let start = libc::mmap(std::ptr::null_mut(), size_of::<Self>(), access, kind, -1, 0);
+            if start == libc::MAP_FAILED {
+                return Err(io::Error::last_os_error());
+            }
+            &*start.cast()
+        };
+        page.limit_ms.store(AFTER_A_SIGNAL.as_millis() as u64, Ordering::SeqCst);
+        Ok(page)
+    }
+
+    fn places(&self) -> Vec<String> {
+        let length = self.length.load(Ordering::SeqCst) as usize;
+        let bytes: Vec<u8> = self.text[..length].iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
+        String::from_utf8_lossy(&bytes).lines().map(str::to_owned).collect()
+    }
+}
+
+/// The process that guards.
+struct Guard {
+    child: Pid,
+    page: &'static Page,
+    relays: Vec<Relay>,
+    /// The first signal, and when it came.
+    told: Option<(StopSignal, Instant)>,
+    /// With which code the child has ended as far as it can, and since when.
+    ended: Option<(u8, Instant)>,
+}
+
+impl Guard {
+    fn stand(mut self) -> ! {
+        loop {
+            // Every signal that has come, or one moment.
+            let mut limit = LOOK;
+            while let Some(number) = signals::next(limit) {
+                limit = Duration::ZERO;
+                if let Some(signal) = StopSignal::of_number(number) {
+                    // It may have ended in this moment, which is seen below.
+                    let _ = signal.send(self.child);
+                    self.told.get_or_insert((signal, Instant::now()));
+                }
+            }
+            self.pass_on();
+            match waitpid(self.child, Some(WaitPidFlag::WNOHANG)) {
+                Ok(WaitStatus::StillAlive) | Err(Errno::EINTR) => {}
+                Ok(status) => {
+                    self.pass_on();
+                    end_as(status)
+                }
+                Err(_) => process::exit(COULD_NOT_RUN.into()),
+            }
+            let code = self.page.ended.load(Ordering::SeqCst);
+            if code > 0 {
+                let (code, since) = *self.ended.get_or_insert(((code - 1) as u8, Instant::now()));
+                if since.elapsed() > DISAPPEARING {
+                    self.leave(code);
+                }
+            }
+            let limit = Duration::from_millis(self.page.limit_ms.load(Ordering::SeqCst));
+            if let Some((signal, _)) = self.told.filter(|(_, when)| when.elapsed() > limit && self.ended.is_none()) {
+                self.say_what_may_remain(signal);
+                self.leave(COULD_NOT_RUN);
+            }
+        }
+    }
+
+    /// Ends without the child, which hangs in the kernel.
+    fn leave(&mut self, code: u8) -> ! {
+        // It dies with the call that it is in.
+        let _ = kill(self.child, Signal::SIGKILL);
+        self.pass_on();
+        process::exit(code.into())
+    }
+
+    fn say_what_may_remain(&mut self, signal: StopSignal) {
+        self.pass_on();
+        let place = hanging::of_process(self.child).map_or_else(String::new, |call| format!(" ({call})"));
+        eprintln!("ioassay-engine: stopped by {signal}, and the target does not answer{place}");
+        for place in self.page.places() {
+            eprintln!("ioassay-engine: {place} may remain");
+        }
+        eprintln!(
+            "  try: see whether the target's server answers (and the kernel log: dmesg), then remove what is there"
+        );
+    }
+
+    fn pass_on(&mut self) {
+        self.relays.iter_mut().for_each(Relay::pass_on);
+    }
+}
+
+fn end_as(ended: WaitStatus) -> ! {
+    match ended {
+        WaitStatus::Exited(_, code) => process::exit(code),
+        WaitStatus::Signaled(_, signal, _) => {
+            let _ = SigSet::all().thread_unblock();
+            let _ = raise(signal);
+            process::exit(COULD_NOT_RUN.into())
+        }
+        _ => process::exit(COULD_NOT_RUN.into()),
+    }
+}
+
+/// Pipes in the place of those that somebody reads what is printed from: of the standard output, and of the standard error.
+struct Relays([Option<Pipe>; 2]);
+
+/// What the child prints into, where nobody knows it.
+struct Pipe {
+    from: OwnedFd,
+    to: OwnedFd,
+    /// The number of what this process prints into.
+    onto: RawFd,
+}
+
+impl Relays {
+    fn of_own() -> io::Result<Self> {
+        let (out, error) = (reader_waits(1), reader_waits(2));
+        let pipe = |onto: RawFd| -> io::Result<Pipe> {
+            let (from, to) = pipe2(OFlag::O_CLOEXEC)?;
+            Ok(Pipe { from, to, onto })
+        };
+        // Where both are one, what is printed must come in its order.
+        let same = out.is_some() && out == error;
+        let first = out.map(|_| pipe(1)).transpose()?;
+        let second = error.filter(|_| !same).map(|_| pipe(2)).transpose()?;
+        let second = match (&first, second) {
+            (Some(first), None) if same => {
+                Some(Pipe { from: first.from.try_clone()?, to: first.to.try_clone()?, onto: 1 })
+            }
+            (_, second) => second,
+        };
+        Ok(Self([first, second]))
+    }
+
+    /// In the child: prints into them.
+    fn print_into(self) -> io::Result<()> {
+        let [out, error] = self.0;
+        if let Some(pipe) = out {
+            dup2_stdout(&pipe.to)?;
+        }
+        if let Some(pipe) = error {
+            dup2_stderr(&pipe.to)?;
+        }
+        Ok(())
+    }
+
+    /// In the guard: passes on what is printed.
+    fn pass_on(self) -> Vec<Relay> {
+        let relay = |pipe: Pipe| {
+            // SAFETY: the descriptor is open, and F_SETFL takes flags.
+            unsafe { libc::fcntl(pipe.from.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+            Relay { from: File::from(pipe.from), onto: pipe.onto }
+        };
+        self.0.into_iter().flatten().map(relay).collect()
+    }
+}
+
+/// Which pipe or socket a descriptor is, where it is one: whoever reads it waits until the last process has closed it.
+fn reader_waits(number: RawFd) -> Option<(u64, u64)> {
+    // SAFETY: all zero is a valid stat, and fstat takes any number.
+    let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    let there = unsafe { libc::fstat(number, &mut about) } == 0;
+    (there && matches!(about.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK))
+        .then_some((about.st_dev, about.st_ino))
+}
+
+/// Passes on what is printed.
+struct Relay {
+    from: File,
+    onto: RawFd,
+}
+
+impl Relay {
+    /// Passes on what there is, as far as whoever reads it takes it: signals must not wait for a reader.
+    fn pass_on(&mut self) {
+        let mut bytes = [0; libc::PIPE_BUF];
+        while takes(self.onto) {
+            let Ok(read @ 1..) = self.from.read(&mut bytes) else { break };
+            // SAFETY: 1 and 2 are open as long as this process lives.
+            let onto = unsafe { BorrowedFd::borrow_raw(self.onto) };
+            let mut rest = &bytes[..read];
+            while let Ok(written @ 1..) = nix::unistd::write(onto, rest) {
+                rest = &rest[written..];
+            }
+            // Where nobody reads any more, what is printed is lost, and the measurement goes on.
+        }
+    }
+}
+
+/// True if a write of up to PIPE_BUF bytes does not wait.
+fn takes(number: RawFd) -> bool {
+    let mut asked = libc::pollfd { fd: number, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one pollfd, and no time to wait.
+    unsafe { libc::poll(&mut asked, 1, 0) == 1 }
+}
