@@ -8,6 +8,7 @@ mod data;
 mod find;
 mod grown;
 pub mod letters;
+pub(crate) mod memory;
 mod metadata;
 mod operations;
 mod pacing;
@@ -107,6 +108,7 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
     ranks.begin_step(0, case.plan.time_limit_ns)?;
     rank.begin()?;
     rank.see_workspace()?;
+    rank.has_memory()?;
     let _hogged = hog(case.plan.memory_bytes);
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
@@ -212,6 +214,15 @@ impl<'a, R: Ranks> Rank<'a, R> {
             nodes: self.nodes.clone(),
             direct_alignment_bytes,
         }));
+        self.go_on()
+    }
+
+    /// Each node is asked for what its own ranks need.
+    fn has_memory(&self) -> Result<(), Stopped> {
+        let ranks = self.case.seating.ranks_on(self.node());
+        if let Err(failure) = memory::check(self.case.plan, ranks) {
+            self.ranks.fail(&failure::at(failure, self.ranks.rank(), "check memory"));
+        }
         self.go_on()
     }
 

@@ -34,27 +34,52 @@ pub fn settings(root: &Path) -> BTreeMap<String, String> {
     vm.chain(huge).collect()
 }
 
+/// The most memory that the processes of a job may have on this node, and what bounds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    /// In bytes, page cache included where a control group bounds it.
+    pub bytes: u64,
+    /// Whose bound it is, for people.
+    pub whose: String,
+}
+
+/// The memory of this node, or less where a control group of this process allows less. `None` if the system would not say.
+pub fn limit() -> Option<Limit> {
+    let bytes = memory_bytes();
+    let of_node = (bytes > 0).then(|| Limit { bytes, whose: format!("the memory of {}", super::host()) });
+    least_of_groups(Path::new("/"), if bytes > 0 { bytes } else { u64::MAX }).or(of_node)
+}
+
 /// What the control groups of this process let it have, page cache included: the least of them on the way up. `None`
 /// where they leave it all of the node's `memory_bytes`.
 pub fn limit_bytes(root: &Path, memory_bytes: u64) -> Option<u64> {
+    least_of_groups(root, memory_bytes).map(|limit| limit.bytes)
+}
+
+fn least_of_groups(root: &Path, memory_bytes: u64) -> Option<Limit> {
     let groups = text(root, "proc/self/cgroup")?;
-    let limits = groups.lines().filter_map(|line| {
+    let limits = groups.lines().flat_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, group) = (fields.next()?, fields.next()?);
+        let (controllers, group) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
         // Of version 2 there is one hierarchy, and its line names no controllers.
         let (mounted, files): (_, &[&str]) = match controllers {
             "" => ("sys/fs/cgroup", &["memory.max", "memory.high"]),
             _ if controllers.split(',').any(|one| one == "memory") => {
                 ("sys/fs/cgroup/memory", &["memory.limit_in_bytes"])
             }
-            _ => return None,
+            _ => ("", &[]),
         };
         // The names of groups may be those outside of a container; then only the top is seen in it.
-        let ways_up = Path::new(group.trim_start_matches('/')).ancestors().map(|group| root.join(mounted).join(group));
-        ways_up.flat_map(|group| files.iter().filter_map(move |file| number(&group, file))).min()
+        let ways_up = Path::new(group.trim_start_matches('/')).ancestors().map(|group| Path::new(mounted).join(group));
+        let in_files = ways_up.flat_map(|group| files.iter().map(move |file| group.join(file)));
+        let limit = |file: std::path::PathBuf| {
+            let bytes = number(root, file.to_str()?)?;
+            Some(Limit { bytes, whose: format!("the memory control group's /{}", file.display()) })
+        };
+        in_files.filter_map(limit).collect::<Vec<_>>()
     });
     // "No limit" is a word in version 2, and in version 1 a number beyond all memory.
-    limits.min().filter(|&limit| limit < memory_bytes)
+    limits.min_by_key(|limit| limit.bytes).filter(|limit| limit.bytes < memory_bytes)
 }
 
 #[cfg(test)]
@@ -74,6 +99,8 @@ mod tests {
             ("sys/fs/cgroup/slurm/memory.max", "34359738368\n"),
         ];
         assert_eq!(limit_bytes(tree(&job).path(), 64 * GIB), Some(8 * GIB));
+        let least = least_of_groups(tree(&job).path(), 64 * GIB).unwrap();
+        assert_eq!(least.whose, "the memory control group's /sys/fs/cgroup/slurm/job_7/memory.high");
         assert_eq!(limit_bytes(tree(&job[..2]).path(), 64 * GIB), None);
         assert_eq!(limit_bytes(tree(&[]).path(), 64 * GIB), None);
     }

@@ -16,7 +16,7 @@ use std::path::Path;
 use ioassay_contract::environment::{Clock as ClockRecord, Environment, Mount};
 use procfs::FromRead;
 
-pub use self::memory::memory_bytes;
+pub use self::memory::{limit as memory_limit, memory_bytes};
 pub use self::processors::{binding, processors, say_once};
 use crate::measure::clock::Clock;
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ioassay_contract::events::Failure;
 
 use crate::failure;
+use crate::plan::MOST_RANKS;
 
 /// The environment variable that says how many local ranks there are.
 const RANKS: &str = "IOASSAY_RANKS";
@@ -54,6 +55,9 @@ impl Common {
             }
         }
         let ranks = ranks.map(|(name, value)| count(&name, &value)).transpose()?;
+        if let Some(ranks) = ranks.filter(|&ranks| ranks > MOST_RANKS) {
+            return Err(usage(format!("{ranks} ranks are too many"), format!("take at most {MOST_RANKS}")));
+        }
         if let (Some(ranks), Some((_, started))) = (ranks, given)
             && ranks != started
         {

@@ -10,7 +10,7 @@ use ioassay_contract::VERSION;
 use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork};
 use ioassay_contract::plan::{Job, Plan, RankRange, Step, Work};
 
-pub use validate::{validate, validate_alignment, validate_meeting};
+pub use validate::{MOST_RANKS, validate, validate_alignment, validate_meeting};
 
 use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::{self, Shape};

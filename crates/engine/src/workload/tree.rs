@@ -16,7 +16,7 @@ use ioassay_contract::plan::metadata::{ItemNames, Items, MetadataOperation, Shar
 pub const MOST_ENTRIES: u64 = 1 << 40;
 
 /// More levels than this no path can name: each takes 14 bytes of at most 4096.
-const DEEPEST: u32 = 292;
+pub const DEEPEST: u32 = 292;
 
 /// What an item that has been renamed or replaced has after its name: short, because longer names make larger
 /// directories, which shows.

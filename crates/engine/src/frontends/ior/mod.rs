@@ -263,7 +263,7 @@ impl Running<'_, '_> {
     fn repetitions(&mut self, session: &mut Session<'_>) -> Ended {
         let test = self.tested.test;
         let begin = Instant::now();
-        let most = Duration::from_secs(test.most_minutes * 60);
+        let most = Duration::from_secs(test.most_minutes.saturating_mul(60));
         for repetition in 0..test.repetitions {
             if test.most_minutes > 0 && begin.elapsed() >= most {
                 break;

@@ -496,11 +496,11 @@ fn size(name: &str, text: &str) -> Result<u64, Failure> {
     parsed.map(|bytes| bytes.0).map_err(|error| usage(format!("{name}: {error}"), "write for example 4k, 2m or 1g"))
 }
 
-/// A size, or a share of the node's memory such as `75%`.
+/// A size, or a share of the memory that the job may have on this node, such as `75%`.
 fn memory(name: &str, text: &str) -> Result<u64, Failure> {
     let Some(percent) = text.strip_suffix('%') else { return size(name, text) };
     match percent.trim().parse::<u64>() {
-        Ok(percent @ 0..=90) => Ok(environment::memory_bytes() / 100 * percent),
+        Ok(percent @ 0..=90) => Ok(environment::memory_limit().map_or(0, |limit| limit.bytes / 100 * percent)),
         _ => Err(usage(format!("{name} {text:?} leaves no memory to run in"), "write 0% to 90%")),
     }
 }

@@ -115,7 +115,9 @@ pub fn plan(
         trees: [].into(),
         steps: steps(test, ground, repetition, iterations),
         seed: u64::from(signature as u32),
-        memory_bytes: test.memory_per_task + test.memory_per_node / u64::from(ground.ranks / ground.nodes),
+        memory_bytes: test
+            .memory_per_task
+            .saturating_add(test.memory_per_node / u64::from(ground.ranks / ground.nodes)),
         time_limit_ns: None,
         sample_interval_ns: 1_000_000_000,
     }
@@ -253,7 +255,7 @@ fn limit(test: &Test, iterations: Option<u64>) -> Limit {
 
 fn think(test: &Test) -> Option<Think> {
     let dummy = if test.api == Api::Dummy { test.dummy_delay_us } else { 0 };
-    let duration_ns = (test.io_delay_us + dummy).saturating_mul(1000);
+    let duration_ns = test.io_delay_us.saturating_add(dummy).saturating_mul(1000);
     (duration_ns > 0).then_some(Think { duration_ns, every_operations: 1 })
 }
 

@@ -17,6 +17,7 @@ use super::options::Parameters;
 use super::rows::Row;
 use crate::failure;
 use crate::frontends::common::{Common, usage};
+use crate::workload::tree::DEEPEST;
 
 /// A second.
 const SECOND_NS: u64 = 1_000_000_000;
@@ -43,6 +44,9 @@ pub struct Amounts {
 impl Amounts {
     /// What follows from `-n`, `-I`, `-b`, `-z` and `-L`, scaled down where that is asked for.
     pub fn of(asked: &Parameters, common: &Common) -> Result<Self, Failure> {
+        if asked.depth > DEEPEST {
+            return Err(usage(format!("-z {} is too deep", asked.depth), format!("take at most -z {DEEPEST}")));
+        }
         let (mut directories, mut leaves) = (1_u64, 1_u64);
         for _ in 0..asked.depth {
             let counted = leaves.checked_mul(asked.branch.into());
@@ -66,7 +70,7 @@ impl Amounts {
 
     /// Items of each rank.
     pub fn items(&self) -> u64 {
-        self.items_per_directory * self.with_items * self.trees
+        self.items_per_directory.saturating_mul(self.with_items).saturating_mul(self.trees)
     }
 
     /// The same amounts, but as many items as an earlier command wrote into its status file.

@@ -21,7 +21,7 @@ use crate::ranks::MOST_JOBS;
 use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
-const MOST_RANKS: u32 = 1 << 20;
+pub const MOST_RANKS: u32 = 1 << 20;
 
 /// Longer than this nothing waits.
 const A_DAY_NS: u64 = 86_400_000_000_000;
