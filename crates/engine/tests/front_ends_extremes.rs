@@ -101,7 +101,6 @@ fn lines() -> Vec<String> {
     let survey = ["nobjlo", "nobjhi", "thrlo", "thrhi", "size", "rszlo", "rszhi", "PAGE_SIZE"];
     let ior = ior.iter().flat_map(|option| {
         [
-            "ior -o none/f",
             "ior -w -k -E -F -s 4 -a AIO -O interIODelay=18446744073709551615 -o none/f",
             "ior --ranks 3 -z -C -b 1g -o none/f",
         ]
