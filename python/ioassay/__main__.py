@@ -1,6 +1,15 @@
-"""`python -m ioassay` is `ioassay`."""
+"""`ioassay`, also as `python -m ioassay`."""
 
-from ioassay.cli import main
+from ioassay import interrupts
+
+
+def main() -> None:
+    """Runs the command line and exits with its code."""
+    interrupts.take()
+    from ioassay.cli import main as run  # noqa: PLC0415  (it imports much, which Ctrl-C may interrupt)
+
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import sys
-from types import FrameType
 from typing import Annotated
 
 import typer
 
-from ioassay import __version__
+from ioassay import __version__, interrupts
 from ioassay.cli.api import app as api
 from ioassay.cli.check import check
 from ioassay.cli.clean import clean
@@ -28,6 +26,7 @@ from ioassay.cli.compare import compare
 from ioassay.cli.doctor import doctor
 from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
+from ioassay.cli.limits import refuse_small_limits
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
 from ioassay.cli.publish import publish
@@ -61,25 +60,26 @@ def _ioassay(
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(UsageError.exit_code)
+    if "--help" not in sys.argv:
+        refuse_small_limits()
 
 
 def main() -> None:
     """Runs the command line and exits with its code."""
-    interruptions = _noted_interruptions()
     code = _run()
-    sys.exit(CannotRun.exit_code if interruptions and code == _TYPERS_INTERRUPTED else code)
+    interrupts.finish()
+    sys.exit(code)
 
 
 def _run() -> int:
     try:
-        _refuse_other_encodings(sys.argv[1:])
-        code = app(prog_name="ioassay", standalone_mode=False)
-        sys.stdout.flush()
+        return _command()
     except IoassayError as error:
         return _print(error)
     except typer.TyperException as error:  # what was typed is no command line of ours
         return _print(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
     except (KeyboardInterrupt, typer.Abort):
+        print(interrupts.MESSAGE, file=sys.stderr)
         return CannotRun.exit_code
     except BrokenPipeError:
         # The reader of our output has seen enough; Python's own flush at exit must not complain either.
@@ -88,22 +88,19 @@ def _run() -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _print(CannotRun(f"{where}{error.strerror or error}."))
+
+
+def _command() -> int:
+    _refuse_other_encodings(sys.argv[1:])
+    code = app(prog_name="ioassay", standalone_mode=False)
+    sys.stdout.flush()
+    # A command that `lab exec` runs may end with the same code as typer makes of an interruption.
+    if interrupts.noted and code == _TYPERS_INTERRUPTED:
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
-def _noted_interruptions() -> list[int]:
-    """Every SIGINT that interrupts this process from now on; the list grows. A command that `lab exec` runs may end
-    with the same code as typer makes of it.
-    """
-    noted: list[int] = []
-
-    def interrupted(number: int, frame: FrameType | None) -> None:
-        noted.append(number)
-        signal.default_int_handler(number, frame)
-
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored
-        signal.signal(signal.SIGINT, interrupted)
-    return noted
+interrupts.allow_below(_command.__code__)
 
 
 def _refuse_other_encodings(arguments: list[str]) -> None:

@@ -1,0 +1,67 @@
+"""Ctrl-C from the first moment to the last: one line and exit code 3, never a traceback.
+
+`KeyboardInterrupt` is raised only while a command is at work, whose caller catches it. While modules are imported,
+also by a command, it would come out as their error or be swallowed by an extension: then the process ends at once.
+Imports as little as it can, because whatever is imported before it is not covered.
+Not here: stopping a run in order (`execution.interruption`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # typing itself takes some ms
+if TYPE_CHECKING:
+    from types import CodeType, FrameType
+
+MESSAGE = "ioassay: interrupted"
+_EXIT_CODE = 3
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+
+noted: list[int] = []
+"""Every SIGINT so far."""
+
+_at_work: set[CodeType] = set()
+
+
+def take() -> None:
+    """Handles SIGINT from now on, unless it is ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _interrupted)
+        sys.unraisablehook = _unraisable
+
+
+def allow_below(function: CodeType) -> None:
+    """Lets `KeyboardInterrupt` be raised in and below a function whose caller catches it."""
+    _at_work.add(function)
+
+
+def finish() -> None:
+    """Ignores SIGINT while the process ends: all is done and said."""
+    if signal.getsignal(signal.SIGINT) is _interrupted:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _interrupted(number: int, frame: FrameType | None) -> None:
+    noted.append(number)
+    codes = []
+    while frame is not None:
+        codes.append(frame.f_code)
+        frame = frame.f_back
+    if any(code.co_filename == _IMPORT_SYSTEM for code in codes) or not _at_work.intersection(codes):
+        _leave()
+    raise KeyboardInterrupt
+
+
+def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
+    # In a finaliser it cannot be raised, and Python would print it and go on.
+    if isinstance(unraisable.exc_value, KeyboardInterrupt):
+        _leave()
+    sys.__unraisablehook__(unraisable)
+
+
+def _leave() -> None:
+    os.write(2, f"{MESSAGE}\n".encode())
+    os._exit(_EXIT_CODE)

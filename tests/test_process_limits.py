@@ -1,0 +1,98 @@
+"""What ends the control plane early: Ctrl-C at any moment, limits of processes and files. None is a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from .support import DEADLINE_S, measure, study, workload
+
+MOMENTS = 11
+LATEST_S = 1.0
+AT_ONCE = 4
+
+INTERRUPTIBLE = ["env", "--default-signal=INT"]
+
+START = """\
+from ioassay import interrupts
+interrupts.take()
+print("ready", flush=True)
+from ioassay.__main__ import main
+main()
+"""
+"""The command as its script starts it, and a word when the first thing that it does is done."""
+
+USER = 61234
+"""Nobody: root's processes are not limited in number. It may read what root may, such as this Python."""
+AS_USER = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--clear-groups"]
+READING = ["--inh-caps=-all,+dac_read_search,+dac_override", "--ambient-caps=-all,+dac_read_search,+dac_override"]
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that can be reported."""
+    place = tmp_path_factory.mktemp("stored")
+    (place / "target").mkdir()
+    measure(study(place, workload("one")), place / "target", place / "run")
+    return place / "run"
+
+
+def arguments_of(command: str, stored: Path, place: Path) -> list[str]:
+    place.mkdir(exist_ok=True)
+    return {
+        "help": ["run", "--help"],
+        "report": ["report", str(stored), "-o", str(place / "report.html")],
+        "studies": ["studies"],
+        "run": ["run", "quick", "--target", str(place), "--out", str(place / "run"), "--set", "repetitions=1"],
+    }[command]
+
+
+@pytest.mark.parametrize("command", ["help", "studies", "report", "run"])
+def test_ctrl_c_at_any_moment_is_no_traceback(command: str, stored: Path, tmp_path: Path) -> None:
+    moments = random.Random(command)
+    codes = []
+    waits = [moments.uniform(index, index + 1) * LATEST_S / MOMENTS for index in range(MOMENTS)]
+    for group in range(0, MOMENTS, AT_ONCE):
+        started = []
+        for number, wait_s in enumerate(waits[group : group + AT_ONCE], start=group):
+            process = subprocess.Popen(
+                [*INTERRUPTIBLE, sys.executable, "-c", START, *arguments_of(command, stored, tmp_path / f"{number}")],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+            started.append((time.monotonic() + wait_s, process))
+        for when, process in started:
+            time.sleep(max(0.0, when - time.monotonic()))
+            process.send_signal(signal.SIGINT)
+        for _, process in started:
+            _, err = process.communicate(timeout=DEADLINE_S)
+            assert "Traceback" not in err
+            assert process.returncode in (0, 3), err
+            assert process.returncode == 0 or "interrupted" in err.lower()
+            codes.append(process.returncode)
+    assert 3 in codes
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it takes another user's rights, which only root may")
+@pytest.mark.parametrize(("limit", "words"), [("nproc=5", "ulimit -u"), ("nofile=16", "ulimit -n")])
+@pytest.mark.parametrize("command", ["studies", "report", "run"])
+def test_too_small_limits_are_said_in_one_error(
+    command: str, limit: str, words: str, stored: Path, tmp_path: Path
+) -> None:
+    typed = [sys.executable, "-m", "ioassay", *arguments_of(command, stored, tmp_path / "place")]
+    limited = [*AS_USER, *READING, "prlimit", f"--{limit}", *typed]
+    ended = subprocess.run(limited, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (3, "")
+    message, remedy = ended.stderr.splitlines()
+    assert message.startswith("ioassay: This process ")
+    assert words in remedy
