@@ -61,7 +61,9 @@ def script(run: RunDocument, path: Path) -> str:
         f"--signal=B:TERM@{_WARNED_S}",
         *run.launcher_options,
     ]
-    resume = shlex.join([sys.executable, "-m", "ioassay", "run", "--resume", str(path)])
+    # -P: the job starts in the directory of its submission, whose files must not pass for modules. -I would also keep
+    # Python from an ioassay that was installed with --user or is found by PYTHONPATH.
+    resume = shlex.join([sys.executable, "-P", "-m", "ioassay", "run", "--resume", str(path)])
     return "\n".join(
         [
             "#!/bin/bash",
