@@ -17,7 +17,10 @@ MPI_PACKAGES := openmpi-bin libopenmpi-dev libhdf5-openmpi-dev libpnetcdf-dev
 # It wants an older polars than ioassay, so it has a place of its own.
 REFRAME := reframe-hpc==4.10.4
 
-.PHONY: help build demo labs mpis browser reframe test test-rust test-python lint generate notebook bench bench-peers clean
+# It resolves what requirements.lock says.
+UV := uv==0.13.9
+
+.PHONY: help build demo labs mpis browser reframe lock test test-rust test-python lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -73,6 +76,12 @@ reframe: ## Install the ReFrame of the tests in target/reframe.
 	@test -x target/reframe/bin/reframe \
 		|| { $(PYTHON) -m venv target/reframe \
 			&& target/reframe/bin/pip install --quiet --disable-pip-version-check $(REFRAME); }
+
+lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, with hashes.
+	@test -x target/uv/bin/uv \
+		|| { $(PYTHON) -m venv target/uv && target/uv/bin/pip install --quiet --disable-pip-version-check $(UV); }
+	@target/uv/bin/uv pip compile pyproject.toml --quiet --upgrade --universal --python-version 3.11 \
+		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
 test-rust: build
