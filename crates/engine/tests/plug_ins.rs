@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
@@ -363,4 +364,46 @@ fn a_plan_for_mpi_is_refused_where_ranks_do_not_meet_over_it() {
     let target = tempfile::tempdir().unwrap();
     let (_, place) = run_by(target.path(), &plan, &storage::of_plan);
     assert!(place.failure().unwrap().remedy.contains("--launcher mpirun"));
+}
+
+#[test]
+fn what_is_built_without_a_umask_can_be_changed_by_nobody_else() {
+    let place = tempfile::tempdir().unwrap();
+    let cache = place.path().join("new/cache");
+    let built = build_in(&cache, "umask 000");
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let library = PathBuf::from(String::from_utf8(built.stdout).unwrap().trim());
+    let made = library.ancestors().take_while(|path| *path != place.path());
+    for path in made {
+        let mode = path.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o7777, 0o755, "{}: {mode:o}", path.display());
+    }
+}
+
+#[test]
+fn nothing_is_built_or_loaded_below_a_directory_of_another_user() {
+    if !nix::unistd::Uid::effective().is_root() {
+        return support::plug_ins::skipped("root, to give a directory away");
+    }
+    let place = tempfile::tempdir().unwrap();
+    let (above, cache) = (place.path().join("above"), place.path().join("above/cache"));
+    let built = build_in(&cache, "umask 022");
+    let library = PathBuf::from(String::from_utf8(built.stdout).unwrap().trim());
+    std::os::unix::fs::chown(&above, Some(65534), None).unwrap();
+    let plan = by(support::plug_ins::storage("null-plugin", library), plan(SMALL, 1, vec![]));
+    let others = format!("others may change {}", above.display());
+    assert!(refused(&plan).problem.contains(&others), "{}", refused(&plan).problem);
+    let built = build_in(&cache, "umask 022");
+    assert_eq!(built.status.code(), Some(3));
+    let said = String::from_utf8(built.stderr).unwrap();
+    assert!(said.contains(&others) && said.contains("chmod go-w"), "{said}");
+}
+
+/// `api build null-plugin` with this cache, after a line of shell.
+fn build_in(cache: &Path, before: &str) -> std::process::Output {
+    std::process::Command::new("sh")
+        .args(["-c", &format!("{before}; exec \"$0\" api build null-plugin"), env!("CARGO_BIN_EXE_ioassay-engine")])
+        .env("IOASSAY_CACHE", cache)
+        .output()
+        .unwrap()
 }

@@ -3,13 +3,14 @@
 use std::env;
 use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use ioassay_contract::events::Failure;
-use nix::unistd::{Uid, mkdtemp};
+use nix::unistd::mkdtemp;
 
+use super::trusted;
 use crate::failure;
 
 /// A directory of compiled libraries, `NAME-HASH.so`.
@@ -97,14 +98,7 @@ impl Cache {
 
     /// An error if somebody else may put code there that is then run.
     fn is_ours(&self) -> Result<(), Failure> {
-        let about = self.directory.metadata().map_err(|error| self.cannot("look at", &error))?;
-        let trusted = about.uid() == 0 || about.uid() == Uid::effective().as_raw();
-        if trusted && about.mode() & 0o022 == 0 {
-            return Ok(());
-        }
-        let message = format!("others may change what lies in {}, and it would be run", self.directory.display());
-        let remedy = "make it your own and nobody else's (chmod go-w), or set IOASSAY_CACHE to another directory";
-        Err(failure::about_path("look at", &self.directory, message, remedy))
+        trusted::check_directory(&self.directory).map_err(|error| failure::on_path("look at", &self.directory, &error))
     }
 
     fn cannot(&self, operation: &str, error: &io::Error) -> Failure {

@@ -7,9 +7,11 @@
 
 mod cache;
 mod compiler;
+mod trusted;
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -19,6 +21,7 @@ use sha2::{Digest, Sha256};
 pub use self::cache::{Built, Cache};
 use self::compiler::Compiler;
 pub use self::compiler::on_path;
+pub use self::trusted::TrustedLibrary;
 use crate::failure;
 
 /// What a library is made of.
@@ -81,8 +84,11 @@ impl Source<'_> {
         command.current_dir(bench.path()).args(["-shared", "-fPIC", "-O2", "-g", "-o"]).arg(&made);
         command.arg(self.files[0].0).args(self.arguments);
         compiler.run(&mut command, self)?;
+        // Whatever the umask, others may use it and not change it.
+        let file = fs::File::open(&made).map_err(cannot)?;
+        file.set_permissions(Permissions::from_mode(0o755)).map_err(cannot)?;
         // Its bytes before its name: a power cut must not leave a name of half a library.
-        fs::File::open(&made).and_then(|file| file.sync_all()).map_err(cannot)?;
+        file.sync_all().map_err(cannot)?;
         fs::rename(&made, &place).map_err(cannot)?;
         Ok(place)
     }
@@ -129,9 +135,13 @@ mod tests {
 
     /// The library's answer.
     fn ask(library: &Path) -> i32 {
+        answer_of(TrustedLibrary::open(library).unwrap())
+    }
+
+    fn answer_of(library: TrustedLibrary) -> i32 {
         // SAFETY: it was built of the source above, whose function takes nothing and returns an int.
         unsafe {
-            let library = libloading::Library::new(library).unwrap();
+            let library = library.load().unwrap();
             library.get::<unsafe extern "C" fn() -> i32>(c"answer").unwrap()()
         }
     }
@@ -147,6 +157,20 @@ mod tests {
         assert_eq!(source.find(&cache).unwrap(), Some(built.clone()));
         assert_eq!(ask(&built), 42);
         assert_eq!(cache.built().unwrap().into_iter().map(|one| one.path).collect::<Vec<_>>(), [built]);
+    }
+
+    #[test]
+    fn what_was_looked_at_is_loaded_also_when_its_name_is_given_to_another_meanwhile() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path().join("cache"));
+        let [mine, other] = ["#define ANSWER 1\n", "#define ANSWER 2\n"].map(|header| {
+            let files = [("answer.c", ANSWER), ("answer.h", header)];
+            answer(&files).build(&cache).unwrap()
+        });
+        let looked_at = TrustedLibrary::open(&mine).unwrap();
+        std::fs::rename(&other, &mine).unwrap();
+        assert_eq!(answer_of(looked_at), 1);
+        assert_eq!(ask(&mine), 2);
     }
 
     #[test]

@@ -8,9 +8,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use libloading::Library;
+use libloading::os::unix::Library;
 use nix::sys::signal::{SigHandler, SigSet, Signal, raise, signal};
 
+use crate::compiled::TrustedLibrary;
+use crate::failure::Explained;
 use crate::ranks::nodes::wire::Wire;
 
 /// The version of the interface that this engine speaks.
@@ -59,14 +61,17 @@ impl Loaded {
     /// # Errors
     /// If it cannot be loaded, or is not of this version.
     pub fn load(path: &Path) -> io::Result<Self> {
+        let unusable = |error: libloading::Error| build_it(error.to_string());
+        let trusted = TrustedLibrary::open(path)
+            .map_err(|error| if error.raw_os_error().is_some() { build_it(error.to_string()) } else { error })?;
         // SAFETY: it is what the user names as the site's MPI; loading one runs its initialisers, which MPIs have few of.
-        let library = unsafe { Library::new(path) }.map_err(io::Error::other)?;
-        let functions = Functions::find(Box::leak(Box::new(library))).map_err(io::Error::other)?;
+        let library = unsafe { trusted.load() }.map_err(unusable)?;
+        let functions = Functions::find(Box::leak(Box::new(library))).map_err(unusable)?;
         // SAFETY: takes nothing, may be called at any time.
         let version = unsafe { (functions.version)() };
         if version != VERSION {
             let message = format!("{} is of version {version}, and this engine wants {VERSION}", path.display());
-            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            return Err(build_it(message));
         }
         Ok(Self(functions))
     }
@@ -98,6 +103,11 @@ impl Loaded {
             early: VecDeque::new(),
         })
     }
+}
+
+/// A library that cannot be used, and what to do about it.
+fn build_it(what: String) -> io::Error {
+    Explained { what, remedy: "build it on this site: ioassay mpi build --force".to_owned() }.into_io()
 }
 
 /// MPI begins at this moment.

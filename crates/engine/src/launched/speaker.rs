@@ -99,10 +99,7 @@ pub fn speak(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Summons, 
 
 /// Begins MPI and finds out where this process is among all.
 fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
-    let loaded = Loaded::load(&brief.library).map_err(|error| {
-        let failure = failure::on_path("load", &brief.library, &error);
-        Failure { remedy: "build it on this site: ioassay mpi build --force".to_owned(), ..failure }
-    })?;
+    let loaded = Loaded::load(&brief.library).map_err(|error| failure::on_path("load", &brief.library, &error))?;
     let name = loaded.name();
     let mut mpi = loaded.begin(brief.shared).map_err(|error| broken(&error))?;
     if let Some(said) = brief.said.as_ref().filter(|said| said.size != mpi.size()) {

@@ -8,10 +8,12 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Mutex;
 
-use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW};
+use ioassay_contract::events::Failure;
 
 use super::abi;
 use super::options::{Described, Kind};
+use crate::compiled::TrustedLibrary;
+use crate::failure;
 use crate::storage::{Unfit, by_name};
 
 /// More options than this are no list but what lies behind one.
@@ -91,9 +93,12 @@ fn open(path: &Path) -> Result<Plugin, Unfit> {
             "give the absolute path of a library; `ioassay api build` makes one and `ioassay api list` names it";
         return Err(unfit("is no file".to_owned(), valid));
     }
-    // Now and not at the first call: a function that is missing must not end a phase.
+    let trusted = TrustedLibrary::open(path).map_err(|error| {
+        let Failure { message, remedy, .. } = failure::on_path("load", path, &error);
+        Unfit { problem: message, valid: remedy }
+    })?;
     // SAFETY: what a library does when it is loaded is its maker's; who named it in a plan trusts it.
-    let library = unsafe { Library::open(Some(path), RTLD_NOW | RTLD_LOCAL) }.map_err(|error| {
+    let library = unsafe { trusted.load() }.map_err(|error| {
         unfit(format!("cannot be loaded: {error}"), "build it again on this system: ioassay api build")
     })?;
     let build = "build it with the ioassay_storage.h of this ioassay: ioassay api build";
