@@ -14,6 +14,7 @@ from ioassay.lab.requirements import Command as Needed
 from ioassay.results.events import read_events
 from ioassay.results.run_directory import load, read_document
 
+from .attack import lost_nodes
 from .support import LONG, Command, ioassay, study, until, up, workload
 
 pytestmark = pytest.mark.xdist_group("machine")
@@ -150,3 +151,19 @@ def test_a_node_that_is_cut_off_ends_the_run_by_name_and_resume_does_the_rest(la
     assert read_document(run).state == "complete"
     assert kept == {case: (run / "logs" / case / "events.jsonl").stat().st_mtime_ns for case in complete}
     assert _left(lab) == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "loss"),
+    [("open-mpi-4", "sshd dead before"), ("open-mpi-4", "engines killed"), ("mpich", "sshd stopped before")],
+)
+def test_a_lost_node_is_named_and_nothing_is_left(lab: str, launcher: str, loss: str) -> None:
+    """Three of `make attack`'s matrix: ssh names the node, the launcher does, nobody does and each node is asked."""
+    by = next(each for each in lost_nodes.LAUNCHERS if each.name == launcher)
+    if by.commands and not by.commands.exists():
+        pytest.skip(f"{launcher} is not there (make mpis)")
+    row = lost_nodes.attack(lost_nodes.Cluster(lab), by, lost_nodes.find_loss(loss))
+    assert row.names_node, row.error
+    assert "-----" not in row.error
+    assert row.exit_code == 3, row
+    assert (row.stray, row.cleaned) == (0, True), row

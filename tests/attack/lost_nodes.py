@@ -150,6 +150,11 @@ class Loss:
     """It takes something that only launchers by ssh use."""
 
 
+def find_loss(name: str) -> Loss:
+    """The loss of this name."""
+    return next(loss for loss in LOSSES if loss.name == name)
+
+
 LOSSES = [
     Loss("one rank killed", "write", lambda lab: lab.kill(lab.engines()[1][:1])),
     Loss("all ranks killed", "write", lambda lab: lab.kill(lab.engines()[1])),

@@ -146,7 +146,7 @@ def _quoted(said: str) -> str:
     return f"The launcher printed: {lines.rstrip('.')}.{remedy}" if lines else ""
 
 
-_ASKED_S = 3.0
+_ASKED_S = 4.0
 """How long a node may take that is asked alone: one that is up answers in less than one."""
 
 
@@ -172,7 +172,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
             for part in (
                 "The launcher did not reach all nodes, or lost one.",
                 quoted,
-                f"No engine starts on {', '.join(names)}." if names else "",
+                f"No engine answers on {', '.join(names)}." if names else "",
                 "Check the nodes with `ioassay doctor`, then run the case again with --resume.",
             )
             if part

@@ -95,10 +95,12 @@ _LOSSES = (
     r"Host key verification failed\..*",
     r"\S+: Permission denied \(.+",
     # Open MPI 4 and 5, whose helpers are orted and prted.
-    r"(?:Remote daemon|target node): .+",
+    r"Remote daemon: .+",
+    r"Remote host: .+",
     r".*noticed that process rank .+ on node \S+ exited .+",
     # Hydra of MPICH, in its table of a bad termination.
     r"PID \d+ RUNNING AT \S+",
+    r"EXIT CODE: \d+",
     # The engine itself.
     rf"ioassay-engine: {_NO_HEARTBEAT}.+",
     # Slurm.

@@ -72,7 +72,34 @@ therefore will terminate the job.
 [client1:00939] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
 """
 
+ORTE_SSH = """\
+ssh: connect to host client3 port 22: Connection refused
+--------------------------------------------------------------------------
+ORTE was unable to reliably start one or more daemons.
+This usually is caused by:
+
+* not finding the required libraries and/or binaries on
+  one or more nodes. Please check your PATH and LD_LIBRARY_PATH
+  settings, or configure OMPI with --enable-orterun-prefix-by-default
+--------------------------------------------------------------------------
+--------------------------------------------------------------------------
+ORTE does not know how to route a message to the specified daemon
+located on the indicated node:
+
+  my node:   client1
+  target node:  client2
+
+This is usually an internal programming error that should be
+reported to the developers. In the meantime, a workaround may
+be to set the MCA param routed=direct on the command line or
+in your environment. We apologize for the problem.
+--------------------------------------------------------------------------
+[client1:03229] 1 more process has sent help message help-errmgr-base.txt / no-path
+[client1:03229] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
+"""
+
 LOST = {
+    ORTE_SSH: "ssh: connect to host client3 port 22: Connection refused",
     PRTE: "ssh: connect to host client3 port 22: Connection refused",
     HYDRA_SSH: "ssh: connect to host client3 port 22: Connection timed out",
     HYDRA_KILLED: "PID 2143 RUNNING AT client3",

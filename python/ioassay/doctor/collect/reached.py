@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.doctor.facts import Reached
-from ioassay.execution.alone import ask_each
+from ioassay.execution.alone import Patience, ask_each
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.start import Start
 
@@ -17,5 +17,5 @@ def reached(start: Start, scratch: Path, interruption: Interruption) -> list[Rea
     """Every node of `start`, in that order; where it names none the launcher's choice is one."""
     return [
         Reached(answer.node, answer.version, answer.printed, answer.waited_s)
-        for answer in ask_each(start, scratch, interruption, LIMIT_S)
+        for answer in ask_each(start, scratch, interruption, Patience(LIMIT_S))
     ]
