@@ -205,7 +205,7 @@ fn cut_off(nodes: &Nodes, bench: &Bench, steps: &[Value]) {
     drop(cut);
     assert_eq!(bench.outcome(), Some(Outcome::Failed));
     let failure = bench.failure();
-    assert!(failure.message.contains("client3 has not been heard for 5 s"), "{}", failure.message);
+    assert!(failure.message.contains("no heartbeat from client3 for 5 s"), "{}", failure.message);
     assert!(failure.remedy.contains("network"), "{}", failure.remedy);
     // What had ended before is kept.
     assert_eq!(bench.phases()[0].name, "write-data");

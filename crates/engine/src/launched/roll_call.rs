@@ -3,7 +3,8 @@
 //! Ranks are numbered node by node, whatever the launcher's own order: the plan counts on a client's ranks following each
 //! other. Not here: MPI, memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use ioassay_contract::events::Failure;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,21 @@ pub struct Hello {
     pub boot_id: Option<String>,
     /// The engine that it is.
     pub engine_version: String,
+}
+
+/// Most processes that are named in one message.
+const MOST_NAMED: usize = 8;
+
+/// Which processes have not reported within `limit`, and from which hosts the others have.
+pub fn absent(heard: &[Option<Hello>], limit: Duration) -> String {
+    let missing: Vec<String> =
+        heard.iter().enumerate().filter(|(_, hello)| hello.is_none()).map(|(process, _)| process.to_string()).collect();
+    let hosts: BTreeSet<&str> = heard.iter().flatten().map(|hello| hello.host.as_str()).collect();
+    let more = missing.len().checked_sub(MOST_NAMED).filter(|&more| more > 0);
+    let named = missing[..missing.len().min(MOST_NAMED)].join(", ");
+    let more = more.map(|more| format!(" and {more} more")).unwrap_or_default();
+    let hosts = hosts.into_iter().collect::<Vec<_>>().join(", ");
+    format!("no message from process {named}{more} of {} for {} s; reported: {hosts}", heard.len(), limit.as_secs())
 }
 
 /// Where everybody is.
@@ -141,6 +157,15 @@ mod tests {
     fn hosts_of_one_name_on_two_kernels_are_two_nodes() {
         let other = Hello { boot_id: Some("k".into()), ..hello("localhost") };
         assert_eq!(Roll::call(&[hello("localhost"), other]).unwrap().ranks_on, [1, 1]);
+    }
+
+    #[test]
+    fn processes_that_do_not_report_are_named_beside_the_hosts_that_do() {
+        let heard = [Some(hello("client1")), Some(hello("client2")), None, Some(hello("client1")), None];
+        let limit = Duration::from_secs(8);
+        assert_eq!(absent(&heard, limit), "no message from process 2, 4 of 5 for 8 s; reported: client1, client2");
+        let alone: Vec<_> = std::iter::once(Some(hello("a"))).chain(vec![None; 99]).collect();
+        assert!(absent(&alone, limit).starts_with("no message from process 1, 2, 3, 4, 5, 6, 7, 8 and 91 more of 100"));
     }
 
     #[test]

@@ -13,15 +13,16 @@ use serde::de::DeserializeOwned;
 
 use super::launcher::Said;
 use super::mpi::{Loaded, Mpi, Speakers};
-use super::roll_call::{Hello, Place, Roll};
+use super::roll_call::{self, Hello, Place, Roll};
 use super::summons::{Address, Summons};
 use crate::ranks::nodes::messenger::Messenger;
 use crate::ranks::nodes::wire::Wire;
 use crate::ranks::seating::Seating;
 use crate::{environment, failure};
 
-/// How long processes may take to find each other once MPI has begun.
-const MEETING: Duration = Duration::from_secs(60);
+/// How long processes may take to find each other once MPI has begun, where all of them have met once: who is silent for this
+/// long is lost.
+const MEETING: Duration = Duration::from_secs(8);
 
 /// How a speaker is told to come to an end.
 #[derive(Debug, Default)]
@@ -116,10 +117,19 @@ fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
 
 /// As the first process: asks who is there, and tells each its place.
 fn call_roll(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Place, Failure>> {
-    let mut hellos = vec![own];
-    for process in 1..mpi.size() {
-        hellos.push(hear(mpi, process)?);
-    }
+    let mut heard: Vec<Option<Hello>> = vec![None; mpi.size() as usize];
+    heard[0] = Some(own);
+    let all = wait(|| {
+        while let Some((process, hello)) = mpi.receive()? {
+            heard[process as usize] = Some(serde_json::from_slice(&hello)?);
+        }
+        Ok(heard.iter().all(Option::is_some))
+    });
+    all.map_err(|error| match error.kind() {
+        io::ErrorKind::TimedOut => io::Error::new(error.kind(), roll_call::absent(&heard, MEETING)),
+        _ => error,
+    })?;
+    let hellos: Vec<Hello> = heard.into_iter().flatten().collect();
     let roll = Roll::call(&hellos);
     let places: Vec<Result<Place, Failure>> = match roll {
         Ok(roll) => roll.places().into_iter().map(Ok).collect(),
@@ -176,7 +186,7 @@ fn wait(mut over: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
     let begin = Instant::now();
     while !over()? {
         if begin.elapsed() > MEETING {
-            let message = format!("other processes have not come within {} s", MEETING.as_secs());
+            let message = format!("no message from other processes for {} s", MEETING.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, message));
         }
         if begin.elapsed() < Duration::from_millis(1) {

@@ -533,7 +533,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
                 self.place.fail(&gone(&self.names[node as usize]));
             }
         } else if is_silent(self.heard_ns[0], now_ns) {
-            self.leave_alone(&gone("the first node"));
+            self.leave_alone(&gone(&self.names[0]));
         }
     }
 
@@ -556,11 +556,19 @@ pub fn is_silent(since_ns: u64, now_ns: u64) -> bool {
     now_ns.saturating_sub(since_ns) > SILENCE.as_nanos() as u64
 }
 
-const LOST_REMEDY: &str = "look at the node and at the network between the nodes (is it up, does its address answer?), then \
-                           go on with the run";
+const LOST_REMEDY: &str = "check the node and the network between the nodes (is it up, does its address answer?), then go on \
+                           with the run; processes on a lost node may run until they notice";
+
+/// What a messenger does when it misses somebody.
+const WATCHING: &str = "watch nodes";
+
+/// True if `failure` says that somebody is lost.
+pub fn is_gone(failure: &Failure) -> bool {
+    failure.operation == WATCHING
+}
 
 /// That `who` is lost.
 pub fn gone(who: &str) -> Failure {
-    let message = format!("{who} has not been heard for {} s", SILENCE.as_secs());
-    failure::plain("watch nodes", message, LOST_REMEDY)
+    let message = format!("no heartbeat from {who} for {} s", SILENCE.as_secs());
+    failure::plain(WATCHING, message, LOST_REMEDY)
 }
