@@ -4,7 +4,9 @@
 mod support;
 
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -432,6 +434,28 @@ fn a_phase_that_takes_longer_than_its_limit_is_ended() {
     // What was done until then is told, and said not to be complete.
     assert!(ran.phases().iter().all(|record| !record.complete));
     nodes.nothing_is_left(&bench);
+}
+
+/// Hydra waits for a lost node for minutes, and nobody stands by who would end it.
+#[test]
+fn a_front_end_names_the_node_that_is_cut_off_and_ends_with_its_launcher() {
+    with!(nodes, mpi = Mpi::mpich());
+    let bench = nodes.by_mpirun(mpi);
+    let file = format!("{}/ior", nodes.target());
+    let mut ior = bench.launched();
+    ior.args(["ior", "-w", "-F", "-t", "8", "-b", "1g", "-o", &file]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut run = Running(ior.spawn().unwrap());
+    wait_until("all ranks write", || fs::read_dir(nodes.seen_by("client1")).unwrap().count() == 8);
+    let cut = Cut::off(nodes.lab);
+    let took = ended(&mut run, Instant::now());
+    println!("ended {took:?} after the cut");
+    drop(cut);
+    let mut said = String::new();
+    run.0.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.contains("no heartbeat from client3 for 5 s"), "{said}");
+    // Before, it was minutes; a busy machine needs more than the ten seconds of an idle one.
+    assert!(took < 3 * ENDED, "{took:?}");
+    wait_until("all processes have ended", || engines(&bench).is_empty());
 }
 
 /// Who starts a front end by Slurm need not tell it anything.

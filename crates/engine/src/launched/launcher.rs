@@ -1,4 +1,10 @@
-//! What launchers of MPI say to the processes that they start, by their environment: before MPI itself can be asked.
+//! What launchers of MPI say to the processes that they start, by their environment: before MPI itself can be asked; and
+//! how a launcher is ended that would not end by itself.
+
+use std::fs;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use nix::unistd::{ForkResult, fork, getppid, setsid};
 
 /// Where they say how many they have started, and which of them this is. Where one launcher is started by another, the
 /// inner one comes first: under Slurm, `mpirun` starts its helpers with `srun`.
@@ -28,6 +34,52 @@ pub fn said() -> Option<Said> {
 fn said_in(environment: impl Fn(&str) -> Option<String>) -> Option<Said> {
     let number = |name: &str| environment(name).and_then(|value| value.parse().ok());
     LAUNCHERS.iter().find_map(|&(variable, rank)| Some(Said { variable, size: number(variable)?, rank: number(rank) }))
+}
+
+/// What launchers call themselves, as far as they all do.
+const PROGRAMS: [&str; 4] = ["mpirun", "mpiexec", "orterun", "prterun"];
+
+/// How long a launcher may take to end by itself where a node is lost.
+const ENDS_ITSELF_S: u32 = 2;
+
+/// The most processes between a launcher and this one.
+const MOST_BETWEEN: usize = 8;
+
+/// Ends the launcher that has started this process in a moment, if it is on this node and has not ended by itself: many wait
+/// for a lost node for minutes. It ends what it has started as it ends.
+pub fn end_soon() {
+    let Some(launcher) = on_this_node() else { return };
+    // SAFETY: in the child nothing is called but system calls, which no lock of another thread can hold up.
+    if let Ok(ForkResult::Child) = unsafe { fork() } {
+        // Whoever waits for this process' group or for the end of its output is not to wait for the child.
+        let _ = setsid();
+        let kept = launcher.as_raw_fd() as u32;
+        // SAFETY: the child uses no other file, and ends in here.
+        unsafe {
+            libc::syscall(libc::SYS_close_range, 0, kept - 1, 0);
+            libc::syscall(libc::SYS_close_range, kept + 1, u32::MAX, 0);
+            libc::sleep(ENDS_ITSELF_S);
+            libc::syscall(libc::SYS_pidfd_send_signal, kept, libc::SIGKILL, 0, 0);
+            libc::_exit(0)
+        }
+    }
+}
+
+/// The launcher, if it is an ancestor of this process.
+fn on_this_node() -> Option<OwnedFd> {
+    let mut pid = getppid().as_raw();
+    for _ in 0..MOST_BETWEEN {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        if PROGRAMS.iter().any(|program| field("Name:").is_some_and(|name| name.starts_with(program))) {
+            // SAFETY: takes two numbers, and returns a file of our own or an error.
+            let file = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+            // SAFETY: it was opened just now, and nobody else has it.
+            return (file > 0).then(|| unsafe { OwnedFd::from_raw_fd(file as i32) });
+        }
+        pid = field("PPid:")?.parse().ok().filter(|&parent| parent > 1)?;
+    }
+    None
 }
 
 #[cfg(test)]

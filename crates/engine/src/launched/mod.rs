@@ -40,7 +40,7 @@ use crate::measure::clock::Clock;
 use crate::plan::Sizes;
 use crate::ranks::local::exchange::Slot;
 use crate::ranks::local::{MeetingPlace, Watched};
-use crate::ranks::nodes::messenger::{gone, is_silent};
+use crate::ranks::nodes::messenger::{gone, is_gone, is_silent};
 use crate::ranks::seating::Seating;
 use crate::supervise::{self, Child, Ending, StopSignal, Supervisor};
 use crate::survey::Errand;
@@ -53,6 +53,9 @@ const OTHERS_STOP: Duration = Duration::from_millis(2300);
 
 /// How long MPI may take to end in order.
 const ENDING: Duration = Duration::from_secs(5);
+
+/// The same for a rank's process where a node is lost: what was sent there never leaves, and MPI does not end.
+const ENDING_WITHOUT_NODE: Duration = Duration::from_millis(500);
 
 /// One of those that a launcher has started.
 pub struct Launched {
@@ -67,6 +70,8 @@ pub struct Launched {
     began_ns: u64,
     /// The rank's process has ended, or cannot be ended.
     broken: bool,
+    /// A node is lost.
+    lost: bool,
 }
 
 /// Takes part in what a launcher has started: returns in every process that looks after a rank, and nowhere else.
@@ -99,7 +104,18 @@ pub fn begin(library: &Path, said: Option<Said>, in_ranks: bool) -> Result<Launc
     let child = Child { rank: summons.rank, seat: summons.seat(), pid: child };
     let (seating, rank) = (summons.seating(), summons.rank);
     let began_ns = place.clock().now_ns();
-    Ok(Launched { place, seating, names: summons.names, rank, child, speaker, finish, began_ns, broken: false })
+    Ok(Launched {
+        place,
+        seating,
+        names: summons.names,
+        rank,
+        child,
+        speaker,
+        finish,
+        began_ns,
+        broken: false,
+        lost: false,
+    })
 }
 
 /// The process that looks after a rank, just after it has started that.
@@ -283,6 +299,7 @@ impl Launched {
         let signal = StopSignal::of_number(post.signal.load(Ordering::SeqCst) as i32);
         let ending = supervisor.ending();
         self.broken = broken;
+        self.lost |= ending.failure.as_ref().is_some_and(is_gone);
         Ending { signal: ending.signal.or(signal), ..ending }
     }
 
@@ -357,8 +374,9 @@ impl Launched {
     fn leave(&mut self, code: u8) {
         let begin = Instant::now();
         let mut supervisor = Supervisor::new(&self.place, vec![self.child]);
+        let limit = if self.lost { ENDING_WITHOUT_NODE } else { ENDING };
         while !self.broken && supervisor.look() {
-            if begin.elapsed() > ENDING {
+            if begin.elapsed() > limit {
                 self.broken = true;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -369,7 +387,10 @@ impl Launched {
         } else {
             self.finish.in_order();
         }
-        if self.broken || !self.speaker.take().is_none_or(join_for_a_while) {
+        if self.lost {
+            launcher::end_soon();
+        }
+        if self.broken || self.lost || !self.speaker.take().is_none_or(join_for_a_while) {
             leave_at_once(code);
         }
     }
