@@ -34,14 +34,15 @@ pub fn within<T: Send + 'static>(
     watched(|_, waited| waited >= limit || must_stop(), operate)
 }
 
-/// As [`within`], for what may take as long as it makes progress: it is left alone when one system call of it has taken `limit`.
+/// As [`within`], for what may take as long as it makes progress: it is left alone when one system call on one path has taken
+/// `limit`. Calls that are on no path wait for those who have limits of their own, such as servers behind sockets.
 pub fn unless_stuck<T: Send + 'static>(
     limit: Duration,
     operate: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Hanging> {
     let (mut call, mut since) = (None, Instant::now());
     let stuck = |thread, _| {
-        let now = hanging::call_of(thread);
+        let now = hanging::call_of(thread).filter(|call| call.path.is_some());
         if now.is_none() || now != call {
             (call, since) = (now, Instant::now());
         }
@@ -78,5 +79,25 @@ fn watched<T: Send + 'static>(
                 return Err(Hanging { waited: begin.elapsed(), call });
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_on_one_path_may_not_take_longer_than_the_limit_but_many_calls_may() {
+        let limit = Duration::from_millis(200);
+        let pause = || std::thread::sleep(Duration::from_millis(30));
+        assert_eq!(unless_stuck(limit, move || (0..20).map(|_| pause()).count()).unwrap(), 20);
+        let directory = tempfile::tempdir().unwrap();
+        let pipe = directory.path().join("pipe");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        let own = pipe.clone();
+        // Who opens a pipe for reading waits until somebody opens it for writing.
+        let hanging = unless_stuck(limit, move || std::fs::File::open(own).is_ok()).unwrap_err();
+        assert_eq!(hanging.call.as_deref(), Some("openat"));
+        assert!(std::fs::OpenOptions::new().write(true).open(&pipe).is_ok());
     }
 }
