@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import signal
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from ioassay.errors import CannotRun
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
-from ioassay.results.events import EventTail
+from ioassay.results.events import Event, EventTail
 
 POLITE = "import signal, time, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); print('ready', flush=True); "
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "
@@ -62,20 +63,21 @@ def test_an_exception_does_not_leave_the_process_behind(tmp_path: Path) -> None:
 
 def test_following_hands_out_every_event_and_passes_a_signal_on(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
+    first, last = ({"event": "files-removed", "step": step, "files": 0, "duration_ns": 0} for step in (1, 2))
     program = f"import signal, sys, time; f = open({str(file)!r}, 'a'); " + (
-        'signal.signal(signal.SIGHUP, lambda *_: (print(\'{"event":"last"}\', file=f, flush=True), sys.exit(3))); '
-        'print(\'{"event":"first"}\', file=f, flush=True); time.sleep(60)'
+        f"signal.signal(signal.SIGHUP, lambda *_: (print({json.dumps(last)!r}, file=f, flush=True), sys.exit(3))); "
+        f"print({json.dumps(first)!r}, file=f, flush=True); time.sleep(60)"
     )
     live = []
     with Interruption() as interruption, EngineProcess([sys.executable, "-c", program], tmp_path / "out") as process:
 
-        def on_event(event: dict[str, str]) -> None:
+        def on_event(event: Event) -> None:
             live.append(event)
-            if event["event"] == "first":
+            if event == first:
                 signal.raise_signal(signal.SIGHUP)
 
         seen = follow(process, interruption, EventTail(file), on_event)
-    assert seen == live == [{"event": "first"}, {"event": "last"}]
+    assert seen == live == [first, last]
     assert interruption.first is signal.SIGHUP
     assert process.status == 3
 

@@ -31,6 +31,10 @@ _ROWS_PER_BYTE = 50
 _MOST_IMPORTED = 64
 """Rows that an imported measurement may have, and ranks in thousands where its files do not tell how many it had."""
 
+_MOST_DOUBTS = 64
+_MOST_BUCKETS = 200_000
+"""Of a measurement; a histogram of nanoseconds to hours with three digits has fewer."""
+
 _LARGEST = 2**62
 _LONGEST_NS = 10**17
 """Three years."""
@@ -110,6 +114,10 @@ def _most_rows(name: str, document: RunDocument) -> int:
             jobs = [job for case in document.cases for phase in case.phases for job in phase.jobs]
             each = _MOST_IMPORTED * 1000 if imported else 1
             return sum(len(job.operations) * max(job.ranks, each) for job in jobs)
+        case "doubts":
+            return measured * _MOST_DOUBTS
+        case "latencies":
+            return measured * _MOST_BUCKETS
         case _:
             return _LARGEST
 

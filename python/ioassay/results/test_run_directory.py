@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.results import schema
+from ioassay.reports import markdown
+from ioassay.reports.content import assemble
+from ioassay.results import run_directory, schema
 from ioassay.results.document import RunDocument
 from ioassay.results.events import Event
 from ioassay.results.run_directory import RunDirectory, load, read_document
+from ioassay.results.stored_directory import StoredDirectory
 
 Events = Callable[..., list[Event]]
 Lines = Callable[[list[Event]], str]
@@ -214,3 +219,83 @@ def test_a_full_disk_leaves_the_document_as_it_was(run: RunDirectory, monkeypatc
         run.save()
     assert (run.path / "run.json").read_bytes() == before
     assert not [file for file in run.path.iterdir() if file.name.startswith(".")]
+
+
+def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
+    run: RunDirectory, events: Events, lines: Lines
+) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def write() -> None:
+        while not ended.is_set():
+            for case in run.document.cases:
+                case.state = "failed"  # only such a case is begun again
+                run.save()
+                run.begin(case)
+                _report(run, case.id, lines(events(case.id)))
+                case.state = "complete"
+                run.end(case)
+            begun.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        begun.wait()
+        for _ in range(60):
+            loaded = load(run.path)
+            assert loaded.document.state == "running"
+            assert loaded.document.live_at is not None
+            complete = {case.id for case in loaded.document.cases if case.state == "complete"}
+            assert set(loaded.measurements["case"]) >= complete
+            assert set(loaded.samples.collect()["case"]) == set(loaded.measurements["case"])
+    finally:
+        ended.set()
+        writer.join()
+    _end(run)
+    assert load(run.path).document.live_at is None
+
+
+def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
+    run: RunDirectory, events: Events, lines: Lines
+) -> None:
+    _complete_first_case(run, events, lines)
+    _end(run)
+    whole = load(run.path)
+    found = run_directory.read_tables
+
+    def resumed(directory: StoredDirectory, document: RunDocument) -> tuple[dict[str, pl.DataFrame], pl.LazyFrame]:
+        """As the tables are read, another process goes on with the run."""
+        tables = found(directory, document)
+        monkeypatch.undo()
+        with RunDirectory.reopen(run.path) as again:
+            case = again.document.cases[1]
+            again.begin(case)
+            _report(again, case.id, lines(events(case.id)))
+            case.state = "complete"
+            again.end(case)
+        return tables
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(run_directory, "read_tables", resumed)
+        loaded = load(run.path)
+    assert whole.measurements["case"].to_list() == ["seq-1"]
+    assert loaded.measurements["case"].to_list() == ["seq-1", "seq-2"]
+    assert [case.state for case in loaded.document.cases] == ["complete", "complete"]
+
+
+def test_a_live_run_says_so(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    assert "is live" in markdown.document(assemble(load(run.path)))
+
+
+@pytest.mark.parametrize("name", ["measurements", "ranks", "doubts", "latencies"])
+def test_a_small_table_of_very_many_rows_is_refused_before_it_is_unpacked(run: RunDirectory, name: str) -> None:
+    _end(run)
+    values = {pl.Int64: 0, pl.Float64: 0.0, pl.String: "seq-1", pl.Boolean: True}
+    row = {column: values[kind.base_type()] for column, kind in schema.TABLES[name].items()}
+    table = pl.DataFrame([row], schema=schema.TABLES[name])
+    file = run.path / f"{name}.parquet"
+    table[pl.zeros(1_000_000, dtype=pl.UInt32, eager=True)].write_parquet(file)
+    assert file.stat().st_size < 200_000
+    with pytest.raises(UsageError, match=rf"{name}\.parquet is damaged: it has [0-9]+ rows"):
+        load(run.path)
