@@ -13,7 +13,7 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.reports import markdown
 from ioassay.reports.content import assemble
-from ioassay.results import run_directory, schema
+from ioassay.results import run_directory, schema, stored_tables
 from ioassay.results.document import RunDocument
 from ioassay.results.events import Event
 from ioassay.results.run_directory import RunDirectory, load, read_document
@@ -261,7 +261,7 @@ def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
     _complete_first_case(run, events, lines)
     _end(run)
     whole = load(run.path)
-    found = run_directory.read_tables
+    found = stored_tables.read_tables
 
     def resumed(directory: StoredDirectory, document: RunDocument) -> tuple[dict[str, pl.DataFrame], pl.LazyFrame]:
         """As the tables are read, another process goes on with the run."""
