@@ -48,7 +48,7 @@ def test_an_engine_that_lost_its_control_plane_is_waited_for(directory: StoredDi
     holder = "import sys; from pathlib import Path; from ioassay.results.lock import Lock; import subprocess; "
     holder += "from ioassay.results.stored_directory import StoredDirectory; "
     holder += "held = Lock.acquire(StoredDirectory.open(Path(sys.argv[1]))); "
-    holder += "subprocess.Popen(['sleep', '0.3'], pass_fds=[held.descriptor])"
+    holder += "subprocess.Popen(['sleep', '2'], pass_fds=[held.descriptor])"
     subprocess.run([sys.executable, "-c", holder, str(directory.path)], check=True)
     assert in_use(directory)
     Lock.acquire(directory).release()
