@@ -145,7 +145,7 @@ def _replace(file: Path, dice: random.Random) -> None:
 
 
 def _json(file: Path, dice: random.Random) -> None:
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, RecursionError):
         file.write_text(_text(json.loads(file.read_bytes()), dice))
 
 
@@ -162,7 +162,7 @@ def _json_lines(file: Path, dice: random.Random) -> None:
         case 2:
             dice.shuffle(lines)
         case _:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 lines[at] = _text(json.loads(lines[at]), dice)
     file.write_text("".join(f"{line}\n" for line in lines))
 
@@ -194,18 +194,19 @@ def _change(tree: Any, dice: random.Random) -> None:
             parent[key] += [dice.choice(parent[key])] * dice.choice((1, 2, 1000))
         case 4:
             deep: Any = parent[key]
-            for _ in range(dice.choice((1, 3, 150, 900))):
+            for _ in range(dice.choice((1, 3, 150, 300))):
                 deep = [deep] if dice.random() < 0.5 else {"x": deep}
             parent[key] = deep
         case _:
             parent[key] = dice.choice(_VALUES)
 
 
-def _places(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Every place in a document that holds something: (its dict or list, its key)."""
+def _places(tree: Any, most_depth: int = 20) -> Iterator[tuple[Any, Any]]:
+    """Places in a document that hold something: (its dict or list, its key)."""
     for key in list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else ():
         yield tree, key
-        yield from _places(tree[key])
+        if most_depth:
+            yield from _places(tree[key], most_depth - 1)
 
 
 def _table(file: Path, dice: random.Random) -> None:
