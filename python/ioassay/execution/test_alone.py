@@ -1,8 +1,9 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from ioassay.execution import alone
 from ioassay.execution.alone import Patience
 
 
@@ -10,7 +11,7 @@ def test_a_node_is_silent_only_where_most_others_have_answered_or_the_limit_is_o
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(alone.time, "monotonic", lambda: now)
+    monkeypatch.setattr(time, "monotonic", lambda: now)
     patience = Patience(10, nodes=4)
     now = 1.0
     patience.answered()  # the launcher's own host, where no ssh is needed
