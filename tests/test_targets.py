@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from ioassay.results.run_directory import load
+
 from .support import LONG, Measurement, ioassay, states, study, until, workload
 
 pytestmark = pytest.mark.xdist_group("machine")
@@ -81,7 +83,7 @@ def test_a_target_that_is_no_directory_is_refused(tmp_path: Path) -> None:
         assert errno in err
 
 
-def test_a_target_that_vanishes_ends_the_run_and_what_it_took_along_is_named(target: Path, tmp_path: Path) -> None:
+def test_a_target_that_vanishes_ends_the_run_after_the_case_that_holds_it(target: Path, tmp_path: Path) -> None:
     pausing = workload("long", steps="[write, {pause: 2s}, read]")
     file = study(tmp_path, workload("before"), pausing, workload("after"))
     measurement = Measurement(file, target, tmp_path / "run")
@@ -91,11 +93,25 @@ def test_a_target_that_vanishes_ends_the_run_and_what_it_took_along_is_named(tar
     assert code == 1
     assert "ENOENT" in err
     run = measurement.load()
-    assert states(run.document) == {"before": "complete", "long": "failed", "after": "pending"}
-    assert run.measurements.filter(complete=True).height == 3
+    assert states(run.document) == {"before": "complete", "long": "complete", "after": "failed"}
+    assert run.measurements.filter(complete=True).height == 4
+    assert list((tmp_path / "moved").iterdir()) == [], "what was held is removed where it lies now"
 
     (tmp_path / "moved").rename(target)
     assert ioassay("clean", measurement.out)[0] == 0
+
+
+def test_a_complete_run_that_leaves_something_is_no_success(target: Path, tmp_path: Path) -> None:
+    hook = f"touch {target}/ioassay-*/thesis.txt"
+    steps = f"[write, {{cold-cache: {{hooks: [{{command: '{hook}'}}], methods: [fadvise]}}}}, read]"
+    file = study(tmp_path, workload("only", steps=steps))
+    code, _, err = ioassay("run", file, "--target", target, "--out", tmp_path / "run")
+    [stranger] = target.glob("ioassay-*/thesis.txt")
+    assert f"Left on the target: {stranger}" in err
+    assert code == 1
+    assert load(tmp_path / "run").document.state == "complete"
+    stranger.unlink()
+    assert ioassay("clean", tmp_path / "run")[0] == 0
     assert list(target.iterdir()) == []
 
 

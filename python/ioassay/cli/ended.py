@@ -85,6 +85,6 @@ def _exit_code(loaded: LoadedRun) -> int:
         return CannotRun.exit_code
     believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
     believed &= all(score.is_valid for score in io500.scores(loaded))
-    if not believed or accepted(judge(loaded)) == "failed":
+    if loaded.document.leftovers or not believed or accepted(judge(loaded)) == "failed":
         return _NOT_AS_ASKED
     return 0

@@ -24,9 +24,19 @@ pub struct Ended {
     pub code: u8,
     /// What went wrong, for the user.
     pub failure: Option<Failure>,
+    /// All went well, but for what could not be removed: the numbers stand, and whoever has no more to do ends with this.
+    pub remains: Option<Failure>,
 }
 
 impl Ended {
+    /// The same, where something remains not as a success.
+    pub fn with_what_remains(self) -> Self {
+        match self.remains {
+            Some(remains) if self.code == COMPLETE => Self::failed(remains),
+            _ => self,
+        }
+    }
+
     /// Says what went wrong.
     pub fn say(&self) {
         if let Some(failure) = &self.failure {
@@ -36,7 +46,7 @@ impl Ended {
     }
 
     pub(super) fn with(code: u8, failure: Failure) -> Self {
-        Self { code, failure: Some(failure) }
+        Self { code, failure: Some(failure), remains: None }
     }
 
     /// What was asked cannot be meant.
@@ -76,13 +86,13 @@ impl Conclusion {
             (Some(_), _) => COULD_NOT_RUN,
         };
         let signal = ending.signal.map(|signal| signal.to_string());
-        Self { ended: Ended { code, failure: ending.failure }, signal, removed }
+        Self { ended: Ended { code, failure: ending.failure, remains: None }, signal, removed }
     }
 }
 
 /// Writes the last events. They are what counts, so a failure to write them is the command's failure.
 pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
-    let Conclusion { ended: Ended { code, mut failure }, signal, removed } = conclusion;
+    let Conclusion { ended: Ended { code, mut failure, .. }, signal, removed } = conclusion;
     let outcome = match (code, &signal) {
         (_, Some(_)) => Outcome::Interrupted,
         (COMPLETE, None) => Outcome::Complete,
@@ -91,6 +101,7 @@ pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     if failure.is_none() {
         failure = signal.as_ref().map(|name| failure::plain("run", format!("stopped by {name}"), "run again"));
     }
+    let remains = removed.as_ref().filter(|_| outcome == Outcome::Complete).and_then(what_remains);
     let events = [
         failure.clone().map(Event::Error),
         removed.map(Event::Removed),
@@ -98,9 +109,20 @@ pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     ];
     let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
     match written {
-        Ok(()) => Ended { code, failure },
+        Ok(()) => Ended { code, failure, remains },
         Err(error) => Ended::with(COULD_NOT_RUN, output::cannot_write(&error)),
     }
+}
+
+/// What could not be removed, as a failure.
+pub(super) fn what_remains(removed: &Removed) -> Option<Failure> {
+    let first = removed.left.first()?;
+    let more = match removed.left.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    let message = format!("{} remains on the target: {}{more}", first.path, first.because);
+    Some(failure::plain("remove", message, "look at it; `ioassay clean RUN` removes what is the run's own"))
 }
 
 /// Writes the events of a plan that is refused.

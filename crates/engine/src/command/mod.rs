@@ -66,6 +66,7 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
                     progress.write(&progress_of(&plan, &clock, watched));
                 }
             })
+            .with_what_remains()
         }
         Err(refusal) => refuse(&refusal, &mut log),
     }
@@ -105,7 +106,7 @@ pub fn not_begun(events: &Path, failure: Failure) -> Ended {
     let one_of_many = launcher::said().and_then(|said| said.rank).unwrap_or(0) > 0;
     match EventLog::open(events) {
         Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Ended::could_not(failure))),
-        _ => Ended { code: COULD_NOT_RUN, failure: None },
+        _ => Ended { code: COULD_NOT_RUN, ..Ended::default() },
     }
 }
 

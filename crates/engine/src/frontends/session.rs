@@ -56,6 +56,8 @@ pub struct Session<'a> {
     crew: &'a mut Crew,
     clock: Clock,
     doubts: Doubts,
+    /// What a case that was complete could not remove.
+    remains: Option<Failure>,
     /// Where it prints.
     pub console: Console,
 }
@@ -98,6 +100,7 @@ impl<'a> Session<'a> {
             clock: crew.clock(),
             crew,
             doubts: Doubts::default(),
+            remains: None,
             console: Console { copy },
         };
         session.write_document()?;
@@ -140,8 +143,9 @@ impl<'a> Session<'a> {
                 }
             });
         };
-        let ended = command::run_case(plan, self.crew, &self.clock, &mut log, &mut |_| follow());
+        let mut ended = command::run_case(plan, self.crew, &self.clock, &mut log, &mut |_| follow());
         follow();
+        self.remains = self.remains.take().or(ended.remains.take());
         ended
     }
 
@@ -183,6 +187,7 @@ impl<'a> Session<'a> {
     /// Writes down how it `ended`.
     pub fn finish(mut self, ended: Ended) -> Ended {
         self.doubts.sum_up(self.directory.as_deref());
+        let ended = Ended { remains: self.remains.take(), ..ended }.with_what_remains();
         self.document.ended_unix_ns = Some(clock::unix_ns());
         self.document.exit_code = Some(ended.code);
         match self.write_document() {
