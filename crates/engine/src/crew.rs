@@ -138,7 +138,7 @@ impl Crew {
         }
         match self {
             Self::Forked(hosts) => run_forked(hosts, ready, log, watch),
-            Self::Launched(launched) => launched.run(ready.plan, log.path(), ready.direct_alignment_bytes, watch),
+            Self::Launched(launched) => launched.run(ready, log.path(), watch),
         }
     }
 

@@ -100,6 +100,9 @@ fn remedy(errno: Option<i32>) -> &'static str {
         Some(libc::EEXIST | libc::ENOTEMPTY) => {
             "somebody else has put something there: keep others away from the target during a run"
         }
+        Some(libc::ELOOP | libc::EXDEV) => {
+            "somebody has put a symbolic link or a mount there: keep others away from the target during a run"
+        }
         Some(libc::ESTALE) => "the server no longer knows the file: remount the target and run again",
         Some(libc::EACCES | libc::EPERM) => "run as a user who may write there, or choose another target",
         Some(libc::EFBIG) => {

@@ -14,6 +14,7 @@ use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Plan, Step, Work};
 use ioassay_engine::plan::{Refusal, validate, validate_meeting};
 use ioassay_engine::storage;
+use ioassay_engine::storage::names::Presence;
 use serde_json::{Value, json};
 use support::plug_ins::{shipped, wrong};
 use support::process::Bench;
@@ -89,7 +90,13 @@ fn a_symbolic_link_in_the_place_of_a_file_is_not_followed() {
     let (asked, target) = (skeleton(&[]), Target::Directory(directory.path().to_owned()));
     let api = storage::plugin::load(asked.plugin.as_deref().unwrap()).unwrap();
     let mut connection = storage::StorageApi::connect(api, storage::Setup::alone(&asked, &target, &[])).unwrap();
-    let opening = storage::Opening { access: storage::Access::Write, bytes: 4, size: None, advice: &[] };
+    let opening = storage::Opening {
+        access: storage::Access::Write,
+        presence: Presence::Shared,
+        bytes: 4,
+        size: None,
+        advice: &[],
+    };
     assert!(connection.open(&link, opening).is_err());
 }
 

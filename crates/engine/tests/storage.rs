@@ -12,6 +12,7 @@ use ioassay_contract::plan::data::{
 };
 use ioassay_contract::plan::storage::{Storage, Uring};
 use ioassay_contract::plan::{Job, Plan, RankRange, Step};
+use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, Capabilities, StorageApi};
 use proptest::prelude::*;
 use support::*;
@@ -215,8 +216,13 @@ fn an_emptied_file_holds_only_what_is_written_next() {
         let where_to = ioassay_contract::plan::storage::Target::Directory(directory.path().to_owned());
         let buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
         let setup = storage::Setup::alone(&described, &where_to, &buffers);
-        let opening =
-            storage::Opening { access: storage::Access::Write, bytes: 100, size: Some(SizeAtOpen::Empty), advice: &[] };
+        let opening = storage::Opening {
+            access: storage::Access::Write,
+            presence: Presence::Shared,
+            bytes: 100,
+            size: Some(SizeAtOpen::Empty),
+            advice: &[],
+        };
         let mut connection = api.connect(setup).unwrap();
         let mut file = connection.open(&path, opening).unwrap();
         assert_eq!(file.write_at(&[2; 100], 0).unwrap(), 100);

@@ -10,28 +10,25 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 
 use nix::fcntl::{PosixFadviseAdvice, posix_fadvise};
 
 /// Writes out what is dirty in this node's memory of the device `target`, or of the file system that it is a directory of.
-pub fn write_out(target: &Path) -> io::Result<()> {
-    let target = File::open(target)?;
-    if target.metadata()?.file_type().is_block_device() { target.sync_all() } else { Ok(nix::unistd::syncfs(&target)?) }
+pub fn write_out(target: &File) -> io::Result<()> {
+    if target.metadata()?.file_type().is_block_device() { target.sync_all() } else { Ok(nix::unistd::syncfs(target)?) }
 }
 
 /// Drops this node's clean page cache, dentries and inodes: those of everybody on the node. Needs root.
 /// What is dirty of `target` is written out first, because dirty pages are never dropped.
-pub fn drop_caches(target: &Path) -> io::Result<()> {
+pub fn drop_caches(target: &File) -> io::Result<()> {
     write_out(target)?;
     OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches")?.write_all(b"3\n")
 }
 
 /// Asks the kernel to forget the pages of one file, after writing out what is dirty.
-pub fn forget(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+pub fn forget(file: &File) -> io::Result<()> {
     file.sync_data()?;
-    posix_fadvise(&file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
+    posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
     Ok(())
 }
 

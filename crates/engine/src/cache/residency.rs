@@ -7,7 +7,6 @@ use std::fs::File;
 use std::io;
 use std::num::NonZeroUsize;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
 
@@ -38,12 +37,11 @@ impl Instrument {
     }
 }
 
-/// How much of `pieces` (first byte and length, ascending) of the file or device at `path` is in the page cache, in bytes,
+/// How much of `pieces` (first byte and length, ascending) of a file or device is in the page cache, in bytes,
 /// and what measured it.
-pub fn resident_bytes(path: &Path, pieces: impl Iterator<Item = (u64, u64)>) -> io::Result<(u64, Instrument)> {
-    let file = File::open(path)?;
+pub fn resident_bytes(file: &File, pieces: impl Iterator<Item = (u64, u64)>) -> io::Result<(u64, Instrument)> {
     // A look at the whole tells most often that there is nothing, however many pieces there are.
-    if let Ok(0) = cachestat_pages(&file, 0, 0) {
+    if let Ok(0) = cachestat_pages(file, 0, 0) {
         return Ok((0, Instrument::Cachestat));
     }
     let about = file.metadata()?;
@@ -55,9 +53,9 @@ pub fn resident_bytes(path: &Path, pieces: impl Iterator<Item = (u64, u64)>) -> 
         if end <= begin {
             break;
         }
-        let (pages, instrument) = match cachestat_pages(&file, begin, end - begin) {
+        let (pages, instrument) = match cachestat_pages(file, begin, end - begin) {
             Ok(pages) => (pages, Instrument::Cachestat),
-            Err(_) => (mincore_pages(&file, begin, end)?, Instrument::Mincore),
+            Err(_) => (mincore_pages(file, begin, end)?, Instrument::Mincore),
         };
         // A page counts in full, but no piece is more resident than it is long.
         found = (found.0 + (pages * page_bytes()).min(end - begin), instrument);
@@ -129,11 +127,11 @@ mod tests {
         let file = File::open(&path).unwrap();
         let pages = 300_001_u64.div_ceil(page_bytes());
         assert_eq!(mincore_pages(&file, 0, 300_001).unwrap(), pages);
-        let (bytes, instrument) = resident_bytes(&path, [(0, u64::MAX)].into_iter()).unwrap();
+        let (bytes, instrument) = resident_bytes(&file, [(0, u64::MAX)].into_iter()).unwrap();
         assert_eq!(bytes, 300_001);
         // Within a page, over its end, and beyond the end of the file.
         let pieces = [(100, 10), (4000, 200), (300_000, 100), (400_000, 1)];
-        assert_eq!(resident_bytes(&path, pieces.into_iter()).unwrap().0, 10 + 200 + 1);
+        assert_eq!(resident_bytes(&file, pieces.into_iter()).unwrap().0, 10 + 200 + 1);
         assert_eq!(mincore_pages(&file, 4000, 4200).unwrap(), 4200_u64.div_ceil(page_bytes()));
         if instrument == Instrument::Cachestat {
             assert_eq!(cachestat_pages(&file, 0, 300_001).unwrap(), pages);
@@ -146,8 +144,9 @@ mod tests {
         let directory = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
         let path = directory.path().join("file");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
-        super::super::forget(&path).unwrap();
-        let (bytes, _) = resident_bytes(&path, [(0, u64::MAX)].into_iter()).unwrap();
+        let file = File::open(&path).unwrap();
+        super::super::forget(&file).unwrap();
+        let (bytes, _) = resident_bytes(&file, [(0, u64::MAX)].into_iter()).unwrap();
         let file_system = nix::sys::statfs::statfs(&path).unwrap().filesystem_type();
         if file_system == nix::sys::statfs::TMPFS_MAGIC {
             assert_eq!(bytes, 1 << 20, "tmpfs keeps its pages");

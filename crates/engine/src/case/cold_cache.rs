@@ -3,6 +3,7 @@
 //! Not here: the commands of the site ([`super::remount`]), how much is still resident ([`super::resident`]).
 
 use std::io;
+use std::path::PathBuf;
 
 use ioassay_contract::events::{CacheAttempt, ColdCache, CommandRun, Event};
 use ioassay_contract::plan::CacheMethod;
@@ -78,14 +79,16 @@ impl<R: Ranks> Rank<'_, R> {
     fn drop_caches(&self) -> Result<CacheAttempt, Stopped> {
         let mut outcome = Outcome::default();
         if self.is_first_on_node() {
-            outcome = Outcome::of(cache::drop_caches(self.case.workspace.path()));
+            let workspace = self.case.workspace;
+            outcome = Outcome::of(workspace.open_to_read(workspace.path()).and_then(|file| cache::drop_caches(&file)));
         }
         self.attempted(CacheMethod::DropCaches, outcome)
     }
 
     /// Each rank does it for the files that it has written or would read, which may be those of a rank on another node.
     fn fadvise(&self) -> Result<CacheAttempt, Stopped> {
-        let forget = |path| match cache::forget(path) {
+        let open = |path: &PathBuf| self.case.workspace.open_to_read(path);
+        let forget = |path| match open(path).and_then(|file| cache::forget(&file)) {
             // A file that is not written yet has nothing in the cache.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             done => done,

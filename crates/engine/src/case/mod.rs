@@ -92,7 +92,10 @@ impl Case<'_> {
         let workers = self.plan.workers(job);
         let members = Members { rank: workers.first + member, ranks: self.plan.rank_count(), job: workers };
         let mpi = mpi::communicator();
-        let setup = Setup { storage, target: &self.plan.target, buffers, members, part, mpi };
+        let root = self.workspace.root();
+        let root = root.map_err(|error| failure::boxed_on_path("open", self.workspace.path(), &error))?;
+        let target = &self.plan.target;
+        let setup = Setup { storage, target, root: root.as_ref(), buffers, members, part, mpi };
         api.connect(setup).map_err(|error| failure::about_api(api.name(), &error))
     }
 }

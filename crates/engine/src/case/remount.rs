@@ -37,7 +37,8 @@ impl<R: Ranks> Rank<'_, R> {
         // What a node wrote only later would be in the server's memory again.
         if self.is_first_on_node() && !matches!(self.case.plan.target, Target::Url(_)) {
             // A failure is the storage's own; the fsync of a phase has told it, or the doubt about its lack.
-            let _ = cache::write_out(self.case.workspace.path());
+            let workspace = self.case.workspace;
+            let _ = workspace.open_to_read(workspace.path()).and_then(|file| cache::write_out(&file));
         }
         self.gather(&())?;
         let mut runs = Vec::new();

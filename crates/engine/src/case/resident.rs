@@ -128,7 +128,8 @@ impl<R: Ranks> Rank<'_, R> {
         for part in own {
             for (path, begin) in self.files_of(part) {
                 let pieces = part.geometry.blocks(part.part).map(|(offset, bytes)| (begin + offset, bytes));
-                match residency::resident_bytes(&path, pieces) {
+                let opened = self.case.workspace.open_to_read(&path);
+                match opened.and_then(|file| residency::resident_bytes(&file, pieces)) {
                     Ok((bytes, with)) => {
                         found.bytes = found.bytes.map(|sum| sum + bytes);
                         with.name().clone_into(&mut found.measured_with);

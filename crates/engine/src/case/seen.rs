@@ -13,29 +13,25 @@ use super::operations::LOOK_AGAIN;
 use crate::environment;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
-use crate::workspace::Workspace;
-use crate::workspace::contents::Contents;
 
 /// Twice as long as an NFS client remembers a directory unless it is told otherwise (`acdirmax`).
 const FORGOTTEN_BY_THEN: Duration = Duration::from_secs(120);
 
 impl<R: Ranks> Rank<'_, R> {
-    /// Returns when this node sees the workspace, if it is a directory of a mounted file system. One rank waits for its
-    /// node, and the others for it at the next barrier. A node that does not come to see it ends the case.
+    /// Returns when this rank sees the workspace, if it is a directory of a mounted file system, and holds it open. A rank that
+    /// does not come to see it ends the case.
     pub(super) fn see_workspace(&self) -> Result<(), Stopped> {
-        if self.node() == 0 || !self.is_first_on_node() {
-            return Ok(());
+        // What a forked rank has inherited is open through the mount of the first node.
+        if self.node() > 0 {
+            self.case.workspace.release();
         }
         self.wait_for_workspace()
     }
 
-    /// Returns when this rank sees the workspace, if it is a directory of a mounted file system.
+    /// Returns when this rank holds the workspace open.
     pub(super) fn wait_for_workspace(&self) -> Result<(), Stopped> {
-        let Workspace::Directory(directory) = self.case.workspace else { return Ok(()) };
         let begin = Instant::now();
-        let plan = self.case.plan;
-        let contents = if self.keeps_files() { Contents::of(plan) } else { Contents::default() };
-        while let Err(error) = directory.see(&plan.run, &contents) {
+        while let Err(error) = self.case.workspace.root() {
             self.go_on()?;
             if begin.elapsed() > FORGOTTEN_BY_THEN {
                 self.ranks.fail(&self.unseen(&error));

@@ -74,7 +74,8 @@ fn run_plan(
     let workspace = created.map_err(could_not)?;
     guard::may_remain(&workspace.places());
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
-    let direct_alignment_bytes = direct.then(|| direct::alignment_bytes(&workspace.sample())).flatten();
+    let sample = || workspace.open_to_read(&workspace.sample()).ok();
+    let direct_alignment_bytes = direct.then(sample).flatten().and_then(|file| direct::alignment_bytes(&file));
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });
@@ -98,7 +99,7 @@ fn may_appear(plan: &Plan) -> Option<Removed> {
     }
     let because = "may appear when the target answers".to_owned();
     let left = |path| Left { path, because: because.clone() };
-    let places = Workspace::join(plan).map(|workspace| workspace.places()).unwrap_or_default();
+    let places = Workspace::join(plan, None).map(|workspace| workspace.places()).unwrap_or_default();
     Some(Removed { files: 0, left: places.into_iter().map(left).collect() })
 }
 

@@ -35,6 +35,7 @@ use self::launcher::Said;
 use self::rank::{CaseOrder, Order, SurveyOrder, Told};
 use self::speaker::{Brief, Finish};
 use crate::command::{COULD_NOT_RUN, Ended};
+use crate::crew::Ready;
 use crate::failure;
 use crate::measure::clock::Clock;
 use crate::plan::Sizes;
@@ -251,20 +252,19 @@ impl Launched {
         refuse(format!("{name} has {ranks} ranks, and a client of the plan has {per_client}"))
     }
 
-    /// Has all ranks run the case of `plan`, and returns when all have ended. `watch` is called some five times a second.
-    pub fn run(
-        &mut self,
-        plan: &Plan,
-        events: &Path,
-        direct_alignment_bytes: Option<u64>,
-        watch: &mut dyn FnMut(Watched),
-    ) -> Ending {
+    /// Has all ranks run a case, and returns when all have ended. `watch` is called some five times a second.
+    pub fn run(&mut self, ready: &Ready<'_>, events: &Path, watch: &mut dyn FnMut(Watched)) -> Ending {
         if self.broken {
             let message = "a rank of an earlier case has not come to its end".to_owned();
             let failure = failure::plain("run", message, "look at the messages before this one, then run again");
             return Ending { failure: Some(failure), signal: None };
         }
-        let order = CaseOrder { plan: plan.clone(), events: seen_from_outside(events), direct_alignment_bytes };
+        let order = CaseOrder {
+            plan: ready.plan.clone(),
+            workspace_token: ready.workspace.token().map(str::to_owned),
+            events: seen_from_outside(events),
+            direct_alignment_bytes: ready.direct_alignment_bytes,
+        };
         self.carry_out(&Order::Case(Box::new(order)), watch)
     }
 

@@ -39,6 +39,8 @@ pub enum Order {
 pub struct CaseOrder {
     /// The validated plan.
     pub plan: Plan,
+    /// By which the ranks know its workspace.
+    pub workspace_token: Option<String>,
     /// Where rank 0 writes events.
     pub events: PathBuf,
     /// As in [`Case`].
@@ -140,8 +142,8 @@ fn carry_out(summons: &Summons) -> i32 {
 }
 
 fn run(order: &CaseOrder, rank: &NodeRank<'_>, seating: &Seating, clock: &Clock) -> Result<(), Failure> {
-    let CaseOrder { plan, events, direct_alignment_bytes } = order;
-    let workspace = Workspace::join(plan)?;
+    let CaseOrder { plan, workspace_token, events, direct_alignment_bytes } = order;
+    let workspace = Workspace::join(plan, workspace_token.clone())?;
     let mut log = open_log(events, rank)?;
     let case = Case {
         plan,

@@ -49,8 +49,8 @@ impl StorageApi for Mmap {
         }
     }
 
-    fn connect(&self, _setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
-        Ok(Box::new(MmapConnection { names: PosixNames { direct: false } }))
+    fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        Ok(Box::new(MmapConnection { names: PosixNames::new(setup) }))
     }
 }
 
@@ -63,7 +63,8 @@ impl Connection for MmapConnection {
         // A mapping that can be written needs a file that can be read too. Its size and its advice are dealt with here.
         let access = if opening.access.writes() { Access::ReadWrite } else { Access::Read };
         let size = opening.size.filter(|&size| size == SizeAtOpen::Empty);
-        let file = posix::open(path, Opening { access, size, advice: &[], ..opening }, false, false)?;
+        let file =
+            posix::open(&self.names.resolver, path, Opening { access, size, advice: &[], ..opening }, false, false)?;
         if access.writes() {
             give_full_size(&file, opening)?;
         }
@@ -202,14 +203,18 @@ impl OpenFile for MmapFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::names::Presence;
+    use ioassay_contract::plan::storage::{Storage, Target};
 
     #[test]
     fn a_file_that_is_shorter_than_planned_ends_where_it_ends() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("short");
         std::fs::write(&path, vec![7; 5000]).unwrap();
-        let opening = Opening { access: Access::Read, bytes: 10_000, size: None, advice: &[] };
-        let mut connection = MmapConnection { names: PosixNames { direct: false } };
+        let opening =
+            Opening { access: Access::Read, presence: Presence::Shared, bytes: 10_000, size: None, advice: &[] };
+        let (storage, target) = (Storage::of("mmap"), Target::Directory(directory.path().to_owned()));
+        let mut connection = MmapConnection { names: PosixNames::new(Setup::alone(&storage, &target, &[])) };
         let mut file = connection.open(&path, opening).unwrap();
         let mut data = [0; 4096];
         assert_eq!(file.read_at(&mut data, 0).unwrap(), 4096);

@@ -19,12 +19,14 @@ mod uring;
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use ioassay_contract::plan::RankRange;
 use ioassay_contract::plan::data::{Advice, SizeAtOpen};
 use ioassay_contract::plan::storage::{Storage, Target};
 
-use self::names::Names;
+use self::names::{Names, Presence};
+use crate::beneath::Root;
 use crate::workload::buffer::Buffer;
 use crate::workload::layout::Geometry;
 
@@ -140,6 +142,8 @@ impl Access {
 pub struct Opening<'a> {
     /// What for.
     pub access: Access,
+    /// Whether it may be there already when it is created.
+    pub presence: Presence,
     /// The planned size of the file in bytes.
     pub bytes: u64,
     /// What happens to its size.
@@ -155,6 +159,8 @@ pub struct Setup<'a> {
     pub storage: &'a Storage,
     /// Where the I/O goes.
     pub target: &'a Target,
+    /// The workspace, where it is a directory of a mounted file system: paths lie beneath it. Without one, users named them.
+    pub root: Option<&'a Arc<Root>>,
     /// The buffers of all transfers to come, one per transfer in flight; they outlive the connection.
     pub buffers: &'a [Buffer],
     /// Who connects.
@@ -169,7 +175,8 @@ impl<'a> Setup<'a> {
     /// One of a single rank, for work that is nowhere in particular.
     pub fn alone(storage: &'a Storage, target: &'a Target, buffers: &'a [Buffer]) -> Self {
         let job = RankRange { first: 0, count: 1 };
-        Self { storage, target, buffers, members: Members { rank: 0, ranks: 1, job }, part: None, mpi: None }
+        let members = Members { rank: 0, ranks: 1, job };
+        Self { storage, target, root: None, buffers, members, part: None, mpi: None }
     }
 }
 
@@ -387,7 +394,8 @@ mod tests {
             let buffers = [Buffer::new(4096)];
             let mut connection = api.connect(Setup::alone(&storage, &target, &buffers)).unwrap();
             let path = directory.path().join(name);
-            let opening = |access| Opening { access, bytes: 12_288, size: None, advice: &[] };
+            let opening =
+                |access| Opening { access, presence: Presence::Shared, bytes: 12_288, size: None, advice: &[] };
             let mut file = connection.open(&path, opening(Access::Write)).unwrap();
             assert_eq!(file.write_at(&[7; 4096], 8192).unwrap(), 4096, "{name}");
             file.sync().unwrap();

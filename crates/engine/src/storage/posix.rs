@@ -1,19 +1,21 @@
 //! `posix`: pread and pwrite, or their vectored forms, on a mounted file system or a block device.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::{AsRawFd, IntoRawFd};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use ioassay_contract::plan::data::{Advice, SizeAtOpen};
 use ioassay_contract::plan::storage::Target;
-use nix::fcntl::{FallocateFlags, PosixFadviseAdvice, fallocate, posix_fadvise};
+use nix::fcntl::{FallocateFlags, OFlag, PosixFadviseAdvice, fallocate, posix_fadvise};
+use nix::sys::stat::Mode;
 use nix::sys::uio::{preadv, pwritev};
 
-use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
+use super::names::{Names, Presence};
 use super::{Access, Capabilities, Connection, OpenFile, Opening, Range, Setup, StorageApi};
+use crate::beneath::Resolver;
 
 pub(super) struct Posix;
 
@@ -50,7 +52,7 @@ impl StorageApi for Posix {
             direct: setup.storage.direct,
             device: matches!(setup.target, Target::Device(_)),
             pieces,
-            names: PosixNames { direct: setup.storage.direct },
+            names: PosixNames::new(setup),
         }))
     }
 }
@@ -65,7 +67,7 @@ struct PosixConnection {
 
 impl Connection for PosixConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
-        let file = open(path, opening, self.direct, self.device)?;
+        let file = open(&self.names.resolver, path, opening, self.direct, self.device)?;
         if self.pieces == 1 {
             return Ok(Box::new(PosixFile(file)));
         }
@@ -77,24 +79,34 @@ impl Connection for PosixConnection {
     }
 }
 
+/// Permissions of files before the umask. A workspace is its owner's only, whatever is in it.
+const MODE: Mode = Mode::from_bits_truncate(0o664);
+
 /// Opens a file as every API does that works on file descriptors. Only a target that is a `device` is anything else than
 /// a regular file, whatever was there when the command was checked.
-pub(super) fn open(path: &Path, opening: Opening<'_>, direct: bool, device: bool) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    // O_NOFOLLOW: a link in the place of our file would lead the writes elsewhere.
-    options.mode(0o664).custom_flags(libc::O_NOFOLLOW | if direct { libc::O_DIRECT } else { 0 });
-    match opening.access {
-        Access::Write => options.write(true).create(true),
-        Access::Read => options.read(true),
-        Access::ReadWrite => options.read(true).write(true).create(true),
+pub(super) fn open(
+    resolver: &Resolver,
+    path: &Path,
+    opening: Opening<'_>,
+    direct: bool,
+    device: bool,
+) -> io::Result<File> {
+    let (access, create) = match opening.access {
+        Access::Write => (OFlag::O_WRONLY, OFlag::O_CREAT),
+        Access::Read => (OFlag::O_RDONLY, OFlag::empty()),
+        Access::ReadWrite => (OFlag::O_RDWR, OFlag::O_CREAT),
     };
-    if opening.access.writes() && opening.size == Some(SizeAtOpen::Empty) {
-        options.truncate(true);
-    }
-    let file = match options.open(path) {
+    let mut flags = access;
+    flags.set(OFlag::O_DIRECT, direct);
+    flags.set(OFlag::O_TRUNC, opening.access.writes() && opening.size == Some(SizeAtOpen::Empty));
+    let exclusive = opening.access.writes() && opening.presence == Presence::New;
+    let create = if exclusive { create | OFlag::O_EXCL } else { create };
+    let file = match resolver.open(path, flags | create, MODE) {
         // Nobody asked for a new file, yet FUSE clients of several hosts that create one at the same time may hear that
         // it is there (MooseFS 3.0.117 does it): then it is opened.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.create(false).open(path)?,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !exclusive => {
+            resolver.open(path, flags, Mode::empty())?
+        }
         opened => opened?,
     };
     if opening.access.writes() {

@@ -53,7 +53,7 @@ impl StorageApi for Uring {
             ring: Rc::new(RefCell::new(ring)),
             direct: setup.storage.direct,
             device: matches!(setup.target, Target::Device(_)),
-            names: PosixNames { direct: setup.storage.direct },
+            names: PosixNames::new(setup),
         }))
     }
 }
@@ -209,7 +209,7 @@ struct UringConnection {
 
 impl Connection for UringConnection {
     fn open(&mut self, path: &Path, opening: Opening<'_>) -> io::Result<Box<dyn OpenFile>> {
-        let file = posix::open(path, opening, self.direct, self.device)?;
+        let file = posix::open(&self.names.resolver, path, opening, self.direct, self.device)?;
         in_memory::take_at_once(&file);
         let registered = self.ring.borrow().options.registered_files;
         if registered {

@@ -24,7 +24,7 @@ enum About {
 }
 
 /// The calls in which I/O waits.
-const CALLS: [(libc::c_long, &str, About); 33] = [
+const CALLS: [(libc::c_long, &str, About); 34] = [
     (libc::SYS_read, "read", About::File(0)),
     (libc::SYS_write, "write", About::File(0)),
     (libc::SYS_pread64, "pread", About::File(0)),
@@ -34,6 +34,7 @@ const CALLS: [(libc::c_long, &str, About); 33] = [
     (libc::SYS_preadv, "preadv", About::File(0)),
     (libc::SYS_pwritev, "pwritev", About::File(0)),
     (libc::SYS_openat, "openat", About::Path(1)),
+    (libc::SYS_openat2, "openat2", About::Path(1)),
     (libc::SYS_close, "close", About::File(0)),
     (libc::SYS_fsync, "fsync", About::File(0)),
     (libc::SYS_fdatasync, "fdatasync", About::File(0)),
@@ -104,10 +105,18 @@ pub(crate) fn call_of(pid: Pid) -> Option<Call> {
     let Some((_, name, about)) = CALLS.iter().find(|(call, ..)| *call == number) else {
         return Some(Call { name: format!("system call {number}"), path: None });
     };
+    // The link is read in the kernel's memory: it does not hang where the file system does.
+    let link = |file: u64| fs::read_link(format!("/proc/{pid}/fd/{file}")).ok();
     let path = match *about {
-        // The link is read in the kernel's memory: it does not hang where the file system does.
-        About::File(nth) => arguments.get(nth).and_then(|file| fs::read_link(format!("/proc/{pid}/fd/{file}")).ok()),
-        About::Path(nth) => arguments.get(nth).and_then(|&address| text_at(pid, address)).map(PathBuf::from),
+        About::File(nth) => arguments.get(nth).and_then(|&file| link(file)),
+        About::Path(nth) => {
+            let path = arguments.get(nth).and_then(|&address| text_at(pid, address)).map(PathBuf::from);
+            // A relative path is one of the open directory that comes before it.
+            path.map(|path| match nth.checked_sub(1).and_then(|before| link(arguments[before])) {
+                Some(directory) if path.is_relative() => directory.join(path),
+                _ => path,
+            })
+        }
         About::Nothing => None,
     };
     Some(Call { name: (*name).to_owned(), path })

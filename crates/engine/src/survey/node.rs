@@ -1,7 +1,7 @@
 //! What a node says of itself, without a look at any file system that is mounted from elsewhere.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::fs::File;
 
 use io_uring::IoUring;
 use ioassay_contract::survey::{Abilities, Limits, SurveyedNode, WallClock};
@@ -60,7 +60,8 @@ fn shared_memory_bytes() -> Option<u64> {
 
 fn abilities() -> Abilities {
     let capabilities = procfs::process::Process::myself().and_then(|own| own.status()).map_or(0, |own| own.capeff);
-    let measured = residency::resident_bytes(Path::new("/proc/self/exe"), std::iter::once((0, 1)));
+    let measured =
+        File::open("/proc/self/exe").and_then(|program| residency::resident_bytes(&program, std::iter::once((0, 1))));
     Abilities {
         // Asked and not tried: it would drop everybody's cache.
         drop_caches: access("/proc/sys/vm/drop_caches", AccessFlags::W_OK).is_ok(),

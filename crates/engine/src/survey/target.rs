@@ -33,10 +33,10 @@ pub fn look(target: &Path, workspace: Option<&str>, clock: &Clock) -> (Environme
     (environment, look)
 }
 
-/// Waits until this node sees the workspace, word for word, for at most `limit`.
+/// Waits until this node sees the workspace, for at most `limit`.
 pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failure> {
-    let (directory, begin) = (Directory::of(target, workspace), Instant::now());
-    while let Err(error) = directory.see(workspace, &Contents::default()) {
+    let (directory, begin) = (Directory::of(target, workspace, None), Instant::now());
+    while let Err(error) = directory.root() {
         if begin.elapsed() > limit {
             return Err(unseen(directory.path(), &error));
         }

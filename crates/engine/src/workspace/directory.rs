@@ -4,22 +4,32 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ioassay_contract::events::{Failure, Left, Removed};
 
 use super::contents::Contents;
-use super::marked::{self, Marked, name_of, not_ours};
-use super::place::{Kind, Mounted};
-use super::{LIST, Room, claim};
+use super::marked::{Marked, name_of, not_ours};
+use super::place::Mounted;
+use super::{Room, claim};
+use crate::beneath::Root;
 use crate::failure;
 
-/// A workspace that is a directory.
+/// A workspace that is a directory. It is held open, so that what is put in its place is neither written to nor removed.
 #[derive(Debug, Clone)]
 pub struct Directory {
     path: PathBuf,
-    /// Held by the process that has created or opened it, and by the ranks that it forks: it is in use as long.
-    claimed: Arc<Mutex<Option<OwnedFd>>>,
+    /// What its list has besides its name; unknown of one that an earlier process left.
+    token: Option<String>,
+    held: Arc<Mutex<Option<Held>>>,
+}
+
+/// A workspace that is open.
+#[derive(Debug, Clone)]
+struct Held {
+    /// The directory that it is in.
+    target: Arc<OwnedFd>,
+    root: Arc<Root>,
 }
 
 /// The path of the workspace of `run` under `target`.
@@ -40,8 +50,8 @@ pub fn room(target: &Path) -> Result<Room, Failure> {
 /// An error if `target` is no writable directory, if `run` has a workspace there already, or if `bytes` in
 /// `files` files would not fit. Nothing is written.
 pub fn check(target: &Path, run: &str, bytes: u64, files: u64) -> Result<Room, Failure> {
-    let own = Directory::of(target, run);
-    own.marked(|own| own.refuse_existing()).map_err(|error| unusable(target, &error))??;
+    let above = Mounted::directory(target).map_err(|error| unusable(target, &error))?;
+    Marked { place: &Mounted, target: &above, path: &path(target, run) }.refuse_existing()?;
     // One more for the directory and one for its list.
     room_for(target, bytes, files + 2)
 }
@@ -68,33 +78,22 @@ fn unusable(target: &Path, error: &io::Error) -> Failure {
 }
 
 impl Directory {
-    /// The workspace of `run` under `target`, which is there.
-    pub fn of(target: &Path, run: &str) -> Self {
-        Self::at(&path(target, run))
+    /// The workspace of `run` under `target`, which another process has created with this token, where that is known. Nothing
+    /// is asked of the target.
+    pub fn of(target: &Path, run: &str, token: Option<String>) -> Self {
+        Self { path: path(target, run), token, held: Arc::default() }
     }
 
-    fn at(path: &Path) -> Self {
-        Self { path: path.to_owned(), claimed: Arc::default() }
-    }
-
-    /// Creates the workspace of `run` under `target` for `contents`.
+    /// Creates the workspace of `run` under `target` for `contents`, and holds it.
     pub fn create(target: &Path, run: &str, contents: &Contents) -> Result<Self, Failure> {
-        let workspace = Self::of(target, run);
-        workspace.marked(|own| own.create(run, contents)).map_err(|error| unusable(target, &error))??;
-        let own = workspace.marked(|own| own.open()).and_then(|own| own);
-        let own = own.map_err(|error| failure::on_path("open", workspace.path(), &error))?;
+        let path = path(target, run);
+        let token = random_token().map_err(|error| failure::on_path("create directory", &path, &error))?;
+        let above = Mounted::directory(target).map_err(|error| unusable(target, &error))?;
+        let marked = Marked { place: &Mounted, target: &above, path: &path };
+        let own = marked.create(run, Some(token.clone()), contents)?;
         claim::share(&own);
-        workspace.hold(own);
-        Ok(workspace)
-    }
-
-    fn hold(&self, own: OwnedFd) {
-        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
-    }
-
-    /// Has it open no more: what is open keeps its file system from being unmounted.
-    pub fn release(&self) {
-        *self.claimed.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let held = Held { root: Arc::new(Root::hold(&path, own)), target: Arc::new(above) };
+        Ok(Self { path, token: Some(token), held: Arc::new(Mutex::new(Some(held))) })
     }
 
     /// Where it is.
@@ -102,61 +101,84 @@ impl Directory {
         &self.path
     }
 
-    /// An error unless this node sees the workspace of `run` as it was created for `contents`. A client may still remember the
-    /// one of that name that was there before.
-    pub fn see(&self, run: &str, contents: &Contents) -> io::Result<()> {
-        let seen = fs::read(self.path.join(LIST))?;
-        let current = seen == marked::list(run, contents).as_bytes();
-        if current { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESTALE)) }
+    /// What those must know who are to find it.
+    pub fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
+
+    /// The directory, which is held open from here on. An error unless this node sees the one that was created: a client may
+    /// still remember the one of that name that was there before, and somebody may have put another one in its place.
+    pub fn root(&self) -> io::Result<Arc<Root>> {
+        self.held().map(|held| held.root)
+    }
+
+    fn held(&self) -> io::Result<Held> {
+        let mut slot = self.slot();
+        if let Some(held) = &*slot {
+            return Ok(held.clone());
+        }
+        let target = Mounted::directory(self.path.parent().unwrap_or(Path::new("/")))?;
+        let own = Marked { place: &Mounted, target: &target, path: &self.path }.open(self.token())?;
+        let own = own.ok_or_else(|| io::Error::from_raw_os_error(libc::ESTALE))?;
+        if self.token.is_some() {
+            claim::share(&own);
+        }
+        let held = Held { root: Arc::new(Root::hold(&self.path, own)), target: Arc::new(target) };
+        Ok(slot.insert(held).clone())
+    }
+
+    /// Closes it until it is needed again: what is open keeps its file system from being unmounted.
+    pub fn release(&self) {
+        *self.slot() = None;
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens a workspace that an earlier process left. Refuses one that belongs to another user or is in use, what is named for
     /// another run than its list, and a directory without a list in which there is anything.
     pub fn open(path: &Path) -> Result<Self, Failure> {
-        let workspace = Self::at(path);
-        let found = workspace.marked(|own| match own.kind()? {
-            None => Err(io::Error::from_raw_os_error(libc::ENOENT)),
-            Some(Kind::Directory) => own.open().map(Some),
-            Some(Kind::File | Kind::Other) => Ok(None),
-        });
-        let found = found.and_then(|found| found).map_err(|error| failure::on_path("stat", path, &error))?;
-        let not_ours = || not_ours(path, "directory `ioassay-RUN`");
-        let own = found.ok_or_else(not_ours)?;
-        claim::claim(&own, path)?;
-        workspace.hold(own);
-        let ours = workspace.marked(|own| own.is_ours()).and_then(|ours| ours).unwrap_or(false);
-        if ours { Ok(workspace) } else { Err(not_ours()) }
+        let workspace = Self { path: path.to_owned(), token: None, held: Arc::default() };
+        let found = fs::symlink_metadata(path).map_err(|error| failure::on_path("stat", path, &error))?;
+        let held = if found.is_dir() { workspace.held().ok() } else { None };
+        let held = held.ok_or_else(|| not_ours(path, "directory `ioassay-RUN`"))?;
+        claim::claim(held.root.directory(), path)?;
+        Ok(workspace)
     }
 
     /// Removes the files of the list, the list, and the directory. What could not be removed is named, and so is a
     /// workspace that is not there: its file system may have been unmounted, and then it is still on it.
     pub fn remove(&self) -> Removed {
-        let removed = self.marked(|own| match own.kind()? {
-            Some(_) => Ok(own.remove()),
-            None => Err(io::Error::from_raw_os_error(libc::ENOENT)),
+        let removed = self.held().map(|Held { target, root }| {
+            Marked { place: &Mounted, target: &target, path: &self.path }.remove(root.directory())
         });
-        removed.and_then(|removed| removed).unwrap_or_else(|error| {
-            let because = match error.kind() {
-                io::ErrorKind::NotFound => {
-                    "is not there: somebody removed it, or its file system is not mounted".into()
+        removed.unwrap_or_else(|error| {
+            let because = match error.raw_os_error() {
+                Some(libc::ENOENT) => "is not there: somebody removed it, or its file system is not mounted".into(),
+                Some(libc::ESTALE | libc::ENOTDIR | libc::ELOOP) => {
+                    "no longer leads to the directory that the run created: look for that one beside it".into()
                 }
                 _ => error.to_string(),
             };
             Removed { left: vec![Left { path: self.path.display().to_string(), because }], ..Removed::default() }
         })
     }
+}
 
-    /// Does something with it, by the rules of all workspaces that are directories. An error is that the directory which it
-    /// is in cannot be opened.
-    fn marked<T>(&self, operate: impl FnOnce(&Marked<'_, Mounted>) -> T) -> io::Result<T> {
-        let target = Mounted::directory(self.path.parent().unwrap_or(Path::new("/")))?;
-        Ok(operate(&Marked { place: &Mounted, target: &target, path: &self.path }))
+/// What nobody can guess.
+fn random_token() -> io::Result<String> {
+    let mut bytes = [0_u8; 16];
+    // SAFETY: the kernel writes at most as many bytes as there are; so few it gives at once or not at all.
+    match unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(format!("{:032x}", u128::from_ne_bytes(bytes))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-
+    use super::super::{LIST, marked};
     use super::*;
 
     /// A workspace for three files: `c1.data.00000000` and so on.
@@ -188,9 +210,55 @@ mod tests {
     fn a_workspace_that_is_not_there_when_it_is_to_be_removed_is_named() {
         let (target, workspace) = workspace();
         fs::remove_dir_all(target.path()).unwrap();
+        // Of one that is held it is known that nothing of it is left.
+        assert_eq!(workspace.remove(), Removed::default());
+        workspace.release();
         let removed = workspace.remove();
         assert_eq!((removed.left.len(), removed.left[0].path.as_str()), (1, workspace.path.to_str().unwrap()));
         assert!(removed.left[0].because.contains("not mounted"), "{removed:?}");
+    }
+
+    /// Another directory with the same name, run and contents in its list, in the place of the workspace.
+    fn swap(target: &Path, workspace: &Directory) -> PathBuf {
+        let away = target.join("away");
+        fs::rename(workspace.path(), &away).unwrap();
+        fs::create_dir(workspace.path()).unwrap();
+        let list = fs::read_to_string(away.join(LIST)).unwrap();
+        let forged = list.replace(workspace.token().unwrap(), &"0".repeat(32));
+        assert_ne!(list, forged);
+        fs::write(workspace.path().join(LIST), forged).unwrap();
+        fs::write(workspace.path().join(NAMES[0]), "keep").unwrap();
+        away
+    }
+
+    #[test]
+    fn what_was_put_in_the_place_of_a_workspace_stays_and_it_is_said_where_that_one_lies() {
+        let (target, workspace) = workspace();
+        fs::write(workspace.path.join(NAMES[0]), "1").unwrap();
+        let away = swap(target.path(), &workspace);
+        let removed = workspace.remove();
+        assert_eq!((removed.files, removed.left.len()), (1, 1), "{removed:?}");
+        assert_eq!(removed.left[0].path, workspace.path().to_str().unwrap());
+        assert!(removed.left[0].because.contains(&format!("lies at {} now", away.display())), "{removed:?}");
+        assert_eq!(fs::read_to_string(workspace.path.join(NAMES[0])).unwrap(), "keep");
+        // What stays keeps its list.
+        assert_eq!(fs::read_dir(&away).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>(), [LIST]);
+    }
+
+    #[test]
+    fn what_was_put_in_the_place_of_a_workspace_is_not_taken_for_it_when_it_is_opened_again() {
+        let (target, workspace) = workspace();
+        let joined = Directory::of(target.path(), "r1", workspace.token().map(str::to_owned));
+        joined.root().unwrap();
+        joined.release();
+        swap(target.path(), &workspace);
+        assert_eq!(joined.root().unwrap_err().raw_os_error(), Some(libc::ESTALE));
+        assert!(joined.remove().left[0].because.contains("no longer leads"), "{:?}", joined.remove());
+        assert_eq!(fs::read_to_string(workspace.path.join(NAMES[0])).unwrap(), "keep");
+        // A link to the real one is not the real one.
+        fs::remove_dir_all(workspace.path()).unwrap();
+        std::os::unix::fs::symlink("away", workspace.path()).unwrap();
+        assert!(joined.root().is_err());
     }
 
     #[test]
@@ -255,7 +323,7 @@ mod tests {
 
     #[test]
     fn a_workspace_whose_list_was_not_written_whole_is_removed_if_nothing_else_is_in_it() {
-        let list = marked::list("r1", &Contents::default());
+        let list = marked::list("r1", Some("0".repeat(32)), &Contents::default());
         let first_line = list.find('\n').unwrap();
         for length in [0, 1, first_line, first_line + 1, list.len() - 1] {
             let (target, own) = begun(&list[..length]);
@@ -269,9 +337,9 @@ mod tests {
 
     #[test]
     fn an_empty_directory_of_another_name_and_a_list_of_another_run_stay() {
-        let (target, own) = begun(&marked::list("r2", &Contents::default())[..20]);
+        let (target, own) = begun(&marked::list("r2", None, &Contents::default())[..20]);
         assert!(Directory::open(&own).is_ok(), "so far it could be the list of any run");
-        let (_target, own) = begun(&marked::list("r2", &Contents::default())[..34]);
+        let (_target, own) = begun(&marked::list("r2", None, &Contents::default())[..34]);
         assert!(Directory::open(&own).is_err());
         let other = target.path().join("thesis");
         fs::create_dir(&other).unwrap();

@@ -59,7 +59,7 @@ impl Export {
     /// Creates the directory of `run` for `contents`.
     pub fn create(url: &str, run: &str, contents: &Contents) -> Result<Self, Failure> {
         let export = Self::of(url, run)?;
-        export.marked(&export.mounted()?, |own| own.create(run, contents))?;
+        export.marked(&export.mounted()?, |own| own.create(run, None, contents))?;
         Ok(export)
     }
 
@@ -73,7 +73,7 @@ impl Export {
         let failed = |error: io::Error| failure::on_path("stat", &export.path, &error);
         let ours = export.marked(&export.mounted()?, |own| match own.kind().map_err(failed)? {
             None => Ok(None),
-            Some(Kind::Directory) => Ok(Some(own.is_ours().unwrap_or(false))),
+            Some(Kind::Directory) => Ok(Some(matches!(own.open(None), Ok(Some(_))))),
             Some(Kind::File | Kind::Other) => Ok(Some(false)),
         })?;
         match ours {
@@ -95,9 +95,19 @@ impl Export {
 
     /// Removes what is on its list, the list, and the directory. What could not be removed is named.
     pub fn remove(&self) -> Removed {
-        self.mounted().map(|place| self.marked(&place, |own| own.remove())).unwrap_or_else(|failure| {
-            let left = Left { path: self.url(), because: failure.message };
+        let left = |because| {
+            let left = Left { path: self.url(), because };
             Removed { left: vec![left], ..Removed::default() }
+        };
+        let place = match self.mounted() {
+            Ok(place) => place,
+            Err(failure) => return left(failure.message),
+        };
+        self.marked(&place, |marked| match marked.open(None) {
+            Ok(Some(own)) => marked.remove(&own),
+            Ok(None) => left("is not the workspace of this run".to_owned()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Removed::default(),
+            Err(error) => left(error.to_string()),
         })
     }
 

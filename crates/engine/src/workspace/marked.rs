@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use ioassay_contract::events::{Failure, Left, Removed};
 
 use super::contents::Contents;
-use super::place::{Kind, Place};
+use super::place::{Kind, Moved, Place};
 use super::{LIST, Mark, removal};
 use crate::failure;
 
@@ -53,19 +53,19 @@ impl<P: Place> Marked<'_, P> {
         Err(exists(self.path))
     }
 
-    /// Creates it for the `contents` of `run`.
-    pub fn create(&self, run: &str, contents: &Contents) -> Result<(), Failure> {
+    /// Creates it for the `contents` of `run`, and opens it.
+    pub fn create(&self, run: &str, token: Option<String>, contents: &Contents) -> Result<P::Open, Failure> {
         self.refuse_existing()?;
         let name = self.name().map_err(|error| self.failed("create directory", &error))?;
         // It fails if anything has that name, so from here on the directory is ours; nobody else may enter.
         self.place.make(self.target, &name).map_err(|error| self.failed("create directory", &error))?;
         let written = self.place.open(self.target, &name).and_then(|own| {
-            let written = self.place.create(&own, LIST_NAME, list(run, contents).as_bytes());
+            let written = self.place.create(&own, LIST_NAME, list(run, token, contents).as_bytes());
             if written.is_err() {
                 // Only the list can be in it.
                 let _ = self.place.unlink(&own, LIST_NAME);
             }
-            written
+            written.map(|()| own)
         });
         written.map_err(|error| {
             let _ = self.place.rmdir(self.target, &name);
@@ -73,36 +73,41 @@ impl<P: Place> Marked<'_, P> {
         })
     }
 
-    /// True if its list says that it is the workspace of that name, or if whoever created it came no further. An error is that
-    /// this cannot be told.
-    pub fn is_ours(&self) -> io::Result<bool> {
-        let own = self.open()?;
-        match self.read_list(&own) {
-            Ok((mark, _)) => Ok(self.path.file_name().is_some_and(|name| name == name_of(&mark.run).as_str())),
-            Err(_) => self.is_begun(&own),
+    /// Opens it. `None` if its list does not say that it is the workspace of that name, with `token` where that is known. Where
+    /// it is not, whoever created it may have come no further than to begin the list. An error is that this cannot be told.
+    pub fn open(&self, token: Option<&str>) -> io::Result<Option<P::Open>> {
+        let own = self.place.open(self.target, &self.name()?)?;
+        let written = self.read_list(&own)?;
+        let ours = match parse(&written) {
+            Ok((mark, _)) => {
+                let named = self.path.file_name().is_some_and(|name| name == name_of(&mark.run).as_str());
+                named && (token.is_none() || token == mark.token.as_deref())
+            }
+            Err(_) if token.is_none() => self.is_begun(&own, &written)?,
+            Err(error) => return Err(error),
+        };
+        Ok(ours.then_some(own))
+    }
+
+    /// What its list holds; nothing where there is none.
+    fn read_list(&self, own: &P::Open) -> io::Result<Vec<u8>> {
+        match self.place.read(own, LIST_NAME) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            written => written,
         }
     }
 
-    /// Opens it.
-    pub fn open(&self) -> io::Result<P::Open> {
-        self.place.open(self.target, &self.name()?)
-    }
-
-    /// True if its name is that of a workspace, and nothing is in it but the beginning of its list: the engine was ended between
-    /// creating it and having written that.
-    fn is_begun(&self, own: &P::Open) -> io::Result<bool> {
+    /// True if its name is that of a workspace, and nothing is in it but the beginning of its list, `written`: the engine was
+    /// ended between creating it and having written that.
+    fn is_begun(&self, own: &P::Open, written: &[u8]) -> io::Result<bool> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let Some(run) = name.strip_prefix(&name_of("")) else { return Ok(false) };
-        let written = match self.place.read(own, LIST_NAME) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            written => written?,
-        };
-        let list = list(run, &Contents::default());
-        let mark = list.split_inclusive('\n').next().unwrap_or_default().as_bytes();
-        let in_mark = mark.starts_with(&written);
-        let in_contents = written.starts_with(mark) && !written[mark.len()..].contains(&b'\n');
-        let only = removal::first_name(self.place, own, |name| name != LIST_NAME)?.is_none();
-        Ok(only && (in_mark || in_contents))
+        let mark = mark_of(run, None);
+        // The token and the contents come behind the name of the run; the last byte of a whole list is its second line feed.
+        let sure = mark.trim_end_matches('}').as_bytes();
+        let lines = written.iter().filter(|&&byte| byte == b'\n').count();
+        let begins = sure.starts_with(written) || (written.starts_with(sure) && lines < 2);
+        Ok(begins && removal::first_name(self.place, own, |name| name != LIST_NAME)?.is_none())
     }
 
     /// What its name stands for.
@@ -110,72 +115,97 @@ impl<P: Place> Marked<'_, P> {
         self.place.kind(self.target, &self.name()?)
     }
 
-    fn read_list(&self, own: &P::Open) -> io::Result<(Mark, Contents)> {
-        let list = self.place.read(own, LIST_NAME)?;
-        let end = list.iter().position(|&byte| byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
-        Ok((serde_json::from_slice(&list[..end])?, serde_json::from_slice(&list[end..])?))
-    }
-
-    /// Removes what is on its list, the list, and itself. What could not be removed is named.
-    pub fn remove(&self) -> Removed {
+    /// Removes what is on the list of the open directory `own`, the list, and the directory. What could not be removed is
+    /// named.
+    pub fn remove(&self, own: &P::Open) -> Removed {
         let mut removed = Removed::default();
-        if let Err((path, error)) = self.remove_into(&mut removed) {
+        if let Err((path, error)) = self.remove_into(own, &mut removed) {
             removed.left.push(left(&path, &error));
         }
         removed
     }
 
-    fn remove_into(&self, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
+    fn remove_into(&self, own: &P::Open, removed: &mut Removed) -> Result<(), (PathBuf, io::Error)> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error: io::Error| (path, error)
         };
         let name = self.name().map_err(at(self.path))?;
-        let own = match self.place.open(self.target, &name) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            own => own.map_err(at(self.path))?,
-        };
+        let moved = self.place.moved(self.target, &name, own).map_err(at(self.path))?;
+        if moved == Some(Moved::Removed) {
+            return Ok(());
+        }
         let list = self.path.join(LIST);
-        let contents = match self.read_list(&own) {
+        let written = self.read_list(own).map_err(at(&list))?;
+        let contents = match parse(&written) {
             Ok((_, contents)) => contents,
-            Err(_) if self.is_begun(&own).map_err(at(self.path))? => Contents::default(),
+            Err(_) if self.is_begun(own, &written).map_err(at(self.path))? => Contents::default(),
             Err(error) => return Err(at(&list)(error)),
         };
         for name in contents.file_names() {
-            match name_of_ours(&name).and_then(|name| removal::remove_file(self.place, &own, &name)) {
+            match name_of_ours(&name).and_then(|name| removal::remove_file(self.place, own, &name)) {
                 Ok(existed) => removed.files += u64::from(existed),
                 Err(error) => removed.left.push(left(&self.path.join(&name), &error)),
             }
         }
         for tree in contents.trees() {
             match name_of_ours(&tree.container) {
-                Ok(_) => removal::remove_tree(self.place, &own, self.path, &tree, removed),
+                Ok(_) => removal::remove_tree(self.place, own, self.path, &tree, removed),
                 Err(error) => removed.left.push(left(&self.path.join(&tree.container), &error)),
             }
+        }
+        if let Some(Moved::To(now)) = moved {
+            return Err((self.path.to_owned(), io::Error::other(swapped(self.path, now.as_deref()))));
         }
         if !removed.left.is_empty() {
             return Ok(());
         }
         // The list goes last, and only if nothing else is left: without it nobody could remove the rest.
-        if let Some(other) = removal::first_name(self.place, &own, |name| name != LIST_NAME).map_err(at(self.path))? {
+        if let Some(other) = removal::first_name(self.place, own, |name| name != LIST_NAME).map_err(at(self.path))? {
             let because = io::Error::other("is not on the list of files that ioassay created");
             removed.left.push(left(&self.path.join(removal::as_path(&other)), &because));
             return Ok(());
         }
-        match self.place.unlink(&own, LIST_NAME) {
+        match self.place.unlink(own, LIST_NAME) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(&list)(error)),
             _ => {}
         }
-        self.place.rmdir(self.target, &name).map_err(at(self.path))
+        let Err(error) = self.place.rmdir(self.target, &name) else { return Ok(()) };
+        // Something has appeared in it since. The list comes back, for whoever removes the rest.
+        match self.place.create(own, LIST_NAME, &written) {
+            Err(lost) if lost.kind() != io::ErrorKind::AlreadyExists => Err((
+                self.path.to_owned(),
+                io::Error::other(format!("{error}, and its list cannot be put back: {lost}")),
+            )),
+            _ => Err((self.path.to_owned(), error)),
+        }
+    }
+}
+
+/// What is to be said of a workspace whose `path` does not lead to it any more, and where it lies `now`.
+fn swapped(path: &Path, now: Option<&Path>) -> String {
+    let what = "no longer leads to the directory that the run created";
+    match now {
+        Some(now) if now == path => format!("{what}: something is mounted over it; unmount that, then clean again"),
+        Some(now) => format!("{what}: that one lies at {} now; remove it there", now.display()),
+        None => format!("{what}, and the kernel does not say where that one lies now"),
     }
 }
 
 /// The list of a workspace: whose it is, and what will be in it.
-pub(super) fn list(run: &str, contents: &Contents) -> String {
-    let mark = Mark { ioassay_workspace: 2, run: run.to_owned() };
-    let [mark, contents] = [serde_json::to_string(&mark), serde_json::to_string(contents)]
-        .map(|line| line.expect("our own types are JSON"));
-    format!("{mark}\n{contents}\n")
+pub(super) fn list(run: &str, token: Option<String>, contents: &Contents) -> String {
+    let contents = serde_json::to_string(contents).expect("our own types are JSON");
+    format!("{}\n{contents}\n", mark_of(run, token))
+}
+
+fn mark_of(run: &str, token: Option<String>) -> String {
+    let mark = Mark { ioassay_workspace: 2, run: run.to_owned(), token };
+    serde_json::to_string(&mark).expect("our own types are JSON")
+}
+
+fn parse(list: &[u8]) -> io::Result<(Mark, Contents)> {
+    let end = list.iter().position(|&byte| byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
+    Ok((serde_json::from_slice(&list[..end])?, serde_json::from_slice(&list[end..])?))
 }
 
 /// What exists already under the name of a workspace.
@@ -207,4 +237,75 @@ pub(super) fn name_of_ours(name: &str) -> io::Result<CString> {
         return Err(io::Error::other("is no name of a file of ours"));
     }
     Ok(CString::new(name)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::fd::OwnedFd;
+
+    use super::super::place::Mounted;
+    use super::*;
+
+    /// A file system on which a file appears in the workspace just when its list has gone, as NFS keeps what is removed while
+    /// somebody has it open.
+    struct Late;
+
+    const APPEARED: &CStr = c".nfs0001";
+
+    impl Place for Late {
+        type Open = OwnedFd;
+
+        fn unlink(&self, directory: &OwnedFd, name: &CStr) -> io::Result<()> {
+            Mounted.unlink(directory, name)?;
+            if name == LIST_NAME { Mounted.create(directory, APPEARED, b"open") } else { Ok(()) }
+        }
+
+        fn kind(&self, directory: &OwnedFd, name: &CStr) -> io::Result<Option<Kind>> {
+            Mounted.kind(directory, name)
+        }
+
+        fn open(&self, directory: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
+            Mounted.open(directory, name)
+        }
+
+        fn make(&self, directory: &OwnedFd, name: &CStr) -> io::Result<()> {
+            Mounted.make(directory, name)
+        }
+
+        fn create(&self, directory: &OwnedFd, name: &CStr, content: &[u8]) -> io::Result<()> {
+            Mounted.create(directory, name, content)
+        }
+
+        fn read(&self, directory: &OwnedFd, name: &CStr) -> io::Result<Vec<u8>> {
+            Mounted.read(directory, name)
+        }
+
+        fn rmdir(&self, directory: &OwnedFd, name: &CStr) -> io::Result<()> {
+            Mounted.rmdir(directory, name)
+        }
+
+        fn list(&self, directory: &OwnedFd, each: &mut dyn FnMut(&CStr) -> bool) -> io::Result<()> {
+            Mounted.list(directory, each)
+        }
+    }
+
+    #[test]
+    fn a_workspace_in_which_something_appears_at_the_last_moment_keeps_its_list() {
+        let directory = tempfile::tempdir().unwrap();
+        let (target, path) = (Mounted::directory(directory.path()).unwrap(), directory.path().join("ioassay-r1"));
+        let late = Marked { place: &Late, target: &target, path: &path };
+        let own = late.create("r1", None, &Contents::default()).unwrap();
+        let list = fs::read(path.join(LIST)).unwrap();
+        let removed = late.remove(&own);
+        assert_eq!(removed.left.len(), 1, "{removed:?}");
+        assert!(removed.left[0].because.contains("not empty"), "{removed:?}");
+        assert_eq!(fs::read(path.join(LIST)).unwrap(), list);
+        // So it can be cleaned when that has gone again.
+        fs::remove_file(path.join(".nfs0001")).unwrap();
+        let mounted = Marked { place: &Mounted, target: &target, path: &path };
+        let own = mounted.open(None).unwrap().expect("it has its list");
+        assert_eq!(mounted.remove(&own), Removed::default());
+        assert!(!path.exists());
+    }
 }

@@ -22,6 +22,7 @@ mod place;
 mod prefix;
 mod removal;
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ use ioassay_contract::events::{Failure, Removed};
 use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::Target;
 use ioassay_units::Bytes;
+use nix::fcntl::OFlag;
+use nix::sys::stat::Mode;
 use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
@@ -38,6 +41,7 @@ use self::directory::Directory;
 use self::export::Export;
 use self::in_place::{Placed, Removal};
 use self::prefix::Prefix;
+use crate::beneath::{Resolver, Root};
 use crate::failure;
 use crate::plan::Sizes;
 use crate::storage::nfs::location::is_nfs;
@@ -52,6 +56,9 @@ const LIST: &str = ".ioassay-workspace";
 struct Mark {
     ioassay_workspace: u32,
     run: String,
+    /// What nobody but those who may read the list can know: another directory of that name is not taken for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token: Option<String>,
 }
 
 /// Room on a file system.
@@ -140,10 +147,11 @@ impl Workspace {
         }
     }
 
-    /// The workspace that another process of the run has created, as this one sees it. Nothing is asked of the target.
-    pub fn join(plan: &Plan) -> Result<Self, Failure> {
+    /// The workspace that another process of the run has created, and its [`Workspace::token`], as this one sees it. Nothing
+    /// is asked of the target.
+    pub fn join(plan: &Plan, token: Option<String>) -> Result<Self, Failure> {
         match &plan.target {
-            Target::Directory(directory) => Ok(Self::Directory(Directory::of(directory, &plan.run))),
+            Target::Directory(directory) => Ok(Self::Directory(Directory::of(directory, &plan.run, token))),
             Target::InPlace(place) => Ok(Self::Placed(Placed::of(plan, place))),
             Target::Url(url) if is_nfs(url) => Export::of(url, &plan.run).map(Self::Export),
             Target::Url(url) => Prefix::of(url, &plan.run).map(Self::Prefix),
@@ -177,6 +185,38 @@ impl Workspace {
             Self::Export(export) => export.path(),
             Self::Device(device) => device.path(),
         }
+    }
+
+    /// What other processes must know to join it, where something could be put in its place.
+    pub fn token(&self) -> Option<&str> {
+        if let Self::Directory(directory) = self { directory.token() } else { None }
+    }
+
+    /// The directory beneath which its files are opened; `None` where the user named the files, or where they are behind a
+    /// URL. An error is that it is not where it was created.
+    pub fn root(&self) -> io::Result<Option<Arc<Root>>> {
+        if let Self::Directory(directory) = self { directory.root().map(Some) } else { Ok(None) }
+    }
+
+    /// Has nothing of it open until it is needed again.
+    pub fn release(&self) {
+        if let Self::Directory(directory) = self {
+            directory.release();
+        }
+    }
+
+    /// Opens one of its files or directories to look at it. What else may lie there, such as a pipe, is not waited for.
+    pub fn open_to_read(&self, path: &Path) -> io::Result<File> {
+        match self.root()? {
+            Some(root) => Resolver::new(Some(&root)).open(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK, Mode::empty()),
+            // What the user named may be a link.
+            None => File::open(path),
+        }
+    }
+
+    /// True if it had nothing in it when the case began, and files are created in it.
+    pub fn is_new(&self) -> bool {
+        matches!(self, Self::Directory(_))
     }
 
     /// Where file number `file` of a file set of `case` is: its path and, on a device, its first byte.
@@ -243,13 +283,6 @@ impl Workspace {
         match std::fs::remove_file(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Removal::Absent),
             removed => removed.map(|()| Removal::Removed),
-        }
-    }
-
-    /// Has nothing of it open any more.
-    pub fn release(&self) {
-        if let Self::Directory(directory) = self {
-            directory.release();
         }
     }
 

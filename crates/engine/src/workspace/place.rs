@@ -7,14 +7,16 @@
 use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use nix::dir::Dir;
 use nix::errno::Errno;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open, openat};
-use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use nix::sys::stat::{Mode, SFlag, fstat, fstatat, mkdirat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
+
+use crate::beneath::is_same;
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +29,15 @@ pub(super) enum Kind {
     Other,
 }
 
+/// What has become of an open directory that its name does not stand for any more.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Moved {
+    /// It was removed, and all that was in it.
+    Removed,
+    /// It lies there now, as far as that can be told; under its old path if something is mounted over it.
+    To(Option<PathBuf>),
+}
+
 /// A tree of directories.
 pub(super) trait Place {
     /// A directory in which names are resolved.
@@ -37,6 +48,11 @@ pub(super) trait Place {
 
     /// Opens a directory, and no symbolic link to one.
     fn open(&self, directory: &Self::Open, name: &CStr) -> io::Result<Self::Open>;
+
+    /// Where the open directory `own` lies, if it is not what `name` stands for; `None` if it is, or where nobody can swap it.
+    fn moved(&self, _directory: &Self::Open, _name: &CStr, _own: &Self::Open) -> io::Result<Option<Moved>> {
+        Ok(None)
+    }
 
     /// Creates a directory that nobody but its owner may enter. One that is there is an error.
     fn make(&self, directory: &Self::Open, name: &CStr) -> io::Result<()>;
@@ -98,6 +114,18 @@ impl Place for Mounted {
 
     fn open(&self, directory: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
         open_directory(directory, name)
+    }
+
+    fn moved(&self, directory: &OwnedFd, name: &CStr, own: &OwnedFd) -> io::Result<Option<Moved>> {
+        let held = fstat(own)?;
+        match fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW) {
+            Ok(found) if is_same(&held, &found) => Ok(None),
+            Ok(_) | Err(Errno::ENOENT) if held.st_nlink == 0 => Ok(Some(Moved::Removed)),
+            Ok(_) | Err(Errno::ENOENT) => {
+                Ok(Some(Moved::To(std::fs::read_link(format!("/proc/self/fd/{}", own.as_raw_fd())).ok())))
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn make(&self, directory: &OwnedFd, name: &CStr) -> io::Result<()> {

@@ -80,7 +80,7 @@ impl Prefix {
         let client = prefix.client()?;
         prefix.refuse_existing(&client)?;
         let list = prefix.key(LIST);
-        if let Err(error) = client.wait(client.operator().write(&list, marked::list(run, contents))) {
+        if let Err(error) = client.wait(client.operator().write(&list, marked::list(run, None, contents))) {
             let failure = failure::on_path("write", &prefix.path.join(LIST), &error);
             // It may be there in spite of the error; only the list can be.
             let _ = client.wait(client.operator().delete(&list));

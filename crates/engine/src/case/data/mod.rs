@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{Job, Operation};
+use ioassay_contract::plan::{Job, Operation, Step, Work};
 
 use self::in_flight::InFlightTransfers;
 use self::one_by_one::OneByOne;
@@ -21,7 +21,9 @@ use super::operations::{Flow, Operations};
 use super::phase::{Did, Times};
 use super::written::{Prefix, Written};
 use crate::failure;
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start};
+use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, Part};
 use crate::workload::buffer::Buffer;
 use crate::workload::dealt::Dealt;
@@ -42,6 +44,8 @@ pub(super) struct DataJob<'a> {
     /// What is to be read: all of the part, or what a stonewall let be written.
     prefix: Prefix,
     step: u32,
+    /// Files that it opens are not there yet: it is the first to write them, and the only one.
+    creates: bool,
     /// The rank's transfers, where they are dealt out.
     dealt: Option<Dealt>,
     /// One buffer per transfer in flight, and one more to compare with where that is asked for. Dropped after the
@@ -92,7 +96,22 @@ impl<'a> DataJob<'a> {
             Order::IorShuffled(seed) => Some(Dealt::new(seed, &geometry, part)),
             _ => None,
         };
-        Ok(Self { case, storage, work, geometry, content, part, prefix, step, dealt, connection, buffers, scratch })
+        let creates = creates(case, step, (job, work), &geometry);
+        Ok(Self {
+            case,
+            storage,
+            work,
+            geometry,
+            content,
+            part,
+            prefix,
+            step,
+            creates,
+            dealt,
+            connection,
+            buffers,
+            scratch,
+        })
     }
 
     /// Moves the bytes. What was done until a failure or a stop is returned too.
@@ -139,7 +158,9 @@ impl<'a> DataJob<'a> {
             if flow == Flow::Enough || !operations.again() {
                 break;
             }
+            self.creates = false;
         }
+        self.creates = false;
         if self.synced_at_the_end() && self.work.transfer.writes() && !ranks.must_stop() {
             self.sync_all(counts)?;
         }
@@ -284,7 +305,8 @@ impl<'a> DataJob<'a> {
         size: Option<SizeAtOpen>,
         path: &Path,
     ) -> Result<Box<dyn OpenFile>, Box<Failure>> {
-        let opening = Opening { access, bytes: self.geometry.file_bytes, size, advice: &self.work.advice };
+        let presence = if self.creates { Presence::New } else { Presence::Shared };
+        let opening = Opening { access, presence, bytes: self.geometry.file_bytes, size, advice: &self.work.advice };
         self.connection.open(path, opening).map_err(|error| failure::boxed_on_path("open", path, &error))
     }
 
@@ -349,6 +371,16 @@ fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {
     let found = numbered.find(|((candidate, _), _)| *candidate == name);
     let ((_, set), number) = found.expect("validated: the file set exists");
     (number, set)
+}
+
+/// True if `job`, in step `step`, is the first to write its files, and each of them by one rank.
+fn creates(case: &Case<'_>, step: u32, (job, work): (&Job, &DataWork), geometry: &Geometry) -> bool {
+    let writes =
+        |other: &Job| matches!(&other.work, Work::Data(data) if data.files == work.files && data.transfer.writes());
+    let so_far = case.plan.steps.iter().take(step as usize + 1);
+    let jobs = so_far.filter_map(|step| if let Step::Phase(phase) = step { Some(&phase.jobs) } else { None });
+    let alone = geometry.sharers == 1 && case.plan.workers(job).count <= geometry.parts;
+    case.workspace.is_new() && work.transfer.writes() && alone && jobs.flatten().filter(|job| writes(job)).count() == 1
 }
 
 /// The part of the file set that a member of a job works on.

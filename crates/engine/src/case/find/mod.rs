@@ -64,12 +64,14 @@ impl<'a> FindJob<'a> {
         member: u32,
         stamps: &[(u32, u64)],
     ) -> Result<Self, Box<Failure>> {
-        let path = match (&work.root, &work.tree) {
-            (Some(root), _) => root.clone(),
-            (None, Some(tree)) => case.workspace.container_of(&case.plan.case, tree, 0),
-            (None, None) => case.workspace.path().to_owned(),
+        let (path, workspace) = match (&work.root, &work.tree) {
+            (Some(root), _) => (root.clone(), false),
+            (None, Some(tree)) => (case.workspace.container_of(&case.plan.case, tree, 0), true),
+            (None, None) => (case.workspace.path().to_owned(), true),
         };
-        let opened = listing::open_root(&path).and_then(|directory| Ok((listing::device(&directory)?, directory)));
+        let opened =
+            if workspace { case.workspace.open_to_read(&path).map(OwnedFd::from) } else { listing::open_root(&path) };
+        let opened = opened.and_then(|directory| Ok((listing::device(&directory)?, directory)));
         let (device, directory) = opened.map_err(|error| failure::boxed_on_path("open directory", &path, &error))?;
         let since = work.newer_than_step.and_then(|step| stamps.iter().find(|(began, _)| *began == step));
         let conditions = Conditions::of(work, since.map(|&(_, unix_ns)| unix_ns));

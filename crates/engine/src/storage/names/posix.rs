@@ -2,10 +2,15 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{BorrowedFd, OwnedFd};
+
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat, mknodat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::{Content, Entry, Names, Presence};
-use crate::storage::NameCapabilities;
+use crate::beneath::Resolver;
+use crate::storage::{NameCapabilities, Setup};
 
 /// What they can do.
 pub(in crate::storage) const CAPABILITIES: NameCapabilities =
@@ -13,40 +18,46 @@ pub(in crate::storage) const CAPABILITIES: NameCapabilities =
 
 /// Permissions of what is created, before the umask: mdtest's. A workspace is its owner's only, whatever is in it; a tree
 /// that the user placed may be meant for a group.
-const FILE_MODE: libc::mode_t = 0o664;
-const DIRECTORY_MODE: libc::mode_t = 0o775;
+const FILE_MODE: Mode = Mode::from_bits_truncate(0o664);
+const DIRECTORY_MODE: Mode = Mode::from_bits_truncate(0o775);
 
 /// Without state of its own: the kernel has it all.
 #[derive(Debug)]
 pub(in crate::storage) struct PosixNames {
     /// Bytes go past the page cache.
-    pub direct: bool,
+    direct: bool,
+    /// How paths are resolved.
+    pub resolver: Resolver,
 }
 
 impl PosixNames {
+    /// Those of a connection.
+    pub fn new(setup: Setup<'_>) -> Self {
+        Self { direct: setup.storage.direct, resolver: Resolver::new(setup.root) }
+    }
+
     /// The flags for opening a file whose bytes are moved. One that is only opened and closed needs no more, and some
     /// file systems refuse `O_DIRECT` as such.
-    fn moving(&self, flags: libc::c_int, bytes: &[u8]) -> libc::c_int {
-        if self.direct && !bytes.is_empty() { flags | libc::O_DIRECT } else { flags }
+    fn moving(&self, flags: OFlag, bytes: &[u8]) -> OFlag {
+        if self.direct && !bytes.is_empty() { flags | OFlag::O_DIRECT } else { flags }
     }
-}
 
-fn directory(entry: Entry<'_>) -> RawFd {
-    entry.directory.map_or(libc::AT_FDCWD, |directory| directory.as_raw_fd())
-}
+    /// An open directory, and the entry's name in it.
+    #[inline]
+    fn place<'e>(&'e self, entry: Entry<'e>) -> io::Result<(BorrowedFd<'e>, &'e CStr)> {
+        match entry.directory {
+            Some(directory) => Ok((directory, entry.name)),
+            None => self.resolver.place(entry.name),
+        }
+    }
 
-/// The answer of a system call that returns 0 or -1.
-fn answer(returned: libc::c_int) -> io::Result<()> {
-    if returned == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-fn open(entry: Entry<'_>, flags: libc::c_int) -> io::Result<OwnedFd> {
-    let flags = flags | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    // SAFETY: the name ends with a zero byte and lives through the call.
-    match unsafe { libc::openat(directory(entry), entry.name.as_ptr(), flags, FILE_MODE) } {
-        -1 => Err(io::Error::last_os_error()),
-        // SAFETY: the kernel has just given us this descriptor.
-        file => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
+    fn open(&self, entry: Entry<'_>, flags: OFlag) -> io::Result<OwnedFd> {
+        match entry.directory {
+            Some(directory) => {
+                Ok(openat(directory, entry.name, flags | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC, FILE_MODE)?)
+            }
+            None => self.resolver.open_at_once(entry.name, flags, FILE_MODE),
+        }
     }
 }
 
@@ -72,26 +83,28 @@ fn write_and_close(file: OwnedFd, content: Content<'_>) -> io::Result<()> {
 
 impl Names for PosixNames {
     fn open_directory(&mut self, path: &CStr) -> io::Result<OwnedFd> {
-        open(Entry { directory: None, name: path }, libc::O_DIRECTORY | libc::O_RDONLY)
+        self.open(Entry { directory: None, name: path }, OFlag::O_DIRECTORY | OFlag::O_RDONLY)
     }
 
     fn create_directory(&mut self, entry: Entry<'_>) -> io::Result<()> {
-        // SAFETY: the name ends with a zero byte and lives through the call; so in all calls below.
-        answer(unsafe { libc::mkdirat(directory(entry), entry.name.as_ptr(), DIRECTORY_MODE) })
+        let (directory, name) = self.place(entry)?;
+        Ok(mkdirat(directory, name, DIRECTORY_MODE)?)
     }
 
     fn remove_directory(&mut self, entry: Entry<'_>) -> io::Result<()> {
-        // SAFETY: as above.
-        answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), libc::AT_REMOVEDIR) })
+        let (directory, name) = self.place(entry)?;
+        Ok(unlinkat(directory, name, UnlinkatFlags::RemoveDir)?)
     }
 
     fn create(&mut self, entry: Entry<'_>, presence: Presence, content: Content<'_>) -> io::Result<()> {
-        let flags = self.moving(libc::O_CREAT | libc::O_WRONLY, content.bytes);
+        let flags = self.moving(OFlag::O_CREAT | OFlag::O_WRONLY, content.bytes);
         let file = match presence {
-            Presence::New => open(entry, flags | libc::O_EXCL)?,
-            Presence::Shared => match open(entry, flags) {
+            Presence::New => self.open(entry, flags | OFlag::O_EXCL)?,
+            Presence::Shared => match self.open(entry, flags) {
                 // As in `posix::open`: somebody else was first.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => open(entry, flags & !libc::O_CREAT)?,
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.open(entry, flags.difference(OFlag::O_CREAT))?
+                }
                 opened => opened?,
             },
         };
@@ -99,20 +112,18 @@ impl Names for PosixNames {
     }
 
     fn make_node(&mut self, entry: Entry<'_>) -> io::Result<()> {
-        // SAFETY: as above.
-        answer(unsafe { libc::mknodat(directory(entry), entry.name.as_ptr(), libc::S_IFREG | FILE_MODE, 0) })
+        let (directory, name) = self.place(entry)?;
+        Ok(mknodat(directory, name, SFlag::S_IFREG, FILE_MODE, 0)?)
     }
 
     fn stat(&mut self, entry: Entry<'_>) -> io::Result<()> {
-        let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
-        // SAFETY: as above, and the kernel fills `found`, which nobody reads.
-        answer(unsafe {
-            libc::fstatat(directory(entry), entry.name.as_ptr(), found.as_mut_ptr(), libc::AT_SYMLINK_NOFOLLOW)
-        })
+        let (directory, name) = self.place(entry)?;
+        fstatat(directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        Ok(())
     }
 
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
-        let file = open(entry, self.moving(libc::O_RDONLY, content))?;
+        let file = self.open(entry, self.moving(OFlag::O_RDONLY, content))?;
         let mut read = 0;
         while read < content.len() {
             match nix::sys::uio::pread(&file, &mut content[read..], read as libc::off_t) {
@@ -128,12 +139,12 @@ impl Names for PosixNames {
     }
 
     fn write(&mut self, entry: Entry<'_>, content: Content<'_>) -> io::Result<()> {
-        write_and_close(open(entry, self.moving(libc::O_WRONLY, content.bytes))?, content)
+        write_and_close(self.open(entry, self.moving(OFlag::O_WRONLY, content.bytes))?, content)
     }
 
     fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()> {
-        // SAFETY: as above, for both names.
-        answer(unsafe { libc::renameat(directory(from), from.name.as_ptr(), directory(to), to.name.as_ptr()) })
+        let ((from_directory, from), (to_directory, to)) = (self.place(from)?, self.place(to)?);
+        Ok(renameat(from_directory, from, to_directory, to)?)
     }
 
     fn sync_all(&mut self) {
@@ -141,7 +152,7 @@ impl Names for PosixNames {
     }
 
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
-        // SAFETY: as above.
-        answer(unsafe { libc::unlinkat(directory(entry), entry.name.as_ptr(), 0) })
+        let (directory, name) = self.place(entry)?;
+        Ok(unlinkat(directory, name, UnlinkatFlags::NoRemoveDir)?)
     }
 }

@@ -10,12 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use ioassay_contract::plan::data::SizeAtOpen;
 use ioassay_contract::plan::storage::Target;
 
 use super::library::{Functions, Plugin};
 use super::{abi, options};
+use crate::beneath::Root;
 use crate::failure::{self, Explained};
 use crate::storage::names::Names;
 use crate::storage::{Access, Connection, Members, OpenFile, Opening, Part, Setup, mpi};
@@ -175,6 +177,8 @@ pub(super) fn configured(plugin: &Plugin, values: &[(String, String)], target: &
 /// One rank's connection.
 pub(super) struct Connected {
     shared: Rc<Shared>,
+    /// The workspace, where files are kept in one.
+    root: Option<Arc<Root>>,
 }
 
 /// What the connection and its files have in common.
@@ -195,6 +199,9 @@ impl Connected {
             Explained { what: format!("{} {}", wrong.key, wrong.problem), remedy: wrong.valid }.into_io()
         })?;
         let capabilities = configured(plugin, &values, setup.target)?;
+        let root = setup.root.filter(|_| capabilities & abi::FILES != 0).cloned();
+        // Entries of trees are named by paths, and not looked at one by one: that would be measured.
+        root.iter().try_for_each(|root| root.check_path())?;
         let mut handed = Handed::new(&values, setup.target);
         handed.set_members(setup.members);
         if let Some(part) = setup.part {
@@ -211,7 +218,7 @@ impl Connected {
         let shared_files = setup.part.is_some_and(|part| part.geometry.sharers > 1);
         let whole = capabilities & abi::COLLECTIVE_TRANSFERS != 0 && shared_files;
         let (functions, handed) = (plugin.api, ManuallyDrop::new(handed));
-        Ok(Self { shared: Rc::new(Shared { functions, handed, raw, whole, failed: Cell::new(false) }) })
+        Ok(Self { shared: Rc::new(Shared { functions, handed, raw, whole, failed: Cell::new(false) }), root })
     }
 }
 
@@ -266,8 +273,17 @@ impl Connection for Connected {
         };
         let mut raw = ptr::null_mut();
         let open = self.shared.functions().open.expect(LOOKED_AT);
+        // Libraries take nothing but paths, and those of MPI must be alike on all nodes: so it is looked, before and after,
+        // whether the path leads into the workspace.
+        let check = || self.root.iter().try_for_each(|root| root.check_path().and_then(|()| root.check_file(&path)));
+        check()?;
         // SAFETY: the connection is open, and path and opening live through the call.
         self.shared.answer(unsafe { open(self.shared.raw, path.as_ptr(), &opening, &mut raw) })?;
+        if let Err(error) = check() {
+            // The run ends with this. The file is the plug-in's, and stays open: closing it may take the other ranks.
+            self.shared.failed.set(true);
+            return Err(error);
+        }
         let functions = self.shared.functions();
         Ok(Box::new(PluginFile {
             write: functions.write_at.expect(LOOKED_AT),
