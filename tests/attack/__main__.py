@@ -1,0 +1,190 @@
+"""`python -m tests.attack`: attacks ioassay, prints how each attempt ended, and keeps those that did harm."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import multiprocessing
+import os
+import pkgutil
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import ioassay
+
+from . import attempt, documents, front_ends, hung_mounts, plans, signals, stored
+from .attempt import Result, adopt_orphans
+from .family import Family
+from .table import table
+
+ROOT = Path(__file__).parents[2]
+FAMILIES = {
+    family.name: family
+    for family in (
+        *documents.FAMILIES,
+        plans.FAMILY,
+        front_ends.FAMILY,
+        stored.FAMILY,
+        signals.FAMILY,
+        hung_mounts.FAMILY,
+    )
+}
+_SCRATCH_OPTIONS = "size=1g,nr_inodes=200k,mode=0700"
+"""A file system of its own, so small that nothing written by mistake does harm."""
+
+_SLOW_S = 10
+"""Everything ends within this time on an idle machine."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One attempt of a family."""
+
+    index: int
+    result: Result
+
+
+def main() -> int:
+    """Runs the command line and returns its exit code: 1 where an attack succeeded."""
+    parser = argparse.ArgumentParser(prog="python -m tests.attack", description="Attack ioassay.")
+    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(FAMILIES)}; all without")
+    parser.add_argument("--tries", type=int, default=1000, help="variations of each family (1000)")
+    parser.add_argument("--seed", type=int, default=1, help="another seed makes other variations (1)")
+    parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one variation, and keep its directory")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that attack at the same time (1)")
+    parser.add_argument("--limit-s", type=float, default=60, help="seconds after which a command counts as hung (60)")
+    parser.add_argument("--keep", type=Path, default=Path("target/attack"), help="where failures are kept")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="add the outcomes to this file")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="print the table of such a file, and do nothing else"
+    )
+    asked = parser.parse_args()
+    if asked.table:
+        print(table(json.loads(asked.table.read_bytes())))
+        return 0
+    if unknown := set(asked.families) - FAMILIES.keys():
+        parser.error(f"no family is called {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
+    if os.geteuid() != 0:
+        print("Attacks mount file systems and act as several users: run them as root.", file=sys.stderr)
+        return 3
+    attempt.LIMIT_S = asked.limit_s
+    failed = False
+    _import_all()
+    with _scratch() as scratch:
+        for name in asked.families or FAMILIES:
+            family = FAMILIES[name]
+            indexes = [asked.only] if asked.only is not None else range(min(asked.tries, family.tries or asked.tries))
+            tried = _attack(family, indexes, asked, scratch)
+            failed |= any(not one.result.held for one in tried)
+            if asked.json:
+                _add(asked.json, family, tried, asked.seed)
+    return 1 if failed else 0
+
+
+def _import_all() -> None:
+    """Imports what commands import when they need it: once, and not in each attempt. Nothing of it starts a thread."""
+    for module in pkgutil.walk_packages(ioassay.__path__, "ioassay."):
+        if not module.name.rpartition(".")[2].startswith(("test", "conftest", "__main__")):
+            importlib.import_module(module.name)
+
+
+def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, scratch: Path) -> list[Tried]:
+    shared = scratch / "shared"
+    shared.mkdir(exist_ok=True)
+    family.prepare(shared)
+    began = datetime.now(UTC)
+    always, keep = asked.only is not None, asked.keep.absolute()
+    one = partial(_one, name=family.name, seed=asked.seed, scratch=scratch, keep=keep, always=always)
+    tried = []
+    # Forked, so that workers have what was prepared and imported.
+    with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
+        for done in workers.map(one, indexes, chunksize=min(20, 1 + len(indexes) // (4 * asked.jobs))):
+            tried.append(done)
+            if not done.result.held or done.result.seconds > _SLOW_S:
+                shown = f"{done.result.outcome} in {done.result.seconds:.1f} s: {done.result.signature}"
+                repeat = f"python -m tests.attack {family.name} --seed {asked.seed} --only {done.index}"
+                print(f"{shown.strip(': ')}\n  {repeat}", file=sys.stderr, flush=True)
+    counts = Counter(one.result.outcome for one in tried)
+    seconds = (datetime.now(UTC) - began).total_seconds()
+    shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
+    longest = max(one.result.seconds for one in tried)
+    print(f"{family.name}: {len(tried)} in {seconds:.0f} s: {shown}; longest {longest:.1f} s", flush=True)
+    return tried
+
+
+def _one(index: int, *, name: str, seed: int, scratch: Path, keep: Path, always: bool) -> Tried:
+    family = FAMILIES[name]
+    place = scratch / f"{name}-{index}"
+    place.mkdir()
+    try:
+        result = family.attack(Random(f"{name} {seed} {index}"), place)
+    except Exception:
+        result = Result("attack is wrong", 0, traceback.format_exc())
+    if always or not result.held:
+        kept = keep / f"{name}-{seed}-{index}"
+        shutil.rmtree(kept, ignore_errors=True)
+        keep.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["cp", "-a", place, kept], check=False)
+        (kept / "signature.txt").write_text(f"{result.outcome}\n{result.signature}\n")
+    subprocess.run(["rm", "-rf", place], check=True)
+    return Tried(index, result)
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    point = Path(tempfile.mkdtemp(prefix="ioassay-attack-"))
+    subprocess.run(["mount", "-t", "tmpfs", "-o", _SCRATCH_OPTIONS, "ioassay-attack", point], check=True)
+    try:
+        yield point
+    finally:
+        subprocess.run(["umount", "-l", point], check=False)
+        point.rmdir()
+
+
+def _add(file: Path, family: Family, tried: Sequence[Tried], seed: int) -> None:
+    """Adds the outcomes of a family to what the file says of others."""
+    document: dict[str, Any] = json.loads(file.read_bytes()) if file.exists() else {"families": {}}
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    document |= {
+        "commit": commit.stdout.strip(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "machine": f"{os.cpu_count()} processors, Linux {platform.release()}",
+    }
+    failures: dict[str, dict[str, Any]] = {}
+    for one in tried:
+        if not one.result.held:
+            found = failures.setdefault(
+                one.result.signature, {"outcome": one.result.outcome, "count": 0, "indexes": []}
+            )
+            found["count"] += 1
+            found["indexes"].append(one.index)
+    document["families"][family.name] = {
+        "what": family.what,
+        "tries": len(tried),
+        "seed": seed,
+        "outcomes": dict(Counter(one.result.outcome for one in tried)),
+        "longest_s": round(max(one.result.seconds for one in tried), 1),
+        "failures": failures,
+    }
+    file.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""What a family of attacks is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from . import foreign
+from .attempt import Command, Result, attempt
+
+CHANGED = "foreign files changed"
+
+Vary = Callable[[Random, Path], Sequence[Command]]
+"""Makes one variation: writes its files into a directory and returns the commands to run there."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A kind of attack."""
+
+    name: str
+    what: str
+    """What is varied, for the table."""
+    attack: Callable[[Random, Path], Result]
+    """Makes and runs one variation in an empty directory."""
+    tries: int | None = None
+    """How many there are at most, where they are no matter of chance."""
+    prepare: Callable[[Path], None] = lambda _: None
+    """Makes once, in a directory that all families share, what all variations share."""
+
+
+def of_commands(vary: Vary) -> Callable[[Random, Path], Result]:
+    """An attack that runs commands among other people's files and sees whether these stay as they are."""
+
+    def attack(random: Random, place: Path) -> Result:
+        foreign.plant(place)
+        commands = vary(random, place)
+        watched = [place / foreign.BESIDE]
+        if not any("--overwrite" in command.arguments for command in commands):
+            watched.append(place / foreign.NAMED)
+        before = foreign.snapshot(*watched)
+        result = attempt(commands, place)
+        if result.held and (changed := foreign.changes(before, foreign.snapshot(*watched))):
+            names = " ".join(sorted({Path(path).name for path in changed}))
+            return Result(CHANGED, result.seconds, f"{commands[0].program} {commands[0].arguments[0]} changed {names}")
+        return result
+
+    return attack

@@ -1,0 +1,140 @@
+"""Stored directories of others, damaged: runs, imports, what front ends left. Reading them executes nothing, and writes
+nothing outside.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from ioassay.engine import find_engine
+from ioassay.studies.conftest import SMALL
+from ioassay.testing.importing import FILES
+
+from . import foreign, mutate
+from .attempt import Command
+from .family import Family, of_commands
+
+KINDS = ("measured", "killed", "front-end", "imported")
+_NOBODY = 65534
+_shared = Path()
+
+
+def prepare(shared: Path) -> None:
+    """Makes a directory of each kind, once."""
+    global _shared  # noqa: PLW0603
+    _shared = shared
+    if (shared / "ready").exists():
+        return
+    target = shared / "target"
+    target.mkdir()
+    (shared / "small.yaml").write_text(SMALL)
+    criteria = "criteria:\n  - name: writes\n    operation: write\n    every_point: 1MB/s\n"
+    (shared / "criteria.yaml").write_text(criteria)
+    ioassay = [sys.executable, "-m", "ioassay"]
+    _run(*ioassay, "run", shared / "small.yaml", "--target", target, "--out", shared / "measured")
+    _run(*ioassay, "import", "ior", FILES / "ior", "--out", shared / "imported", codes=(0, 1))
+    ior = ["ior", "-o", target / "file", "-b", "64k", "-t", "16k", "--run", shared / "front-end"]
+    _run(find_engine(), *ior)
+    shutil.copytree(shared / "measured", shared / "killed")
+    run = shared / "killed/run.json"
+    document = json.loads(run.read_bytes())
+    document["state"], document["ended"], document["cases"][-1]["state"] = "running", None, "running"
+    run.write_text(json.dumps(document))
+    (shared / "ready").touch()
+
+
+def _run(*command: str | Path, codes: Sequence[int] = (0,)) -> None:
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        raise RuntimeError(f"{command}: {done.stderr}")
+
+
+def one_of(random: Random, kinds: Sequence[str] = KINDS) -> Path:
+    """A directory that is whole."""
+    return _shared / random.choice(kinds)
+
+
+def _stored(random: Random, place: Path) -> list[Command]:
+    whole = one_of(random)
+    run = place / "run"
+    shutil.copytree(whole, run)
+    for _ in range(random.choice((1, 1, 1, 2, 3))):
+        _damage(random, run, place)
+    if random.random() < 0.5:
+        for path in (run, *run.rglob("*")):
+            os.chown(path, _NOBODY, _NOBODY, follow_symlinks=False)
+    other = str(_shared / "measured")
+    arguments = random.choice(
+        (
+            ["report", "run"],
+            ["report", "run", "-o", "report.html"],
+            ["report", "run", "--summary"],
+            *(["report", "run", "--format", form] for form in ("md", "csv", "json", "md", "json")),
+            ["check", "run", "--criteria", str(_shared / "criteria.yaml")],
+            ["check", "run", "--baseline", other],
+            ["compare", "run", other, "--format", random.choice(("md", "json"))],
+            ["trend", "run", other],
+            ["publish", "run", "-o", "published"],
+            ["systems", "--from", "run"],
+            ["clean", "run"],
+        )
+    )
+    return [Command(arguments)]
+
+
+def _damage(random: Random, run: Path, place: Path) -> None:
+    files = [path for path in sorted(run.rglob("*")) if path.is_file() and not path.is_symlink()]
+    path = random.choice(files)
+    match random.randrange(8):
+        case 0:
+            path.unlink()
+            _something_else(random, path, place)
+        case 1:
+            shutil.copyfile(random.choice(files), place / "copy")
+            (place / "copy").replace(path)
+        case 2:
+            trap = run / random.choice((".report.html.new", "lock", "report.html", ".run.json.new", "summary.html"))
+            trap.unlink(missing_ok=True)
+            trap.symlink_to(place / foreign.BESIDE / "words")
+        case _ if path.suffix == ".json":
+            path.write_text(mutate.json_text(random, json.loads(path.read_bytes())))
+        case _ if path.suffix == ".jsonl":
+            lines = path.read_text().splitlines()
+            at = random.randrange(len(lines))
+            lines[at] = mutate.json_text(random, json.loads(lines[at]))
+            path.write_text("\n".join(lines) + "\n")
+        case _:
+            path.write_bytes(mutate.damaged(random, path.read_bytes()))
+
+
+def _something_else(random: Random, path: Path, place: Path) -> None:
+    """Puts what is no regular file there, or nothing."""
+    match random.randrange(7):
+        case 0:
+            path.mkdir()
+        case 1:
+            os.mkfifo(path)
+        case 2:
+            path.symlink_to(place / foreign.BESIDE / "words")
+        case 3:
+            path.symlink_to("/dev/zero")
+        case 4:
+            path.symlink_to(path.name)
+        case 5:
+            with socket.socket(socket.AF_UNIX) as listening:
+                at = os.open(path.parent, os.O_PATH)
+                listening.bind(f"/proc/self/fd/{at}/{path.name}")  # a longer path would not fit
+                os.close(at)
+        case _:
+            pass
+
+
+FAMILY = Family("stored", "Damaged run directories, half of them another user's", of_commands(_stored), prepare=prepare)

@@ -1,0 +1,81 @@
+"""A short part of `make attack`, with fixed seeds: no traceback, no panic, no foreign byte, and everything ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from .attack import attempt
+from .attack.attempt import ENGINE, Command
+from .attack.family import of_commands
+from .support import DEADLINE_S
+
+_TRIES = {
+    "studies": 40,
+    "settings": 40,
+    "criteria": 40,
+    "systems": 40,
+    "imports": 40,
+    "plans": 100,
+    "front-ends": 100,
+    "stored": 40,
+    "signals": 6,
+    "hung-mounts": 3,
+}
+"""Families, and how many variations of each."""
+
+_SEED = 18
+
+
+_HARMS = {
+    "panic": "echo \"thread 'main' panicked at x.rs:1:1\" >&2; exit 101",
+    "traceback": "echo 'Traceback (most recent call last)'; exit 1",
+    "killed": "kill -SEGV $$",
+    "hung": "trap '' INT TERM HUP; while :; do sleep 0.1; done",
+    "processes left": "sleep 60 > /dev/null 2>&1 &",
+    "no reason given": "exit 3",
+    "wrong exit code": "echo odd; exit 4",
+    "foreign files changed": "echo more >> beside/words",
+}
+"""What an engine could do, as a script, by what the attacks should call it."""
+
+_needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="attacks mount file systems, which needs root")
+
+
+@_needs_root
+@pytest.mark.parametrize("family", _TRIES)
+def test_attacks_do_no_harm(family: str, tmp_path: Path) -> None:
+    tries = ["--tries", str(_TRIES[family]), "--seed", str(_SEED), "--keep", str(tmp_path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.attack", family, *tries],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=5 * DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("harm", _HARMS)
+def test_an_attack_that_does_harm_is_noticed(harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = tmp_path / "engine"
+    engine.write_text(f"#!/bin/sh\n{_HARMS[harm]}\n")
+    engine.chmod(0o755)
+    monkeypatch.setenv("IOASSAY_ENGINE", str(engine))
+    monkeypatch.setattr(attempt, "LIMIT_S", 1)
+    place = tmp_path / "place"
+    place.mkdir()
+    attempt.adopt_orphans()
+    try:
+        result = of_commands(lambda random, place: [Command(["ior"], ENGINE)])(Random(0), place)
+    finally:
+        attempt.adopt_orphans(False)
+    assert result.outcome == harm
+    assert not result.held
+    assert (place / "0-command.txt").read_text() == "ioassay-engine ior\n"
