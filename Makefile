@@ -20,7 +20,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-rust test-python lint generate notebook bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe lock test test-rust test-python attack lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -89,6 +89,16 @@ test-rust: build
 
 test-python: build
 	$(BIN)/pytest --quiet --numprocesses 2 --dist loadgroup
+
+# Variations of each family, processes that attack at the same time, and where the outcomes are added.
+TRIES ?= 10000
+JOBS ?= $(shell nproc)
+OUTCOMES ?= target/attack/outcomes.json
+
+attack: build ## Attack it in many ways (as root, hours): make attack TRIES=10000 JOBS=2; see docs/concepts/safety.md.
+	@mkdir -p $(dir $(OUTCOMES))
+	@nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES)
+	@$(BIN)/python -m tests.attack --table $(OUTCOMES)
 
 lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check

@@ -10,6 +10,7 @@ import os
 import pkgutil
 import platform
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,7 @@ def main() -> int:
         print("Attacks mount file systems and act as several users: run them as root.", file=sys.stderr)
         return 3
     attempt.LIMIT_S = asked.limit_s
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that nothing stays mounted
     failed = False
     _import_all()
     with _scratch() as scratch:

@@ -26,7 +26,7 @@ class Family:
     attack: Callable[[Random, Path], Result]
     """Makes and runs one variation in an empty directory."""
     tries: int | None = None
-    """How many there are at most, where they are no matter of chance."""
+    """How many at most, where there are no more, or more would take too long."""
     prepare: Callable[[Path], None] = lambda _: None
     """Makes once, in a directory that all families share, what all variations share."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json as json_library
+import re
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -61,9 +62,10 @@ def value(random: Random) -> str:
 
 
 def text(random: Random, whole: str, words: Sequence[str]) -> str:
-    """The text with up to four places cut out, doubled, overwritten, moved, or the text cut off."""
+    """The text with up to four values replaced, or places cut out, doubled, overwritten or moved."""
+    ways = random.choice(((_value_replaced,), (_overwritten, _overwritten, _line_changed, _line_changed, _cut)))
     for _ in range(random.randint(1, 4)):
-        whole = random.choice((_overwritten, _overwritten, _line_changed, _line_changed, _cut))(random, whole, words)
+        whole = random.choice(ways)(random, whole, words)
     return whole
 
 
@@ -75,33 +77,36 @@ def _overwritten(random: Random, whole: str, words: Sequence[str]) -> str:
 
 
 def _line_changed(random: Random, whole: str, words: Sequence[str]) -> str:
-    """A line is lost, doubled, moved, or has another value after its last separator."""
+    """A line is lost, doubled, moved, or indented otherwise."""
     lines = whole.splitlines(keepends=True)
     if not lines:
         return whole
     at = random.randrange(len(lines))
-    match random.randrange(5):
+    match random.randrange(4):
         case 0:
             del lines[at]
         case 1:
             lines.insert(at, lines[at])
         case 2:
             lines.insert(random.randrange(len(lines)), lines.pop(at))
-        case 3:
-            lines[at] = " " * random.choice((0, 2, 4, 6)) + lines[at].lstrip(" ")
         case _:
-            line = lines[at].rstrip("\n")
-            separator = random.choice([one for one in (":", "=", ",", " ") if one in line] or [""])
-            new = random.choice((value(random), random.choice(words)))
-            if separator == ",":
-                parts = line.split(",")
-                parts[random.randrange(len(parts))] = new
-                lines[at] = ",".join(parts) + "\n"
-            elif separator:
-                lines[at] = line[: line.rindex(separator) + 1] + (" " if separator != "=" else "") + new + "\n"
-            else:
-                lines[at] = new + "\n"
+            lines[at] = " " * random.choice((0, 2, 4, 6)) + lines[at].lstrip(" ")
     return "".join(lines)
+
+
+_VALUE = re.compile(r"(?<=[:=,])[ \t]*[^\s:=,][^:=,\n]*|(?<= )\d[\d.]*")
+
+
+def _value_replaced(random: Random, whole: str, words: Sequence[str]) -> str:
+    """What stands after a colon, a comma or an equals sign, or a number, is another one of them or any other value."""
+    values = [*_VALUE.finditer(whole)]
+    if not values:
+        return whole
+    old, other = random.choice(values), random.choice(values)
+    new = random.choice((other[0], other[0], random.choice(words), value(random)))
+    if old[0].startswith(" ") and not new.startswith(" "):
+        new = f" {new}"
+    return whole[: old.start()] + new + whole[old.end() :]
 
 
 def _cut(random: Random, whole: str, words: Sequence[str]) -> str:

@@ -90,4 +90,7 @@ def _below(process: int) -> list[int]:
     return found + [one for child in found for one in _below(child)]
 
 
-FAMILY = Family("signals", "Signals at random moments, to control plane, engine or rank", _attack)
+_CAMPAIGNS = 200
+"""At most: each takes some seconds, most of them waiting."""
+
+FAMILY = Family("signals", "Signals at random moments, to control plane, engine or rank", _attack, _CAMPAIGNS)
