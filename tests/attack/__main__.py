@@ -63,7 +63,8 @@ class Tried:
 def main() -> int:
     """Runs the command line and returns its exit code: 1 where an attack succeeded."""
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description="Attack ioassay.")
-    parser.add_argument("families", nargs="*", metavar="FAMILY", help=f"of {', '.join(FAMILIES)}; all without")
+    of = f"of {', '.join(FAMILIES)}; all without, and as many variations as --tries says"
+    parser.add_argument("families", nargs="*", metavar="FAMILY[=TRIES]", type=_family, help=of)
     parser.add_argument("--tries", type=int, default=1000, help="variations of each family (1000)")
     parser.add_argument("--seed", type=int, default=1, help="another seed makes other variations (1)")
     parser.add_argument("--only", type=int, metavar="INDEX", help="repeat one variation, and keep its directory")
@@ -78,8 +79,6 @@ def main() -> int:
     if asked.table:
         print(table(json.loads(asked.table.read_bytes())))
         return 0
-    if unknown := set(asked.families) - FAMILIES.keys():
-        parser.error(f"no family is called {', '.join(sorted(unknown))}; there are {', '.join(FAMILIES)}")
     if os.geteuid() != 0:
         print("Attacks mount file systems and act as several users: run them as root.", file=sys.stderr)
         return 3
@@ -88,14 +87,22 @@ def main() -> int:
     failed = False
     _import_all()
     with _scratch() as scratch:
-        for name in asked.families or FAMILIES:
-            family = FAMILIES[name]
-            indexes = [asked.only] if asked.only is not None else range(min(asked.tries, family.tries or asked.tries))
+        for family, tries in asked.families or [(family, None) for family in FAMILIES.values()]:
+            most = tries or min(asked.tries, family.tries or asked.tries)
+            indexes = [asked.only] if asked.only is not None else range(most)
             tried = _attack(family, indexes, asked, scratch)
             failed |= any(not one.result.held for one in tried)
             if asked.json:
                 _add(asked.json, family, tried, asked.seed)
     return 1 if failed else 0
+
+
+def _family(typed: str) -> tuple[Family, int | None]:
+    """A family, and how many variations of it. Raises `ValueError`."""
+    name, _, tries = typed.partition("=")
+    if name not in FAMILIES:
+        raise argparse.ArgumentTypeError(f"no family is called {name}; there are {', '.join(FAMILIES)}")
+    return FAMILIES[name], int(tries) if tries else None
 
 
 def _import_all() -> None:

@@ -24,6 +24,7 @@ _STOP_AFTER_S = 15
 
 _COMMANDS = ("run", "doctor", "clean", "report", "ior", "mdtest", "iozone")
 _MATRIX = [*itertools.product(_COMMANDS, ("before", "meanwhile"), OPERATIONS)]
+Random(1).shuffle(_MATRIX)  # so that a part of it is one of all commands
 _LATEST_S = 1.5
 
 

@@ -90,7 +90,10 @@ def _plan(random: Random, place: Path) -> list[Command]:
             key = random.choice(sorted(parts.keys() - {"version", "target", "run", "case"}))
             plan = plan | {key: _made(random, parts[key], key)}
         case _:
-            plan = _made(random, _schema()) | {"version": plan["version"], "ranks": {"clients": 1, "per_client": 2}}
+            plan = _object(random, _schema(), "") | {
+                "version": plan["version"],
+                "ranks": {"clients": 1, "per_client": 2},
+            }
     if isinstance(plan, dict) and random.random() < 0.9:
         plan["run"], plan["case"] = "attack", "case"
         plan["target"] = _target(random, place)
