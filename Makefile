@@ -94,11 +94,16 @@ test-python: build
 TRIES ?= 10000
 JOBS ?= $(shell nproc)
 OUTCOMES ?= target/attack/outcomes.json
+# Attacks that need a test of their own.
+ATTACKS := tests/test_interrupted.py tests/test_targets.py
+ENGINE_ATTACKS := device command
 
-attack: build ## Attack it in many ways (as root, hours): make attack TRIES=10000 JOBS=2; see docs/concepts/safety.md.
+attack: build ## Attack it in every known way (as root, hours): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@mkdir -p $(dir $(OUTCOMES))
-	@nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES)
-	@$(BIN)/python -m tests.attack --table $(OUTCOMES)
+	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
+	cargo test --locked --quiet -p ioassay-engine $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
+	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
+	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
 
 lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
