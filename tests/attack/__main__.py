@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import importlib
 import json
 import multiprocessing
@@ -110,6 +111,7 @@ def _import_all() -> None:
     for module in pkgutil.walk_packages(ioassay.__path__, "ioassay."):
         if not module.name.rpartition(".")[2].startswith(("test", "conftest", "__main__")):
             importlib.import_module(module.name)
+    gc.freeze()  # forks share what is there, as long as no collection touches it
 
 
 def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, scratch: Path) -> list[Tried]:
