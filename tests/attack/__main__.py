@@ -124,18 +124,26 @@ def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, s
     tried = []
     # Forked, so that workers have what was prepared and imported.
     with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
-        for done in workers.map(one, indexes, chunksize=min(20, 1 + len(indexes) // (4 * asked.jobs))):
-            tried.append(done)
-            if not done.result.held or done.result.seconds > _SLOW_S:
-                shown = f"{done.result.outcome} in {done.result.seconds:.1f} s: {done.result.signature}"
-                repeat = f"python -m tests.attack {family.name} --seed {asked.seed} --only {done.index}"
-                print(f"{shown.strip(': ')}\n  {repeat}", file=sys.stderr, flush=True)
+        try:
+            for done in workers.map(one, indexes, chunksize=min(20, 1 + len(indexes) // (4 * asked.jobs))):
+                tried.append(done)
+                _print_unless_held(family, asked.seed, done)
+        except BaseException:
+            workers.shutdown(cancel_futures=True)
+            raise
     counts = Counter(one.result.outcome for one in tried)
     seconds = (datetime.now(UTC) - began).total_seconds()
     shown = ", ".join(f"{count} {outcome}" for outcome, count in counts.most_common())
     longest = max(one.result.seconds for one in tried)
     print(f"{family.name}: {len(tried)} in {seconds:.0f} s: {shown}; longest {longest:.1f} s", flush=True)
     return tried
+
+
+def _print_unless_held(family: Family, seed: int, done: Tried) -> None:
+    if done.result.held and done.result.seconds <= _SLOW_S:
+        return
+    print(f"{done.result.outcome} in {done.result.seconds:.1f} s: {done.result.signature}", file=sys.stderr)
+    print(f"  python -m tests.attack {family.name} --seed {seed} --only {done.index}", file=sys.stderr, flush=True)
 
 
 def _one(index: int, *, name: str, seed: int, scratch: Path, keep: Path, always: bool) -> Tried:

@@ -105,6 +105,12 @@ def run(
     return Result(outcome, ending.seconds, signature)
 
 
+def said(place: Path) -> str:
+    """What the commands in `place` printed, and what `run.json` of their run says."""
+    files = [*place.glob(f"*-{OUTPUT}"), *place.glob("run/run.json")]
+    return "".join(file.read_text(errors="replace") for file in files)
+
+
 @dataclass(frozen=True)
 class _Ending:
     status: int | None

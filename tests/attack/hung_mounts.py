@@ -15,7 +15,7 @@ from random import Random
 from ioassay.testing.hung_mount import OPERATIONS, HungMount, hung_mount
 from tests.support import LONG, Measurement, is_gone, study, until, workload
 
-from .attempt import ENGINE, OUTPUT, Command, Result, run
+from .attempt import ENGINE, Command, Result, run, said
 from .family import Family
 from .signals import LEFT
 
@@ -46,8 +46,8 @@ def _attack(random: Random, place: Path) -> Result:
         what = f"{name}, {operation} hangs {'from the beginning' if when == 'before' else 'in the middle'}"
         if not result.held:
             return Result(result.outcome, result.seconds, f"{what}: {result.signature}")
-        said = (place / f"0-{OUTPUT}").read_text(errors="replace")
-        left = [entry.name for entry in _settled(mount, point) if entry.name not in said]
+        named = said(place)
+        left = [entry.name for entry in _settled(mount, point) if entry.name not in named]
         if left and name != "report":  # which removes nothing
             return Result(LEFT, result.seconds, f"{what}: {' '.join(left)}")
     return result

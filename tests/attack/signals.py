@@ -15,7 +15,7 @@ from random import Random
 from tests.support import LONG, children, study, workload
 
 from . import foreign
-from .attempt import ENGINE, OUTPUT, Command, Result, run
+from .attempt import ENGINE, Command, Result, run, said
 from .family import CHANGED, Family
 
 LEFT = "left without a name"
@@ -48,16 +48,15 @@ def _attack(random: Random, place: Path) -> Result:
 
     before = foreign.snapshot(place / foreign.BESIDE, place / foreign.NAMED)
     result = run(command, place, meanwhile=send)
-    said = (place / f"0-{OUTPUT}").read_text(errors="replace")
     if result.held and (place / "run").exists():
         for later, arguments in enumerate((["report", "run", "--format", "json"], ["clean", "run"]), start=1):
             read = run(Command(arguments), place, later)
-            said += (place / f"{later}-{OUTPUT}").read_text(errors="replace")
             if not read.held:
                 return Result(read.outcome, result.seconds, f"after {number.name}: {read.signature}")
     if not result.held:
         return result
-    left = [path for path in target.iterdir() if path.name not in said]
+    named = said(place)
+    left = [path for path in target.iterdir() if path.name not in named]
     if left:
         return Result(LEFT, result.seconds, f"{number.name}: {command.program} {command.arguments[0]} left {len(left)}")
     if foreign.changes(before, foreign.snapshot(place / foreign.BESIDE, place / foreign.NAMED)):
