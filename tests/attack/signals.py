@@ -48,6 +48,7 @@ def _attack(random: Random, place: Path) -> Result:
 
     before = foreign.snapshot(place / foreign.BESIDE, place / foreign.NAMED)
     result = run(command, place, meanwhile=send)
+    left = _unnamed(target, place)
     if result.held and (place / "run").exists():
         for later, arguments in enumerate((["report", "run", "--format", "json"], ["clean", "run"]), start=1):
             read = run(Command(arguments), place, later)
@@ -55,13 +56,19 @@ def _attack(random: Random, place: Path) -> Result:
                 return Result(read.outcome, result.seconds, f"after {number.name}: {read.signature}")
     if not result.held:
         return result
-    named = said(place)
-    left = [path for path in target.iterdir() if path.name not in named]
+    if number not in _CATCHABLE:
+        left = _unnamed(target, place)  # what was killed has said nothing, so that reading its run does
     if left:
         return Result(LEFT, result.seconds, f"{number.name}: {command.program} {command.arguments[0]} left {len(left)}")
     if foreign.changes(before, foreign.snapshot(place / foreign.BESIDE, place / foreign.NAMED)):
         return Result(CHANGED, result.seconds, f"{number.name}: {command.program} {command.arguments[0]}")
     return result
+
+
+def _unnamed(target: Path, place: Path) -> list[str]:
+    """What is left on the target, and nothing names."""
+    named = said(place)
+    return [path.name for path in target.iterdir() if path.name not in named]
 
 
 def _command(random: Random, place: Path, target: Path) -> Command:
