@@ -22,7 +22,7 @@ from ioassay.units import format_bytes, format_count
 
 _HEAD = re.compile(r"(?:(.*) )?Obdfilter-survey for case=(\w+) from (\S+)\s*")
 _ZONE = re.compile(r"\s[A-Z]{2,5}(?=\s\d{4}$)|\s[+-]\d{2,4}(?=\s\d{4}$)")
-_ROW = re.compile(r"ost +(\d+) sz +(\d+)K rsz +(\d+)K? obj +(\d+) thr +(\d+) (.*)")
+_ROW = re.compile(r"ost +(\d{1,15}) sz +(\d{1,15})K rsz +(\d{1,15})K? obj +(\d{1,15}) thr +(\d{1,15}) (.*)")
 _CELL = re.compile(r"([A-Za-z]\w*) +(\d+\.\d\d) +(?:\[ *\d+\.\d\d, *\d+\.\d\d\]|(ERROR|SHORT))(?: +|$)")
 _DETAIL = "=======================> "
 _SKIPPED = "Too much buffer space"
