@@ -223,6 +223,22 @@ def _ioassay(arguments: Sequence[str]) -> int:
     return 0
 
 
+def do_apart(work: Callable[[], object]) -> None:
+    """Does something in a fork of this process, because forks hang after what it uses has started threads."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+    if os.waitpid(child, 0)[1] != 0:
+        raise RuntimeError("what is attacked could not be made")
+
+
 _FRAME = re.compile(r'^  File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>.+)$', re.MULTILINE)
 _PANIC = re.compile(r"panicked at ([^\n]+)")
 

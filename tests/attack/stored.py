@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -16,10 +15,11 @@ from random import Random
 
 from ioassay.engine import find_engine
 from ioassay.studies.conftest import SMALL
+from ioassay.testing.damage import damaged_copy
 from ioassay.testing.importing import FILES
 
-from . import foreign, mutate
-from .attempt import Command
+from . import foreign
+from .attempt import Command, do_apart
 from .family import Family, of_commands
 
 KINDS = ("measured", "killed", "front-end", "imported")
@@ -65,9 +65,12 @@ def one_of(random: Random, kinds: Sequence[str] = KINDS) -> Path:
 def _stored(random: Random, place: Path) -> list[Command]:
     whole = one_of(random)
     run = place / "run"
-    shutil.copytree(whole, run)
-    for _ in range(random.choice((1, 1, 1, 2, 3))):
-        _damage(random, run, place)
+    dice = Random(random.random())
+    do_apart(lambda: damaged_copy(whole, run, dice))
+    if random.random() < 0.2:
+        trap = run / random.choice((".report.html.new", "lock", "report.html", ".run.json.new", "summary.html"))
+        trap.unlink(missing_ok=True)
+        trap.symlink_to(place / foreign.BESIDE / "words")
     if random.random() < 0.5:
         for path in (run, *run.rglob("*")):
             os.chown(path, _NOBODY, _NOBODY, follow_symlinks=False)
@@ -88,53 +91,6 @@ def _stored(random: Random, place: Path) -> list[Command]:
         )
     )
     return [Command(arguments)]
-
-
-def _damage(random: Random, run: Path, place: Path) -> None:
-    files = [path for path in sorted(run.rglob("*")) if path.is_file() and not path.is_symlink()]
-    path = random.choice(files)
-    match random.randrange(8):
-        case 0:
-            path.unlink()
-            _something_else(random, path, place)
-        case 1:
-            shutil.copyfile(random.choice(files), place / "copy")
-            (place / "copy").replace(path)
-        case 2:
-            trap = run / random.choice((".report.html.new", "lock", "report.html", ".run.json.new", "summary.html"))
-            trap.unlink(missing_ok=True)
-            trap.symlink_to(place / foreign.BESIDE / "words")
-        case _ if path.suffix == ".json":
-            path.write_text(mutate.json_text(random, json.loads(path.read_bytes())))
-        case _ if path.suffix == ".jsonl":
-            lines = path.read_text().splitlines()
-            at = random.randrange(len(lines))
-            lines[at] = mutate.json_text(random, json.loads(lines[at]))
-            path.write_text("\n".join(lines) + "\n")
-        case _:
-            path.write_bytes(mutate.damaged(random, path.read_bytes()))
-
-
-def _something_else(random: Random, path: Path, place: Path) -> None:
-    """Puts what is no regular file there, or nothing."""
-    match random.randrange(7):
-        case 0:
-            path.mkdir()
-        case 1:
-            os.mkfifo(path)
-        case 2:
-            path.symlink_to(place / foreign.BESIDE / "words")
-        case 3:
-            path.symlink_to("/dev/zero")
-        case 4:
-            path.symlink_to(path.name)
-        case 5:
-            with socket.socket(socket.AF_UNIX) as listening:
-                at = os.open(path.parent, os.O_PATH)
-                listening.bind(f"/proc/self/fd/{at}/{path.name}")  # a longer path would not fit
-                os.close(at)
-        case _:
-            pass
 
 
 FAMILY = Family("stored", "Damaged run directories, half of them another user's", of_commands(_stored), prepare=prepare)
