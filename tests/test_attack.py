@@ -15,6 +15,8 @@ from .attack.attempt import ENGINE, Command
 from .attack.family import of_commands
 from .support import DEADLINE_S
 
+pytestmark = pytest.mark.xdist_group("machine")
+
 _TRIES = {
     "studies": 40,
     "settings": 40,

@@ -209,7 +209,7 @@ def _become(command: Command, place: Path, output: Path) -> None:
 
 
 def _ioassay(arguments: Sequence[str]) -> int:
-    from ioassay.cli import main  # noqa: PLC0415
+    from ioassay.__main__ import main  # noqa: PLC0415
 
     signal.signal(signal.SIGPIPE, signal.SIG_IGN)  # as Python has it
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import ioassay
 from ioassay.studies import Target, builtin_studies, expand, resolve
 from ioassay.studies.resolve import scales
 
@@ -17,7 +18,7 @@ from . import foreign, mutate
 from .attempt import ENGINE, Command
 from .family import Family, of_commands
 
-_SCHEMA = Path(__file__).parents[2] / "schemas/plan.json"
+_SCHEMA = Path(ioassay.__file__).parent / "schemas/plan.json"
 _NAMES = ("data", "tree", "write", "read", "a", "b.c", "", "..", "a/b", "x" * 300, "é")
 _KNOWN = {
     "api": ("posix", "posix", "uring", "mmap", "object", "nfs", "null", "skeleton", "nothing"),
