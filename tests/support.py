@@ -21,7 +21,7 @@ from ioassay.lab.model import Lab
 from ioassay.lab.requirements import Requirement, missing
 from ioassay.lab.running import running
 from ioassay.results.document import RunDocument
-from ioassay.results.events import Event, read_events
+from ioassay.results.events import Event, EventTail, read_events
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import load, read_document
 
@@ -138,7 +138,9 @@ class Measurement(Command):
     def is_moving(self, name: str) -> bool:
         """True while a phase of the workload moves data."""
         return any(
-            line["bytes"] > 0 for file in self.out.glob(f"logs/{name}.*/progress.jsonl") for line in read_events(file)
+            line["bytes"] > 0
+            for file in self.out.glob(f"logs/{name}.*/progress.jsonl")
+            for line in EventTail(file, "progress").new()
         )
 
     def until_moving(self, name: str = "long") -> None:
