@@ -4,7 +4,7 @@ A command's module imports only typer at its top and what it needs inside its fu
 `--help` imports them all. Commands return their exit code or raise; only `main` exits:
 
     0  ran
-    1  ran, but a case failed, an acceptance criterion failed or a number is invalid
+    1  ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn
     2  wrong usage or bad input
     3  could not run, or was interrupted
 """

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 
@@ -24,7 +24,7 @@ def compare(
     output: Output = None,
     form: Form = None,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Compares runs and published systems: ratios with intervals, what was unlike, what differs in configuration."""
     if len(subjects) < 2:
         raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")
@@ -39,3 +39,4 @@ def compare(
         show(summary(assemble(compared)))
     else:
         emit(build(compared, chosen), output)
+    return say_undrawn()

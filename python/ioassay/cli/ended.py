@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ioassay.cli.output import show
+from ioassay.cli.output import say_undrawn, show
 from ioassay.errors import CannotRun
 from ioassay.units import format_count
 
@@ -45,7 +45,7 @@ class Ended:
         """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""
         if self._documents:
             print(self._documents[0] if len(self._documents) == 1 else f"[{','.join(self._documents)}]")
-        return max(self._codes)
+        return max(*self._codes, say_undrawn())
 
 
 def _show(loaded: LoadedRun, report: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from ioassay.reports import Format
+
+UNDRAWN = 1
+"""The exit code where a document lacks figures that could not be drawn: it ran, and something is missing."""
 
 Output = Annotated[
     Path | None,
@@ -83,6 +87,16 @@ def write_beside(run: Path, name: str, document: bytes) -> None:
         add_file(run, name, document)
     except OSError as error:
         raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Name another place with -o.") from error
+
+
+def say_undrawn() -> int:
+    """Prints in one line that figures could not be drawn, and why. Returns the exit code for it."""
+    from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+    if not drawing.undrawn:
+        return 0
+    print(f"Figures are missing: {drawing.undrawn[0]}.", file=sys.stderr)
+    return UNDRAWN
 
 
 def show(*shown: RenderableType) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioassay.cli.output import say_undrawn
 from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import CannotRun, UsageError
@@ -27,7 +28,7 @@ def publish(
     ],
     ceilings: Ceilings = None,
     against: Against = None,
-) -> None:
+) -> int:
     """Makes a directory of all that a stored run has to show: the report as HTML, PDF, Markdown and JSON, its summary,
     every figure as SVG and PNG, every table as CSV.
 
@@ -55,6 +56,7 @@ def publish(
     except OSError as error:
         raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Name another place with -o.") from error
     typer.echo(f"{output}: {format_count(made, 'file')}, begin with {INDEX}", err=True)
+    return say_undrawn()
 
 
 def _can_print() -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.output import document_format, write, write_beside
+from ioassay.cli.output import document_format, say_undrawn, write, write_beside
 from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
@@ -36,7 +36,7 @@ def report(
         bool, typer.Option("--summary", help="One page for those who decide, as html or pdf, instead of the report.")
     ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
-) -> None:
+) -> int:
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
@@ -63,6 +63,7 @@ def report(
         else:
             write(destination, document)
         typer.echo(f"{destination}", err=True)
+    return say_undrawn()
 
 
 def _destinations(runs: list[Path], output: Path | None, form: Format, name: str) -> list[Path | None]:

@@ -9,7 +9,7 @@ import typer
 
 from ioassay.cli import judged
 from ioassay.cli.judged import Junit
-from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, show
+from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
 from ioassay.cli.subjects import stored
 from ioassay.errors import UsageError
 
@@ -57,4 +57,5 @@ def trend(
         show(summary(content))
     else:
         emit(build(content, chosen), output)
-    return judged.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
+    judgement = judged.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
+    return max(judgement, say_undrawn())

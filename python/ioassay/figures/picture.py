@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-import vl_convert
 
-from ioassay.errors import UsageError
+from ioassay.errors import CannotRun, UsageError
+from ioassay.figures import render, theme
+from ioassay.figures.drawing import CannotDraw, drawing
 from ioassay.results.atomic import write_atomically
 
 PRINT_SCALE = 3.125
@@ -24,7 +25,8 @@ SUFFIXES = (".svg", ".png", ".csv")
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with its data. `svg` is empty where there is nothing to draw; `caption` then says so.
+    """A figure with its data. `svg` is empty where there is nothing to draw, and `caption` then says so, or where it
+    could not be drawn, and `undrawn` says why.
 
     A notebook shows it by itself. `id` is unique in its document and names its files.
     """
@@ -36,6 +38,8 @@ class Picture:
     caption: str
     description: str
     """What it shows, for those who do not see it."""
+    undrawn: str = ""
+    """A sentence."""
 
     @property
     def csv(self) -> str:
@@ -45,13 +49,18 @@ class Picture:
     def png(self, scale: float = PRINT_SCALE) -> bytes:
         """The figure as PNG, `scale` pixels for each of the SVG; the same bytes for the same figure.
 
-        Raises `UsageError` where there is nothing to draw.
+        Raises `UsageError` where there is nothing to draw, `CannotRun` where it cannot be drawn.
         """
+        if self.undrawn:
+            raise CannotRun(f"{self.title}: {self.undrawn}")
         if not self.svg:
             raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Take another figure.")
         # Its resolution is told as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
         # are 1/96 inch, and a scale of 1 means 72 pixels to the inch.
-        return vl_convert.svg_to_png(self.svg, scale=72 / 96, ppi=96 * scale)
+        try:
+            return drawing.png(self.svg, scale=72 / 96, ppi=96 * scale)
+        except CannotDraw as error:
+            raise CannotRun(f"{self.title}: {_sentence(error)}") from error
 
     def save(self, path: str | Path) -> None:
         """Writes the file as its suffix says: `.svg`, `.png` at `PRINT_SCALE`, or `.csv` with the data.
@@ -65,6 +74,8 @@ class Picture:
     def content(self, suffix: str) -> bytes:
         """What a file with this suffix, one of `SUFFIXES`, holds. Raises `UsageError` for another."""
         match suffix:
+            case ".svg" if self.undrawn:
+                raise CannotRun(f"{self.title}: {self.undrawn}")
             case ".svg":
                 return self.svg.encode()
             case ".png":
@@ -75,5 +86,21 @@ class Picture:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """What a notebook shows: the figure, and in words what it is."""
-        words = f"{self.title}. {self.caption}"
+        words = " ".join(filter(None, [f"{self.title}.", self.undrawn, self.caption]))
         return {"image/svg+xml": self.svg, "text/plain": words} if self.svg else {"text/plain": words}
+
+
+def draw(
+    chart: theme.Chart, identifier: str, *, title: str, data: pl.DataFrame, caption: str, description: str
+) -> Picture:
+    """The picture of `chart`, drawn, or with the reason why it could not be."""
+    svg = undrawn = ""
+    try:
+        svg = render.svg(chart, identifier)
+    except CannotDraw as error:
+        undrawn = _sentence(error)
+    return Picture(identifier, title, svg, data, caption, description, undrawn)
+
+
+def _sentence(error: CannotDraw) -> str:
+    return f"This figure could not be drawn: {error}."

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import vl_convert
-
 from ioassay.figures import theme
+from ioassay.figures.drawing import drawing
 
 _ID = re.compile(r'\bid="([^"]+)"')
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
@@ -16,10 +15,13 @@ _COORDINATES = re.compile(r'\b(d|transform)="([^"]*)"')
 
 
 def svg(chart: theme.Chart, prefix: str) -> str:
-    """`chart` as an SVG element. All ids in it begin with `prefix`, which has to be unique in the page."""
+    """`chart` as an SVG element. All ids in it begin with `prefix`, which has to be unique in the page.
+
+    Raises `CannotDraw`.
+    """
     specification = _without_names(chart.to_dict(validate=False))
     specification["config"] = theme.CONFIG
-    text = vl_convert.vegalite_to_svg(specification)
+    text = drawing.svg(specification)
     return _shorter(_own_ids(text, prefix))
 
 

@@ -34,6 +34,9 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
+            from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+            drawing.start()
             from ioassay.reports import html, pictures  # noqa: PLC0415
 
             content, comparison = _assembled(run, against)
@@ -61,6 +64,9 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
 
     `format` is one of `IN_FILES`.
     """
+    from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+    drawing.start()
     from ioassay.reports import summary  # noqa: PLC0415
 
     made = summary.page(*_assembled(run, against)).encode()

@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from ioassay.address_space import too_small
 from ioassay.errors import CannotRun
 
 BROWSER = "IOASSAY_BROWSER"
@@ -72,6 +73,9 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
     where it fails, and after `limit_s`.
     """
     browser = find_browser()
+    if limited := too_small():
+        # Chromium may hang then.
+        raise CannotRun(f"{browser} cannot print: {limited}.", "Print without that limit, or take --format html.")
     with tempfile.TemporaryDirectory(prefix="ioassay-pdf-") as scratch:
         place = Path(scratch)
         source, target, said = place / "page.html", place / "page.pdf", place / "said.txt"

@@ -16,10 +16,10 @@ from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
 from ioassay.analysis.typical import typical
 from ioassay.figures import latency as latency_figure
-from ioassay.figures import rate_by_clients, render
+from ioassay.figures import rate_by_clients
 from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
-from ioassay.figures.picture import Picture
+from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.pictures import pictures as of_comparison
@@ -54,9 +54,9 @@ class Pictures:
     """A picture for each series of the comparison, where there is one; `None` of a series that cannot be drawn."""
 
     def __iter__(self) -> Iterator[Picture]:
-        """Those in which something is drawn, in the order of the report."""
+        """Those in which something is drawn or could not be, in the order of the report."""
         every = chain(self.rates, *self.surveys, self.latencies.values(), *self.timelines.values(), self.compared)
-        return (picture for picture in every if picture is not None and picture.svg)
+        return (picture for picture in every if picture is not None and (picture.svg or picture.undrawn))
 
 
 def drawn(content: Content, run: LoadedRun, comparison: Comparison | None = None) -> Pictures:
@@ -94,10 +94,10 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
             continue
         labels = [series.label(one) for one in series.of_workload(content.document, part.name)]
         identifier = unique(slug(f"latency-{part.name}", "latency"), taken)
-        pictures[part.name] = Picture(
-            id=identifier,
+        pictures[part.name] = draw(
+            latency_figure.chart(data, labels, axis),
+            identifier,
             title=f"{part.title}: latency of one operation",
-            svg=render.svg(latency_figure.chart(data, labels, axis), identifier),
             data=data,
             caption=LATENCY_WORDS,
             description=f"Latency percentiles against {axis} for {part.title}; the table beside it has the values.",
@@ -178,12 +178,10 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         low = min(above, key=lambda row: float(row["ceiling"]))
         height = f"{format.significant(low['ceiling'])} {entry.unit} ({low['name']})"
         caption.append(f"Ceilings from {height} on lie far above the frame.")
-    return Picture(
-        id=identifier,
+    return draw(
+        rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn, laws=laws),
+        identifier,
         title=entry.title,
-        svg=render.svg(
-            rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn, laws=laws), identifier
-        ),
         data=_rate_data(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
         description=description + " " + levels(data, entry.unit, axis),
@@ -223,10 +221,10 @@ def surveys(content: Content) -> list[list[Picture]]:
 
 def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
     data = survey_figure.data(grid.cells, survey.unit)
-    return Picture(
-        id=identifier,
+    return draw(
+        survey_figure.chart(data, grid.series.operation, survey.unit, grid.found),
+        identifier,
         title=f"{survey.title}: {grid.title}",
-        svg=render.svg(survey_figure.chart(data, grid.series.operation, survey.unit, grid.found), identifier),
         data=data,
         caption="Medians joined, from the lowest to the highest repetition as a bar; the ring is the saturation point.",
         description=f"Rate against ranks, a line for each count of objects. {grid.sentence}",
@@ -293,10 +291,10 @@ def _timeline_pictures(
         which = "typical repetition" if phase.repetition is None else f"repetition {phase.repetition}"
         repetition = f", {which}" if content.names.repeated else ""
         pictures.append(
-            Picture(
-                id=identifier,
+            draw(
+                timeline_figure.chart([panel for _, _, panel in chosen]),
+                identifier,
                 title=f"{phase.workload}: {phase.name} over time{repetition}",
-                svg=render.svg(timeline_figure.chart([panel for _, _, panel in chosen]), identifier),
                 data=timeline_figure.data(chosen),
                 caption=timeline_caption([panel for _, _, panel in chosen], typical=phase.repetition is None),
                 description=f"Rate over time of {phase.workload}, {phase.name}, a panel per point of the sweep.",

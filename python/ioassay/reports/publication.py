@@ -5,11 +5,14 @@ Same run, same bytes, the PDFs excepted. Not: writing files (`ioassay.cli.publis
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ioassay import __version__
-from ioassay.figures.picture import SUFFIXES
+from ioassay.errors import CannotRun
+from ioassay.figures.drawing import drawing
+from ioassay.figures.picture import SUFFIXES, Picture
 from ioassay.reports import compared, html, json, markdown, summary
 from ioassay.reports.compare import rows as ratios
 from ioassay.reports.compare.content import Side
@@ -39,6 +42,7 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
 
     What the run is `against` gets a section, figures and a table, as in `reports.build`.
     """
+    drawing.start()
     content = assemble(run)
     comparison = compared(run, against)
     pictures = drawn(content, run, comparison)
@@ -47,8 +51,9 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     yield File("report.md", markdown.document(content, comparison).encode())
     yield File("report.json", json.document(run, content, comparison).encode())
     for picture in pictures:
-        for suffix in SUFFIXES:
-            yield File(f"figures/{picture.id}{suffix}", picture.content(suffix))
+        for suffix in SUFFIXES if picture.svg else (".csv",):
+            with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes
+                yield File(f"figures/{picture.id}{suffix}", picture.content(suffix))
     tables = []
     for name, one in TABLES.items():
         frame = one.of(run)
@@ -58,11 +63,11 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     if comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and what was not measured alike."))
         yield File("tables/ratios.csv", ratios.frame(comparison).write_csv().encode())
-    index = _index(run.document, [(picture.id, picture.title) for picture in pictures], tables)
+    index = _index(run.document, list(pictures), tables)
     yield File(INDEX, index.encode())
 
 
-def _index(document: RunDocument, figures: Sequence[tuple[str, str]], tables: Sequence[tuple[str, str]]) -> str:
+def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:
     """What is what, as Markdown."""
     documents = [
         ["[summary.html](summary.html)", "What came out, on one page of A4, for those who decide."],
@@ -86,7 +91,7 @@ def _index(document: RunDocument, figures: Sequence[tuple[str, str]], tables: Se
             "",
             "Each as SVG, as PNG of 300 pixels to the inch, and its data as CSV.",
             "",
-            *table(["figure", "what it shows"], [[f"[{id}](figures/{id}.svg)", title] for id, title in figures]),
+            *table(["figure", "what it shows"], [_figure_row(picture) for picture in figures]),
             "",
         ]
     lines += [
@@ -97,6 +102,11 @@ def _index(document: RunDocument, figures: Sequence[tuple[str, str]], tables: Se
         *table(["table", "what it says"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _figure_row(picture: Picture) -> list[str]:
+    suffix = "csv" if picture.undrawn else "svg"
+    return [f"[{picture.id}](figures/{picture.id}.{suffix})", " ".join([picture.title, picture.undrawn]).strip()]
 
 
 def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:

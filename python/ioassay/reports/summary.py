@@ -78,7 +78,9 @@ def _more(count: int, noun: str) -> str:
 def _pictures(content: Content) -> list[Picture]:
     """Without the letters of doubts, which nothing on this page explains."""
     content = replace(content, doubts=replace(content.doubts, groups=()))
-    return list(islice((picture for picture in pictures.rates(content) if picture.svg), MOST_FIGURES))
+    return list(
+        islice((picture for picture in pictures.rates(content) if picture.svg or picture.undrawn), MOST_FIGURES)
+    )
 
 
 def _headlines(content: Content) -> list[Headline]:

@@ -17,9 +17,9 @@ from ioassay.analysis.rates import Axis
 from ioassay.analysis.timeline import timeline
 from ioassay.errors import UsageError
 from ioassay.figures import latency as latency_figure
-from ioassay.figures import rate_by_clients, render
+from ioassay.figures import rate_by_clients
 from ioassay.figures import timeline as timeline_figure
-from ioassay.figures.picture import Picture
+from ioassay.figures.picture import Picture, draw
 from ioassay.reports import pictures
 from ioassay.reports.content import assemble
 from ioassay.reports.names import Names
@@ -80,10 +80,10 @@ class Figures:
             )
         title = f"{operation.capitalize()} rate" if workload is None else f"{workload}: {operation} rate"
         identifier = slug(f"rate-{operation}-{workload or 'all'}-{phase or 'all'}-{axis}", "rate")
-        return Picture(
-            id=identifier,
+        return draw(
+            rate_by_clients.chart(data, operation, shown, {}, axis),
+            identifier,
             title=title,
-            svg=render.svg(rate_by_clients.chart(data, operation, shown, {}, axis), identifier),
             data=data.rename({"rate": f"rate_{shown.name}", "median": f"median_{shown.name}"}),
             caption=" ".join(
                 [*pictures.rate_words(data), *_undrawn(every, data, f"{shown.name} at a number of {axis}")]
@@ -115,10 +115,10 @@ class Figures:
         if data.select("series", "percentile", axis).is_duplicated().any():
             raise UsageError(f"At one number of {axis} there are several points.", "Name a workload without a survey.")
         identifier = slug(f"latency-{operation}-{workload or 'all'}", "latency")
-        return Picture(
-            id=identifier,
+        return draw(
+            latency_figure.chart(data, panels, axis),
+            identifier,
             title=f"Latency of one {operation}" if workload is None else f"{workload}: latency of one {operation}",
-            svg=render.svg(latency_figure.chart(data, panels, axis), identifier),
             data=data,
             caption=pictures.LATENCY_WORDS,
             description=f"Latency percentiles against {axis}, a panel for each run and phase.",
@@ -151,10 +151,10 @@ class Figures:
             raise UsageError(f"{case}, {phase} counts bytes and operations.", "Name one operation.")
         panels = [panel for _, _, panel in lines]
         identifier = slug(f"timeline-{case}-{phase}", "timeline")
-        return Picture(
-            id=identifier,
+        return draw(
+            timeline_figure.chart(panels),
+            identifier,
             title=f"{case}: {phase} over time",
-            svg=render.svg(timeline_figure.chart(panels), identifier),
             data=timeline_figure.data(lines).rename({"point": "run"}),
             caption=pictures.timeline_caption(panels),
             description=f"Rate over time of {case}, {phase}, a panel for each run.",

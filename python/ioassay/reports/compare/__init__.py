@@ -19,6 +19,9 @@ def build(sides: Sequence[Side], format: Format) -> bytes:
     # A page needs the figures' libraries, which take a second to import; the others do not.
     match format:
         case "html":
+            from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+            drawing.start()
             from ioassay.reports.compare.html import page  # noqa: PLC0415
 
             return page(assemble(sides)).encode()

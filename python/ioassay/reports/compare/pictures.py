@@ -9,8 +9,8 @@ import polars as pl
 from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.rates import Axis
-from ioassay.figures import rate_by_clients, render
-from ioassay.figures.picture import Picture
+from ioassay.figures import rate_by_clients
+from ioassay.figures.picture import Picture, draw
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
 from ioassay.slugs import slug, unique
@@ -42,12 +42,10 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     caption = ["A point per repetition, medians joined."]
     if levels:
         caption.append(f"Dashed: the peak of {wording.listed(list(levels))}, of which no more is told.")
-    return Picture(
-        id=identifier,
+    return draw(
+        rate_by_clients.chart(data, first.reference.operation, unit, {}, axis, levels=levels),
+        identifier,
         title=part.title,
-        svg=render.svg(
-            rate_by_clients.chart(data, first.reference.operation, unit, {}, axis, levels=levels), identifier
-        ),
         data=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}),
         caption=" ".join(caption),
         description=f"{part.title}: rate in {unit.name} against {axis} of each subject; the table has the values.",

@@ -10,8 +10,8 @@ import polars as pl
 from ioassay.analysis import intervals
 from ioassay.analysis.rate_units import Unit, suited
 from ioassay.analysis.trend.course import Course
-from ioassay.figures import rate_by_time, render
-from ioassay.figures.picture import Picture
+from ioassay.figures import rate_by_time
+from ioassay.figures.picture import Picture, draw
 from ioassay.reports.trend.content import Content, SeriesPart
 from ioassay.reports.trend.wording import Row
 from ioassay.slugs import slug, unique
@@ -40,10 +40,10 @@ def _picture(series: SeriesPart, identifier: str) -> Picture | None:
     caption = ["A dot per run, the median of its repetitions with its interval."]
     if changes:
         caption.append("A dashed line stands where a level changed, between the runs before and after.")
-    return Picture(
-        id=identifier,
+    return draw(
+        rate_by_time.chart(data, changes, curve.operation, unit),
+        identifier,
         title=series.title,
-        svg=render.svg(rate_by_time.chart(data, changes, curve.operation, unit), identifier),
         data=data.rename({name: f"{name}_{unit.name}" for name in ("rate", "low", "high")}),
         caption=" ".join(caption),
         description=f"{series.title}: rate in {unit.name} of each run over time; the table has what became of it.",

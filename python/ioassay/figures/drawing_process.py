@@ -1,0 +1,47 @@
+"""The process that draws: it answers the requests of `figures.drawing`, one after the other, until there are no more.
+
+V8, which runs Vega, reserves 68 GB of addresses when it starts and ends its process where it does not get them, so it
+must not run in the process that has the results. Imports nothing that the first figure would have to wait for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import sys
+from pathlib import Path
+
+import vl_convert
+
+from ioassay.figures.drawing_messages import DRAWN, REFUSED, SVG, receive, send
+
+_START_S = 120
+"""How long V8 and Vega may take to start: a second, many where the machine is busy."""
+
+_EXAMPLE = (
+    '{"data": {"values": [{"x": 1}]}, "mark": "point", "encoding": {"x": {"field": "x", "type": "quantitative"}}}'
+)
+
+
+def main() -> None:
+    """Answers requests on standard input, each within the seconds that are its first argument."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process in the middle of native code as well
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("500")  # where memory runs out, the results must outlive this
+    limit_s = int(sys.argv[1])
+    signal.alarm(_START_S)
+    vl_convert.vegalite_to_svg(_EXAMPLE)  # loads Vega while the other process prepares the first figure
+    signal.alarm(0)
+    while (request := receive(sys.stdin.buffer)) is not None:
+        signal.alarm(limit_s)
+        try:
+            answer = DRAWN + _drawn(request[:1], request[1:].decode())
+        except (ValueError, RuntimeError) as error:
+            answer = REFUSED + str(error).partition("\n")[0].encode()
+        signal.alarm(0)
+        send(sys.stdout.buffer, answer)
+
+
+def _drawn(kind: bytes, content: str) -> bytes:
+    return vl_convert.vegalite_to_svg(content).encode() if kind == SVG else vl_convert.svg_to_png(**json.loads(content))
