@@ -6,7 +6,7 @@ end. Anywhere else a line per phase. Both are watchers of `execution`; neither c
 
 from __future__ import annotations
 
-import statistics
+import bisect
 import sys
 import time
 from collections import Counter
@@ -21,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
-from ioassay.cli.remaining import Remaining, share_done
+from ioassay.cli.remaining import Remaining, share_done, units_of
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.reports import format
@@ -46,6 +46,7 @@ class Lines:
         self._console = console
         self._need = need
         self._ended = 0
+        self._count = 0
         self._document: RunDocument | None = None
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
@@ -54,6 +55,7 @@ class Lines:
         """Says what runs where."""
         self._document = document
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
+        self._count = _count(document)
         self._units = _units(document)
         self._names = Names(document)
         self._say(_headline(document))
@@ -75,7 +77,7 @@ class Lines:
         self._ended += 1
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
-            f"[{self._ended}/{_count(self._document)}] {_where(self._names, case)} {_label(event)}: "
+            f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
             f"{_rate(event, _unit_of(case, event, self._units[case.workload]))}, {_amount(case, event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
@@ -87,6 +89,8 @@ class Lines:
 
     def notice(self, message: str) -> None:
         """The message as a line."""
+        if self._document is not None:  # cases may have been settled as not needed
+            self._count = _count(self._document)
         self._say(message)
 
     def run_ends(self, document: RunDocument) -> None:
@@ -105,10 +109,18 @@ class LiveView:
         self._live = Live(console=console, auto_refresh=False, vertical_overflow="crop")
         self._remaining = Remaining()
         self._rates: dict[tuple[str, str], dict[_Place, list[float]]] = {}
+        """In ascending order."""
         self._row_units: dict[tuple[str, str], _Unit] = {}
         self._doubts: Counter[str] = Counter()
         self._ended = 0
+        self._count = 0
         self._document: RunDocument | None = None
+        self._workloads: list[str] = []
+        self._places: list[_Place] = []
+        self._pending = 0
+        """Cases that have not begun; counted once, because a run may have 10,000."""
+        self._pending_units: Counter[tuple[str, str]] = Counter()
+        """Of their phases, by workload and phase."""
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
         self._case: CaseEntry | None = None
@@ -124,6 +136,9 @@ class LiveView:
         self._units = _units(document)
         self._names = Names(document)
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
+        self._workloads = document.workloads
+        self._places = sorted({_place(case) for case in document.cases})
+        self._count_cases()
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
         if self._need:
@@ -133,6 +148,8 @@ class LiveView:
 
     def case_begins(self, case: CaseEntry) -> None:
         """A new row or column may begin."""
+        self._pending -= 1
+        self._pending_units -= _units_of(case)
         self._case, self._progress, self._phases_ended, self._measured = case, None, set(), Counter()
         self._latest = _place(case)
         self._case_began_s = time.monotonic()
@@ -161,7 +178,7 @@ class LiveView:
         by_place = self._rates.setdefault((case.workload, _label(event)), {})
         unit = _unit_of(case, event, self._units[case.workload])
         self._row_units[case.workload, _label(event)] = unit
-        by_place.setdefault(_place(case), []).append(_per_second(event, unit))
+        bisect.insort(by_place.setdefault(_place(case), []), _per_second(event, unit))
         self._draw()
 
     def case_ends(self, case: CaseEntry) -> None:
@@ -174,6 +191,8 @@ class LiveView:
 
     def notice(self, message: str) -> None:
         """Prints above the view."""
+        if self._document is not None:  # cases may have been settled as not needed
+            self._count_cases()
         self._console.print(Text(message, style="yellow"))
 
     def run_ends(self, document: RunDocument) -> None:
@@ -181,6 +200,15 @@ class LiveView:
         self._case = self._progress = None
         self._draw()
         self._live.stop()
+
+    def _count_cases(self) -> None:
+        assert self._document is not None
+        pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
+        self._count = _count(self._document)
+        self._pending = len(pending)
+        self._pending_units = Counter()
+        for case in pending:
+            self._pending_units.update(_units_of(case))
 
     def _draw(self) -> None:
         self._live.update(self._view(), refresh=True)
@@ -201,11 +229,11 @@ class LiveView:
 
     def _overall(self) -> RenderableType:
         assert self._document is not None
-        count = _count(self._document)
+        count = self._count
         times = f"{_clock(time.monotonic() - self._began_s)} elapsed"
         left = self._remaining.seconds(*self._left())
         if left is not None and self._ended < count:
-            spares = any(self._document.study.until(case.workload) for case in self._left()[0])
+            spares = any(self._document.study.until(workload) for workload, _ in self._pending_units)
             times += f", {'at most ' if spares else ''}about {_clock(left)} left"
         row = Table.grid(padding=(0, 2), expand=False)
         bar = ProgressBar(
@@ -221,19 +249,17 @@ class LiveView:
         phase = _phase(self._case, self._progress)
         return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
-    def _left(self) -> tuple[list[CaseEntry], list[tuple[CaseEntry, PhaseEntry, float]]]:
-        """The cases that have not begun, and every phase that has not ended with the share of it that is left."""
-        assert self._document is not None
-        pending = [case for case in self._document.cases if not case.is_settled and case is not self._case]
-        phases = [(case, phase, 1.0) for case in pending for phase in case.phases]
+    def _left(self) -> tuple[int, dict[tuple[str, str], float]]:
+        """The cases that have not begun, and the units that are left of every phase, by workload and phase."""
+        units: dict[tuple[str, str], float] = dict(self._pending_units)
         if self._case:
             running = self._progress["name"] if self._progress else None
-            phases += [
-                (self._case, phase, 1 - (self._share() or 0) if phase.name == running else 1.0)
-                for phase in self._case.phases
-                if phase.name not in self._phases_ended
-            ]
-        return pending, phases
+            for phase in self._case.phases:
+                if phase.name not in self._phases_ended:
+                    share = 1 - (self._share() or 0) if phase.name == running else 1.0
+                    of = (self._case.workload, phase.name)
+                    units[of] = units.get(of, 0) + units_of(phase) * share
+        return self._pending, units
 
     def _current(self) -> RenderableType:
         if self._case is None:
@@ -256,9 +282,8 @@ class LiveView:
     def _table(self) -> RenderableType:
         """Rates by workload and phase against the points of the sweep, the median where a case was repeated."""
         assert self._document is not None
-        workloads = self._document.workloads
-        rows = sorted(self._rates, key=lambda row: workloads.index(row[0]))  # randomised cases come in any order
-        places = sorted({_place(case) for case in self._document.cases})
+        rows = sorted(self._rates, key=lambda row: self._workloads.index(row[0]))  # randomised cases come in any order
+        places = self._places
         label = max([len(workload) for workload, _ in rows] + [len("clients")])
         # Of a sweep wider than the terminal, the part up to the latest case is shown.
         fitting = max(1, (self._console.width - label - 14) // 8)
@@ -276,12 +301,15 @@ class LiveView:
             unit = self._row_units[workload, measured]
             rates = self._rates[workload, measured]
             cells = [
-                format_rate(statistics.median(rates[place]), unit.rate).split()[0] if place in rates else ""
-                for place in places
+                format_rate(_median(rates[place]), unit.rate).split()[0] if place in rates else "" for place in places
             ]
             table.add_row(escape(workload) if workload != before else "", escape(measured), unit.word, *cells)
             before = workload
         return table
+
+
+def _median(ordered: Sequence[float]) -> float:
+    return (ordered[len(ordered) // 2] + ordered[~(len(ordered) // 2)]) / 2
 
 
 class _Lasting:
@@ -329,6 +357,10 @@ def _headings(places: Sequence[_Place]) -> dict[_Place, str]:
 
 def _label(event: Event) -> str:
     return series.label(series.Series(event["name"], event["job"], event["operation"]))
+
+
+def _units_of(case: CaseEntry) -> Counter[tuple[str, str]]:
+    return Counter({(case.workload, phase.name): units_of(phase) for phase in case.phases})
 
 
 def _phase(case: CaseEntry, event: Event) -> PhaseEntry | None:

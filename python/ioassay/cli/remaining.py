@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from ioassay.results.document import CaseEntry, PhaseEntry
 
@@ -23,7 +23,7 @@ class Remaining:
     def phase_took(self, case: CaseEntry, phase: PhaseEntry, duration_s: float) -> None:
         """A phase of `case` has taken `duration_s`."""
         self._phases_s += duration_s
-        if units := _units(phase):
+        if units := units_of(phase):
             self._s_per_unit[case.workload, phase.name] = duration_s / units
 
     def case_took(self, duration_s: float) -> None:
@@ -31,19 +31,15 @@ class Remaining:
         self._cases += 1
         self._cases_s += duration_s
 
-    def seconds(
-        self, cases: Sequence[CaseEntry], phases: Sequence[tuple[CaseEntry, PhaseEntry, float]]
-    ) -> float | None:
-        """The time that `phases` will still take, each with the share of it that is left, in `cases` cases.
+    def seconds(self, cases: int, units: Mapping[tuple[str, str], float]) -> float | None:
+        """The time that so many cases will still take, whose phases have `units` left, by workload and phase.
 
         `None` before the first phase has ended.
         """
         if not self._s_per_unit:
             return None
         between = max(0.0, self._cases_s - self._phases_s) / self._cases if self._cases else 0.0
-        return between * len(cases) + sum(
-            self._of(case.workload, phase.name) * _units(phase) * share for case, phase, share in phases
-        )
+        return between * cases + sum(self._of(*of) * left for of, left in units.items())
 
     def _of(self, workload: str, phase: str) -> float:
         known = self._s_per_unit
@@ -53,12 +49,12 @@ class Remaining:
 
 def share_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> float | None:
     """How much of a phase is done, from 0 to 1. `None` where nobody knows how much there is, as in a walk."""
-    units = _units(phase)
+    units = units_of(phase)
     done = moved_bytes if _planned_bytes(phase) else operations
     return min(1.0, done / units) if units else None
 
 
-def _units(phase: PhaseEntry) -> int:
+def units_of(phase: PhaseEntry) -> int:
     """Its work: bytes, or operations where it moves none. Units of different kinds never meet in one phase's name."""
     return _planned_bytes(phase) or sum(job.planned_operations for job in phase.jobs)
 

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ioassay.cli.progress import Lines, LiveView, _Lasting
-from ioassay.cli.remaining import Remaining
+from ioassay.cli.remaining import Remaining, units_of
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.results.document import (
@@ -152,6 +152,7 @@ def test_with_a_stop_rule_what_is_to_come_is_the_most_that_can_come() -> None:
     assert "at most about " in stream.getvalue()
     for case in cases[1:]:
         case.state = "not needed"
+    view.notice("They are not needed.")
     stream.truncate(0)
     view.event(cases[0], _phase("read", 2))
     assert "2 of 2 measured" in stream.getvalue()
@@ -245,13 +246,15 @@ def test_kinds_of_metadata_side_by_side_are_counted_together() -> None:
 
 def test_the_time_that_remains_is_judged_by_workload_and_phase() -> None:
     remaining = Remaining()
-    first, second, other = _case(), _case(clients=2), _case("random")
+    first = _case()
     write, read = first.phases
-    assert remaining.seconds([second], [(second, write, 1.0)]) is None
+    writes, reads = (first.workload, "write"), (first.workload, "read")
+    assert remaining.seconds(1, {writes: 1.0}) is None
 
     remaining.phase_took(first, write, 10)
     remaining.phase_took(first, read, 2)
     remaining.case_took(15)
-    assert remaining.seconds([], [(second, write, 0.5), (second, read, 1.0)]) == pytest.approx(5 + 2)
-    assert remaining.seconds([second], []) == pytest.approx(3), "what a case takes beside its phases"
-    assert remaining.seconds([], [(other, read, 1.0)]) == pytest.approx(2), "unknown: as the same phase elsewhere"
+    half, whole = units_of(write) / 2, units_of(read)
+    assert remaining.seconds(0, {writes: half, reads: whole}) == pytest.approx(5 + 2)
+    assert remaining.seconds(1, {}) == pytest.approx(3), "what a case takes beside its phases"
+    assert remaining.seconds(0, {("random", "read"): whole}) == pytest.approx(2), "unknown: as the same phase elsewhere"

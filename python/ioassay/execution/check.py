@@ -50,14 +50,15 @@ class Need:
 
 
 def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: bool) -> Need:
-    """Checks every plan on one node. `stops_early`: stop rules may spare some of them.
+    """Checks every plan on one node, of repetitions the last. `stops_early`: stop rules may spare some of them.
 
     Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
     """
+    alike = _alike(plans)
     with TemporaryDirectory(prefix="ioassay-check-") as scratch:
         directory = Path(scratch)
-        files = [directory / f"{index}.json" for index in range(len(plans))]
-        for file, plan in zip(files, plans.values(), strict=True):
+        files = [directory / f"{index}.json" for index in range(len(alike))]
+        for file, plan in zip(files, (plans[cases[-1]] for cases in alike), strict=True):
             file.write_text(json.dumps(plan))
         events = directory / "events.jsonl"
         command = start.alone(engine.check_arguments(events, files))
@@ -65,22 +66,24 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
         silent_s = (LAUNCH_S if start.stands_between else 0) + max([_SILENT_S, *(limit + 3 for limit in limits_s)])
         with Interruption() as interruption:
             process = EngineProcess(command, directory / "stderr.txt", environment=start.environment())
-            reported = _reports(process, EventTail(events), len(plans), silent_s, interruption)
+            reported = _reports(process, EventTail(events), len(alike), silent_s, interruption)
         interruption.heed()
         printed = (directory / "stderr.txt").read_text(errors="replace")
     # The engine says one thing of each plan, in their order.
     of_plans = [event for event in reported if event["event"] in _OF_A_PLAN]
-    refused = {case: event for case, event in zip(plans, of_plans, strict=False) if event["event"] == "error"}
+    of_cases = list(zip(alike, of_plans, strict=False))
+    refused = {case: event for cases, event in of_cases if event["event"] == "error" for case in cases}
     if refused:
         kind = UsageError if process.status == _WRONG_PLAN else CannotRun
-        (case, first), more = next(iter(refused.items())), len(refused) - 1
+        case, more = next(case for case in plans if case in refused), len(refused) - 1
+        first = refused[case]
         message = first["message"]
         # What all cases are refused for is of the target.
         if sum(event["message"] == message for event in refused.values()) < len(plans):
             message = f"Case {case}{f' (and {more} more)' if more else ''}: {message}"
         raise kind(message, first["remedy"])
-    checked = [event for event in of_plans if event["event"] == "checked"]
-    if len(checked) < len(plans):
+    checked = [(event, len(cases)) for cases, event in of_cases if event["event"] == "checked"]
+    if len(checked) < len(alike):
         if process.killed:
             raise CannotRun(
                 f"The engine has not answered for {silent_s:.0f} s when it was asked to check the plans.",
@@ -117,10 +120,20 @@ def _reports(
     return reported
 
 
-def _need(checked: list[Event], *, walled: bool, stops_early: bool) -> Need:
+def _alike(plans: Mapping[str, dict[str, Any]]) -> list[list[str]]:
+    """The cases whose plans differ in nothing but the name of the case and its seed: repetitions of one another."""
+    alike: dict[str, list[str]] = {}
+    for case, plan in plans.items():
+        alike.setdefault(json.dumps(plan | {"case": "", "seed": 0}), []).append(case)
+    return list(alike.values())
+
+
+def _need(checked_cases: list[tuple[Event, int]], *, walled: bool, stops_early: bool) -> Need:
+    """Of each plan that was checked what the engine said, and how many cases have it."""
+    checked = [event for event, _ in checked_cases]
     mount = checked[0]["node"]["mount"]
     return Need(
-        written_bytes=sum(event["written_bytes"] for event in checked),
+        written_bytes=sum(event["written_bytes"] * cases for event, cases in checked_cases),
         at_once_bytes=max(event["file_set_bytes"] for event in checked),
         at_once_files=max(event["files"] for event in checked),
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),

@@ -17,7 +17,7 @@ from ioassay.execution.clean import clean
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
-from ioassay.execution.spare import spare
+from ioassay.execution.spare import Spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
@@ -75,18 +75,19 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
 
 
 def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> None:
-    _spare(run, None, watcher)  # a control plane that was killed may not have come to it
+    spare = Spare(run)
+
+    def settle(points: Sequence[SweepPoint] | None) -> None:
+        for why in spare.settle(points):
+            watcher.notice(why)
+
+    settle(None)  # a control plane that was killed may not have come to it
     for case in run.document.cases:
         if case.is_settled:
             continue
         if interruption.first or not _run_case(run, case, start, interruption, watcher):
             return
-        _spare(run, [case.point], watcher)
-
-
-def _spare(run: RunDirectory, points: Sequence[SweepPoint] | None, watcher: Watcher) -> None:
-    for why in spare(run, points):
-        watcher.notice(why)
+        settle([case.point])
 
 
 def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher) -> bool:

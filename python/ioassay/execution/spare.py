@@ -12,30 +12,29 @@ from ioassay.results.document import SweepPoint
 from ioassay.results.run_directory import RunDirectory
 
 
-def spare(run: RunDirectory, points: Collection[SweepPoint] | None = None) -> list[str]:
-    """Settles the pending cases of every narrow point among `points` (`None`: all) as not needed, and stores that.
+class Spare:
+    """The stop rules of a run."""
 
-    Returns why, a sentence for each point that was settled now.
-    """
-    said = list(_spare(run, points))
-    if said:
-        run.save()
-    return said
+    def __init__(self, run: RunDirectory) -> None:
+        self._run = run
+        self._points = by_point(run.document.cases) if run.document.stops_early else {}
 
+    def settle(self, points: Collection[SweepPoint] | None = None) -> list[str]:
+        """Settles the pending cases of every narrow point among `points` (`None`: all) as not needed.
 
-def _spare(run: RunDirectory, points: Collection[SweepPoint] | None) -> Iterator[str]:
-    document = run.document
-    if not document.stops_early:
-        return
-    measurements = run.measurements
-    for point, cases in by_point(document.cases).items():
-        rule = document.study.until(point.workload)
+        Returns why, a sentence for each point that was settled now.
+        """
+        return [why for point in self._points if points is None or point in points for why in self._settle(point)]
+
+    def _settle(self, point: SweepPoint) -> Iterator[str]:
+        cases = self._points[point]
+        rule = self._run.document.study.until(point.workload)
         pending = [case for case in cases if case.state == "pending"]
-        if rule is None or not pending or (points is not None and point not in points):
-            continue
-        found = widths(cases, measurements)
+        if rule is None or not pending:
+            return
+        found = widths(cases, self._run.measurements)
         if not is_narrow(rule, found):
-            continue
+            return
         widest = max(found, key=lambda width: width.share)
         spared = (
             f"After {widest.repetitions} repetitions the half-width of the 95 % interval of every median is at most "

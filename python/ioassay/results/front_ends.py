@@ -30,7 +30,7 @@ from ioassay.results.document import (
     parse_versioned,
 )
 from ioassay.results.events import CONTRACT_VERSION
-from ioassay.results.planned import Plan, case_entry, unfitting
+from ioassay.results.planned import Plan, case_entry, stored_plan
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Component, Count, StoredModel
 from ioassay.units import format_count
@@ -151,18 +151,7 @@ def _plan(directory: StoredDirectory, case: str) -> Plan | None:
         content = directory.read(name, MOST_BYTES)
     except FileNotFoundError:
         return None
-    try:
-        plan: Plan = contract.validator("plan").validate_json(content)
-    except ValidationError as error:
-        if contract.is_cut_short(error):
-            return None
-        raise damaged(directory.path / name, contract.reason(error)) from error
-    if plan["case"] != case:
-        raise damaged(directory.path / name, f"it is the plan of the case {plan['case']}")
-    problem = unfitting(plan)
-    if problem is not None:
-        raise damaged(directory.path / name, problem)
-    return plan
+    return stored_plan(content, case, directory.path / name)
 
 
 def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:

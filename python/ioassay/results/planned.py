@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
-from ioassay.results.contract import reason
-from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
+from ioassay.results import contract
+from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry, damaged
 
 Plan = Mapping[str, Any]
 """A plan, or one of the objects in it."""
@@ -76,7 +77,7 @@ def case_entry(
     try:
         return _case_entry(plan, workload, repetition, command, groups)
     except ValidationError as error:
-        raise UsageError(f"The case {plan['case']}: {reason(error)}.", "Make it smaller.") from error
+        raise UsageError(f"The case {plan['case']}: {contract.reason(error)}.", "Make it smaller.") from error
 
 
 def unfitting(plan: Plan) -> str | None:
@@ -95,6 +96,25 @@ def unfitting(plan: Plan) -> str | None:
         if any(step is not None and (step >= len(phases) or phases[step] is None) for step in earlier):
             return "it refers to a phase that it does not have"
     return None
+
+
+def stored_plan(content: bytes, case: str, file: Path) -> Plan | None:
+    """The plan of a case in a stored file; `None` for one that is cut short.
+
+    Raises `UsageError` for what is no plan, one that does not fit together, and one of another case.
+    """
+    try:
+        plan: Plan = contract.validator("plan").validate_json(content)
+    except ValidationError as error:
+        if contract.is_cut_short(error):
+            return None
+        raise damaged(file, contract.reason(error)) from error
+    if plan["case"] != case:
+        raise damaged(file, f"it is the plan of the case {plan['case']}")
+    problem = unfitting(plan)
+    if problem is not None:
+        raise damaged(file, problem)
+    return plan
 
 
 def _case_entry(

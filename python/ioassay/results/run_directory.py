@@ -1,9 +1,9 @@
 """The run directory: one execution of a study, the only truth about it.
 
-Written as it happens. The engine appends a phase to `logs/CASE/events.jsonl` when the phase ends; after every
-case the tables and `run.json` are rewritten from there, each file atomically. So whatever ends a run, all
-finished phases are kept, and what the control plane had no time to write is rebuilt from the logs by whoever
-opens the run next.
+Written as it happens. The engine appends a phase to `logs/CASE/events.jsonl` when the phase ends. The tables and
+`run.json` are rewritten from there, each file atomically, whenever a quarter more cases have ended than they hold, and
+at the end: so what is written grows with the number of cases and not with its square. Whatever ends a run, all finished
+phases are kept, and what is not in the tables yet is rebuilt from the logs by whoever opens the run next.
 
 Not: deciding what to run (`execution`), what the tables mean (`analysis`).
 """
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -39,18 +40,23 @@ from ioassay.results.document import (
     parse_versioned,
 )
 from ioassay.results.events import Event, stored_events
-from ioassay.results.ingest import Inconsistent, Tables, case_tables, joined_tables
+from ioassay.results.ingest import Inconsistent, Tables, case_tables, empty_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
 from ioassay.results.outcome import outcome
+from ioassay.results.planned import stored_plan
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import check, read_tables, table_name
 
 DOCUMENT = "run.json"
+PLANS = "logs/plans.jsonl"
+"""The plans of all cases, a line each, in the order of `run.json`: `logs/CASE` is made when the case begins."""
 REPORT = "report.html"
 
 _MOST_DOCUMENT_BYTES = 256 << 20
 """Of `run.json`: 10,000 cases take 16 MiB."""
+_MOST_PLANS_BYTES = 1 << 30
+"""Of `PLANS`: 10,000 cases take some 10 MiB."""
 
 _LOOKS = 50
 _LOOK_AGAIN_S = 0.05
@@ -89,14 +95,18 @@ class RunDirectory:
     Change `document` freely; `begin`, `end` and `save` make it durable.
     """
 
-    def __init__(
-        self, directory: StoredDirectory, document: RunDocument, tables: dict[str, Tables], held: Lock
-    ) -> None:
+    def __init__(self, directory: StoredDirectory, document: RunDocument, tables: Tables, held: Lock) -> None:
         self.path = directory.path
         self.document = document
         self.lock = held
         self._directory = directory
         self._tables = tables
+        self._new: list[Tables] = []
+        """Not joined to them yet."""
+        self._unwritten = 0
+        """Cases that ended since the tables were written."""
+        self._in_tables = set(tables["measurements"]["case"])
+        """Cases that have rows, here or there."""
 
     @classmethod
     def create(cls, path: Path, document: RunDocument, plans: Mapping[str, dict[str, Any]]) -> RunDirectory:
@@ -105,10 +115,9 @@ class RunDirectory:
         Raises `UsageError` when `path` exists and holds anything.
         """
         directory = new_directory(path)
-        run = cls(directory, document, {}, Lock.acquire(directory))
-        for case, plan in plans.items():
-            directory.make_directory(f"logs/{case}")
-            directory.write(f"logs/{case}/plan.json", (json.dumps(plan, indent=2) + "\n").encode())
+        run = cls(directory, document, empty_tables(), Lock.acquire(directory))
+        directory.make_directory("logs")
+        directory.write(PLANS, "".join(json.dumps(plans[case.id]) + "\n" for case in document.cases).encode())
         run._write_tables()
         run.save()
         return run
@@ -133,7 +142,7 @@ class RunDirectory:
         held = Lock.acquire(directory)
         try:
             document = _read_document(directory)
-            run = cls(directory, document, _rebuild(directory, document), held)
+            run = cls(directory, document, _tables(directory, document), held)
             run._write_tables()
             run.save()
         except BaseException:
@@ -147,21 +156,31 @@ class RunDirectory:
 
     def begin(self, case: CaseEntry) -> None:
         """Notes that `case` now runs. The rows of an earlier attempt stay until `end`."""
+        self._write_plan(case)
         self._set_aside(case)
+        again = case.state != "pending"
         case.state, case.error = "running", None
-        self.save()
+        if again:  # a first attempt is known by its directory
+            self.save()
 
     def end(self, case: CaseEntry) -> None:
         """Takes over everything that the events of `case` tell, once its state is set."""
         self._drop_passing(case)
         events = stored_events(self._directory, _events_name(case.id))
         _take_over_started(self.document, events)
-        self._tables[case.id] = case_tables(case, events)
-        self._write_tables()
-        self.save()
+        if case.id in self._in_tables:
+            self._join()
+            self._tables = {name: table.filter(pl.col("case") != case.id) for name, table in self._tables.items()}
+        self._in_tables.add(case.id)
+        self._new.append(case_tables(case, events))
+        self._unwritten += 1
+        if 5 * self._unwritten > len(self._in_tables):
+            self.save()
 
     def save(self) -> None:
-        """Makes `run.json` what `document` is."""
+        """Makes the tables hold every case that has ended, and `run.json` what `document` is."""
+        if self._unwritten:
+            self._write_tables()
         _write_document(self._directory, self.document)
 
     def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
@@ -169,15 +188,15 @@ class RunDirectory:
         self._directory.write(name, content, mode)
 
     def loaded(self) -> LoadedRun:
-        """The run as `load` would return it."""
+        """The run as `load` would return it, once it is saved."""
         tables, samples = read_tables(self._directory, self.document)
         return LoadedRun(document=self.document, samples=samples, **tables)
 
     @property
     def measurements(self) -> pl.DataFrame:
-        """The measurements that are stored so far."""
-        empty = pl.DataFrame(schema=schema.MEASUREMENTS)
-        return pl.concat([empty, *(tables["measurements"] for tables in self._tables.values())])
+        """The measurements of all cases that have ended."""
+        self._join()
+        return self._tables["measurements"]
 
     def close(self) -> None:
         """Lets others use the run."""
@@ -190,12 +209,42 @@ class RunDirectory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def _joined(self) -> Tables:
-        return joined_tables(self._tables[case.id] for case in self.document.cases if case.id in self._tables)
+    def _join(self) -> None:
+        # Cases run in the order of the document, and one that is tried again is the first that is not settled.
+        if self._new:
+            self._tables = joined_tables([self._tables, *self._new])
+            self._new = []
 
     def _write_tables(self) -> None:
-        for name, table in self._joined().items():
+        self._join()
+        for name, table in self._tables.items():
             _write_table(self._directory, name, table)
+        self._unwritten = 0
+
+    @cached_property
+    def _plans(self) -> dict[str, bytes]:
+        """Of each case its plan as it is stored; none of a run whose cases have theirs from the start."""
+        try:
+            lines = self._directory.read(PLANS, _MOST_PLANS_BYTES).split(b"\n")[:-1]
+        except FileNotFoundError:
+            return {}
+        cases = self.document.cases
+        if len(lines) != len(cases):
+            raise damaged(self.path / PLANS, f"it has {len(lines)} plans, where the run has {len(cases)} cases")
+        return {case.id: line for case, line in zip(cases, lines, strict=True)}
+
+    def _write_plan(self, case: CaseEntry) -> None:
+        """Makes the directory of a case with its plan. Raises `UsageError` where there is none, or a damaged one."""
+        name = f"logs/{case.id}/plan.json"
+        file = self.path / PLANS
+        if case.id in self._plans:
+            plan = stored_plan(self._plans[case.id], case.id, file)
+            if plan is None:
+                raise damaged(file, f"the plan of the case {case.id} is cut short")
+            self._directory.make_directory(f"logs/{case.id}")
+            self._directory.write(name, (json.dumps(plan, indent=2) + "\n").encode())
+        elif not self._directory.exists(name):
+            raise UsageError(f"{file} is missing, and the case {case.id} has no plan.", "Restore it from a copy.")
 
     def _drop_passing(self, case: CaseEntry) -> None:
         """Removes what is of no use once the case has ended."""
@@ -432,6 +481,15 @@ def now() -> str:
 
 def _events_name(case: str) -> str:
     return f"logs/{case}/events.jsonl"
+
+
+def _tables(directory: StoredDirectory, document: RunDocument) -> Tables:
+    """The tables of a run that is opened again: as they are where its last process ended it, else from the logs."""
+    if document.state != "running":
+        with contextlib.suppress(FileNotFoundError):
+            tables, samples = read_tables(directory, document)
+            return tables | {"samples": samples.collect()}
+    return joined_tables(_rebuild(directory, document).values())
 
 
 def _rebuild(directory: StoredDirectory, document: RunDocument) -> dict[str, Tables]:

@@ -18,11 +18,12 @@ from ioassay.results.document import RunDocument
 from ioassay.results.events import Event
 from ioassay.results.run_directory import RunDirectory, load, read_document
 from ioassay.results.stored_directory import StoredDirectory
+from ioassay.testing.front_ends import ior_plan
 
 Events = Callable[..., list[Event]]
 Lines = Callable[[list[Event]], str]
 
-PLANS: dict[str, dict[str, Any]] = {"seq-1": {"case": "seq-1"}, "seq-2": {"case": "seq-2"}}
+PLANS: dict[str, dict[str, Any]] = {case: ior_plan(case, Path("/target/file")) for case in ("seq-1", "seq-2")}
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def test_a_new_run_holds_all_plans_and_empty_tables(run: RunDirectory) -> None:
-    assert json.loads(run.files("seq-2").plan.read_text()) == PLANS["seq-2"]
+    assert [json.loads(line) for line in (run.path / "logs" / "plans.jsonl").open()] == [*PLANS.values()]
     loaded = load(run.path)
     assert loaded.document.model_dump() == run.document.model_dump()
     assert loaded.measurements.schema == schema.MEASUREMENTS
@@ -75,6 +76,93 @@ def test_results_are_on_disk_after_every_case(run: RunDirectory, events: Events,
     assert loaded.document.engine_version == "0.1.0"
     assert loaded.measurements["case"].to_list() == ["seq-1"]
     assert loaded.samples.collect().height == 5
+
+
+def _many(path: Path, document: RunDocument, count: int) -> RunDirectory:
+    first = document.cases[0]
+    document.cases = [first.model_copy(update={"id": f"seq-{number}"}) for number in range(1, count + 1)]
+    return RunDirectory.create(path, document, {case.id: PLANS["seq-1"] | {"case": case.id} for case in document.cases})
+
+
+def _complete(run: RunDirectory, number: int, text: str) -> None:
+    case = run.document.cases[number]
+    run.begin(case)
+    _report(run, case.id, text)
+    case.state = "complete"
+    run.end(case)
+
+
+def test_what_is_written_does_not_grow_with_the_square_of_the_cases(
+    tmp_path: Path, document: RunDocument, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = _many(tmp_path / "many", document, 400)
+    assert [file.name for file in (run.path / "logs").iterdir()] == ["plans.jsonl"], "a file for all plans"
+    written: list[int] = []
+    replace = os.replace
+
+    def counted(source: Path, target: Path, **more: Any) -> None:
+        written.append(os.stat(source, dir_fd=more.get("src_dir_fd")).st_size)
+        replace(source, target, **more)
+
+    monkeypatch.setattr(os, "replace", counted)
+    text = lines(events("seq-1"))
+    for number in range(400):
+        _complete(run, number, text)
+    run.document.state = "complete"
+    run.save()
+    once = sum(file.stat().st_size for file in run.path.iterdir())
+    assert sum(written) < 25 * once, "each case by itself would take 400 times"
+    assert load(run.path).measurements["case"].n_unique() == 400
+
+
+def test_a_killed_run_has_every_case_that_had_ended(
+    tmp_path: Path, document: RunDocument, events: Events, lines: Lines
+) -> None:
+    run = _many(tmp_path / "many", document, 40)
+    text = lines(events("seq-1"))
+    for number in range(39):
+        _complete(run, number, text)
+    stored = pl.read_parquet(run.path / "measurements.parquet")["case"].n_unique()
+    assert stored < 39, "some are only in the logs, or this shows nothing"
+    run.begin(run.document.cases[39])
+    run.close()
+    loaded = load(run.path)
+    assert loaded.measurements["case"].n_unique() == 39
+    assert [case.state for case in loaded.document.cases] == ["complete"] * 39 + ["pending"]
+    assert loaded.document.state == "interrupted"
+    with RunDirectory.reopen(run.path) as again:
+        again.begin(again.document.cases[39])
+        assert json.loads(again.files("seq-40").plan.read_text()) == PLANS["seq-1"] | {"case": "seq-40"}
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda lines: [lines[0]], "it has 1 plans, where the run has 2 cases"),
+        (lambda lines: lines[::-1], "it is the plan of the case seq-1"),
+        (lambda lines: [lines[0], lines[1][:100]], "the plan of the case seq-2 is cut short"),
+        (lambda lines: [lines[0], "{}"], "[a-z]+: Field required"),
+    ],
+)
+def test_a_case_does_not_begin_with_a_damaged_plan(
+    run: RunDirectory, events: Events, lines: Lines, change: Callable[[list[str]], list[str]], why: str
+) -> None:
+    _complete_first_case(run, events, lines)
+    run.close()
+    plans = run.path / "logs" / "plans.jsonl"
+    plans.write_text("".join(line + "\n" for line in change(plans.read_text().splitlines())))
+    with RunDirectory.reopen(run.path) as again:
+        second = again.document.cases[1]
+        with pytest.raises(UsageError, match=rf"plans\.jsonl is damaged: {why}"):
+            again.begin(second)
+        assert second.state == "pending"
+        assert not again.files("seq-2").directory.exists()
+
+
+def test_a_case_does_not_begin_without_its_plan(run: RunDirectory) -> None:
+    (run.path / "logs" / "plans.jsonl").unlink()
+    with pytest.raises(UsageError, match=r"plans\.jsonl is missing, and the case seq-1 has no plan"):
+        run.begin(run.document.cases[0])
 
 
 @pytest.mark.parametrize("tail", ["", '{"event":"phase","name":"re'])

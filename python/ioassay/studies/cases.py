@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import random
+from dataclasses import dataclass
 from typing import Any
 
-from ioassay.results.document import CaseEntry
+from ioassay.results.document import CaseEntry, JobEntry
 from ioassay.results.planned import case_entry
 from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command
@@ -35,13 +36,17 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     """
     study = resolved.study
     repetitions = max(workload.repetitions.most for workload in study.workloads.values())
-    cases = [
-        _case(study, name, point, repetition, run=run, target=target, launcher=launcher)
+    made = {
+        (name, point): _repeated(study, name, point, run=run, target=target, launcher=launcher)
+        for name, workload in study.workloads.items()
+        for point in sweep.points(workload)
+    }
+    plug_ins.locate([repeated.plan for repeated in made.values()])
+    return [
+        _case(study, made[name, point], name, point, repetition)
         for repetition in range(1, repetitions + 1)
         for name, point in _ordered(study, repetition)
     ]
-    plug_ins.locate([plan for _, plan in cases])
-    return cases
 
 
 def _ordered(study: Study, repetition: int) -> list[tuple[str, Point]]:
@@ -60,30 +65,54 @@ def _ordered(study: Study, repetition: int) -> list[tuple[str, Point]]:
     return order
 
 
-def _case(
-    study: Study, name: str, point: Point, repetition: int, *, run: str, target: Target, launcher: str
-) -> tuple[CaseEntry, dict[str, Any]]:
+_ANY_REPETITION = "case-00000000000000000000000000000000"
+"""Stands for a case in what all repetitions of a point share; no case and no directory is called so."""
+
+
+@dataclass(frozen=True)
+class _Repeated:
+    """A point of a sweep, for all its repetitions, of which there may be thousands: names and seeds differ."""
+
+    entry: CaseEntry
+    plan: dict[str, Any]
+
+
+def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target, launcher: str) -> _Repeated:
     workload = study.workloads[name]
-    case = _identifier(name, workload, point, repetition)
     plan = {
         "version": PLAN_VERSION,
         "run": run,
-        "case": case,
+        "case": _ANY_REPETITION,
         "target": target.plan(),
         "storage": study.storage.plan(),
         **plans.work(workload, point),
-        "seed": _seed(study.seed, case),
+        "seed": 0,
         **({"time_limit_ns": workload.time_limit} if workload.time_limit is not None else {}),
         "sample_interval_ns": study.sample_interval,
     }
     jobs = {(step.name, job): work for step in workload.steps for job, work in step.jobs()}
 
+    inside = target.inside(run, _ANY_REPETITION)
+
     def equivalent(phase: str, job: str) -> str:
         work = jobs[phase, job]
         storage = sweep.storage_of(study, work)
-        return command(workload, point, work, storage=storage, inside=target.inside(run, case), launcher=launcher)
+        return command(workload, point, work, storage=storage, inside=inside, launcher=launcher)
 
-    return case_entry(plan, name, repetition, equivalent, point.groups), plan
+    return _Repeated(case_entry(plan, name, 1, equivalent, point.groups), plan)
+
+
+def _case(
+    study: Study, repeated: _Repeated, name: str, point: Point, repetition: int
+) -> tuple[CaseEntry, dict[str, Any]]:
+    case = _identifier(name, study.workloads[name], point, repetition)
+
+    def own(job: JobEntry) -> JobEntry:
+        return job.model_copy(update={"command": job.command.replace(_ANY_REPETITION, case)})
+
+    phases = [phase.model_copy(update={"jobs": [own(job) for job in phase.jobs]}) for phase in repeated.entry.phases]
+    entry = repeated.entry.model_copy(update={"id": case, "repetition": repetition, "phases": phases})
+    return entry, repeated.plan | {"case": case, "seed": _seed(study.seed, case)}
 
 
 def _identifier(name: str, workload: Workload, point: Point, repetition: int) -> str:
