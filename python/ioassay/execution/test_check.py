@@ -1,0 +1,70 @@
+"""What is checked of thousands of cases: each plan once, as often as it is repeated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from ioassay import engine
+from ioassay.errors import CannotRun, UsageError
+from ioassay.execution.places import places
+from ioassay.execution.prepare import Request, prepare
+
+STUDY = """\
+name: many
+title: Many
+question: What does a case cost?
+clients: [1]
+repetitions: 1000
+steps: [write, read]
+workloads:
+"""
+WORKLOAD = "  {name}: {{title: {name}, layout: N-N, order: sequential, transfer: 4KiB, per_client: {size}}}\n"
+
+
+def _request(tmp_path: Path, *sizes: str) -> Request:
+    study = tmp_path / "study.yaml"
+    study.write_text(STUDY + "".join(WORKLOAD.format(name=f"w{at}", size=size) for at, size in enumerate(sizes)))
+    target = tmp_path / "target"
+    target.mkdir()
+    return Request(
+        study=str(study),
+        places=places([str(target)], None, None),
+        scale=None,
+        settings=[],
+        launcher="local",
+        hosts=[],
+        launcher_options=[],
+        time_limit_ns=None,
+        ceilings=None,
+        out=tmp_path / "run",
+        command=[],
+    )
+
+
+def test_ten_thousand_cases_are_ten_plans_to_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    arguments = engine.check_arguments
+
+    def counted(events: Path, plans: Sequence[Path]) -> list[str]:
+        asked.append(len(plans))
+        return arguments(events, plans)
+
+    monkeypatch.setattr(engine, "check_arguments", counted)
+    (prepared,) = prepare(_request(tmp_path, *(f"{4 * at}KiB" for at in range(1, 11))))
+    assert asked == [10]
+    assert len(prepared.plans) == len(prepared.document.cases) == 10_000
+    assert prepared.need.written_bytes == 1000 * sum(4096 * at for at in range(1, 11))
+    seeds = {plan["seed"] for plan in prepared.plans.values()}
+    commands = {job.command for case in prepared.document.cases for phase in case.phases for job in phase.jobs}
+    assert (len(seeds), len(commands)) == (10_000, 20_000)
+    assert all(
+        case.id in job.command for case in prepared.document.cases for phase in case.phases for job in phase.jobs
+    )
+
+
+def test_a_refusal_names_the_first_case_and_counts_the_others(tmp_path: Path) -> None:
+    with pytest.raises((CannotRun, UsageError), match=r"^Case w1\.c001\.r1 \(and 999 more\): "):
+        prepare(_request(tmp_path, "4KiB", "4PiB"))
