@@ -192,12 +192,20 @@ fn several_numbers_of_children_are_cases_one_after_the_other() {
 fn foreign_files_survive_and_the_way_over_them_is_named() {
     let lab = Lab::new();
     fs::write(lab.path("iozone.DUMMY.1"), "years of work\n").unwrap();
-    for line in ["-i0 -r 4 -s 64 -t 2", "-i0 -w -r 4 -s 64 -t 2", "-i1 -r 4 -s 64 -t 2", "-i9 -r 4 -s 64 -t 2"] {
+    let survives = |line: &str| {
+        assert_eq!(lab.entries(), ["iozone.DUMMY.1"], "{line}");
+        assert_eq!(fs::read_to_string(lab.path("iozone.DUMMY.1")).unwrap(), "years of work\n", "{line}");
+    };
+    for line in ["-i0 -r 4 -s 64 -t 2", "-i0 -w -r 4 -s 64 -t 2", "-i9 -r 4 -s 64 -t 2"] {
         let complaint = lab.fails(3, line);
         assert!(complaint.contains("iozone.DUMMY.1") && complaint.contains("--overwrite"), "{line}: {complaint}");
-        assert_eq!(lab.entries(), ["iozone.DUMMY.1"]);
-        assert_eq!(fs::read_to_string(lab.path("iozone.DUMMY.1")).unwrap(), "years of work\n");
+        survives(line);
     }
+    // What is read alone is not removed afterwards, whoever wrote it. Here the other child's file is missing.
+    let line = "-i1 -r 4 -s 64 -t 2";
+    let complaint = lab.fails(1, line);
+    assert!(complaint.contains("iozone.DUMMY.0") && complaint.contains("ENOENT"), "{complaint}");
+    survives(line);
     lab.prints("-i0 -r 4 -s 64 -t 2 --overwrite");
     assert_eq!(lab.entries(), Vec::<String>::new());
 }
