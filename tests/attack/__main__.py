@@ -52,6 +52,9 @@ _SCRATCH_OPTIONS = "size=1g,nr_inodes=200k,mode=0700"
 _SLOW_S = 10
 """Everything ends within this time on an idle machine."""
 
+_ADDED_EACH = 20
+"""So many attempts are added to the outcomes at a time, so that a run that is interrupted has told of those before."""
+
 
 @dataclass(frozen=True)
 class Tried:
@@ -93,8 +96,6 @@ def main() -> int:
             indexes = [asked.only] if asked.only is not None else range(most)
             tried = _attack(family, indexes, asked, scratch)
             failed |= any(not one.result.held for one in tried)
-            if asked.json:
-                _add(asked.json, family, tried, asked.seed)
     return 1 if failed else 0
 
 
@@ -128,6 +129,8 @@ def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, s
             for done in workers.map(one, indexes, chunksize=min(20, 1 + len(indexes) // (4 * asked.jobs))):
                 tried.append(done)
                 _print_unless_held(family, asked.seed, done)
+                if asked.json and (len(tried) % _ADDED_EACH == 0 or len(tried) == len(indexes)):
+                    _add(asked.json, family, tried, asked.seed)
         except BaseException:
             workers.shutdown(cancel_futures=True)
             raise
