@@ -104,6 +104,8 @@ def _family(typed: str) -> tuple[Family, int | None]:
     name, _, tries = typed.partition("=")
     if name not in FAMILIES:
         raise argparse.ArgumentTypeError(f"no family is called {name}; there are {', '.join(FAMILIES)}")
+    if tries and int(tries) < 1:
+        raise argparse.ArgumentTypeError("at least one variation is tried")
     return FAMILIES[name], int(tries) if tries else None
 
 
@@ -126,7 +128,7 @@ def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, s
     # Forked, so that workers have what was prepared and imported.
     with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
         try:
-            for done in workers.map(one, indexes, chunksize=min(20, 1 + len(indexes) // (4 * asked.jobs))):
+            for done in workers.map(one, indexes):
                 tried.append(done)
                 _print_unless_held(family, asked.seed, done)
                 if asked.json and (len(tried) % _ADDED_EACH == 0 or len(tried) == len(indexes)):

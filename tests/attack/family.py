@@ -37,10 +37,10 @@ def of_commands(vary: Vary) -> Callable[[Random, Path], Result]:
     def attack(random: Random, place: Path) -> Result:
         foreign.plant(place)
         commands = vary(random, place)
-        watched = [place / foreign.BESIDE]
-        if not any("--overwrite" in command.arguments for command in commands):
-            watched.append(place / foreign.NAMED)
+        watched = [place / foreign.BESIDE, place / foreign.NAMED]
         before = foreign.snapshot(*watched)
+        if any("--overwrite" in command.arguments for command in commands):
+            before = foreign.not_named(before, place)
         result = attempt(commands, place)
         if result.held and (changed := foreign.changes(before, foreign.snapshot(*watched))):
             names = " ".join(sorted({Path(path).name for path in changed}))

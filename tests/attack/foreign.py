@@ -65,6 +65,12 @@ def snapshot(*directories: Path) -> dict[str, tuple[object, ...]]:
     return seen
 
 
+def not_named(seen: dict[str, tuple[object, ...]], place: Path) -> dict[str, tuple[object, ...]]:
+    """What remains of a snapshot without the entries that commands name, and other names of the same files."""
+    named = {path: entry for path, entry in seen.items() if Path(path).is_relative_to(place / NAMED)}
+    return {path: entry for path, entry in seen.items() if path not in named and entry not in named.values()}
+
+
 def _entry(path: Path) -> tuple[object, ...]:
     status = path.lstat()
     content: object = None
