@@ -96,7 +96,7 @@ JOBS ?= $(shell nproc)
 OUTCOMES ?= target/attack/outcomes.json
 # Attacks that need a test of their own.
 ATTACKS := tests/test_interrupted.py tests/test_clean.py tests/test_hung_mount.py tests/test_lab_impostors.py \
-	python/ioassay/results/test_stored_directory.py tests/test_stored_directories.py
+	tests/test_address_space.py python/ioassay/results/test_stored_directory.py tests/test_stored_directories.py
 ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends_extremes workspace
 
 attack: build ## Attack it in every known way (as root, hours): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
