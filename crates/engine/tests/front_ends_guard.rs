@@ -128,6 +128,21 @@ fn foreign_files_are_neither_overwritten_nor_removed_whatever_they_hold() {
 }
 
 #[test]
+fn what_keeps_no_files_touches_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("f");
+    fs::write(&file, "years of work").unwrap();
+    let before = state(&file);
+    for line in ["ior --dryRun -w -t 64k -b 1m -o f", "ior --dryRun -r -t 64k -b 1m -o f", "ior -a DUMMY -w -o f"] {
+        for overwrite in ["", " --overwrite"] {
+            let output = engine(directory.path(), &format!("{line}{overwrite}"));
+            assert_eq!(output.status.code(), Some(0), "{line}: {}", said(&output));
+            assert!(state(&file) == before, "{line}{overwrite}: it has changed");
+        }
+    }
+}
+
+#[test]
 fn what_the_real_ior_wrote_with_these_sizes_is_replaced_and_with_others_it_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("f");

@@ -443,7 +443,7 @@ fn a_front_end_names_the_node_that_is_cut_off_and_ends_with_its_launcher() {
     let bench = nodes.by_mpirun(mpi);
     let file = format!("{}/ior", nodes.target());
     let mut ior = bench.launched();
-    ior.args(["ior", "-w", "-F", "-t", "8", "-b", "1g", "-o", &file]).stdout(Stdio::null()).stderr(Stdio::piped());
+    ior.args(["ior", "-w", "-F", "-t", "8", "-b", "512m", "-o", &file]).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut run = Running(ior.spawn().unwrap());
     wait_until("all ranks write", || fs::read_dir(nodes.seen_by("client1")).unwrap().count() == 8);
     let cut = Cut::off(nodes.lab);

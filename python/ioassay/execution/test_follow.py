@@ -49,7 +49,7 @@ def test_a_launcher_that_has_not_reached_a_node_is_ended_before_the_engines_begi
 
 
 def test_engines_that_miss_the_first_node_end_the_run_that_nobody_else_can_end(tmp_path: Path) -> None:
-    process, seen, took_s = _launcher(tmp_path, writes='{"event":"started","version":1}\n', prints=SILENT)
+    process, seen, took_s = _launcher(tmp_path, writes='{"event":"removed","files":0,"left":[]}\n', prints=SILENT)
     assert (process.killed, len(seen)) == (True, 1)
     assert took_s < HANGS_S / 2
 

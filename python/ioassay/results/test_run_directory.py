@@ -310,37 +310,32 @@ def test_a_full_disk_leaves_the_document_as_it_was(run: RunDirectory, monkeypatc
 
 
 def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
-    run: RunDirectory, events: Events, lines: Lines
+    tmp_path: Path, document: RunDocument, events: Events, lines: Lines
 ) -> None:
-    begun, ended = threading.Event(), threading.Event()
+    def write(run: RunDirectory) -> None:
+        for case in run.document.cases:
+            run.begin(case)
+            _report(run, case.id, lines(events(case.id)))
+            case.state = "complete"
+            run.end(case)
 
-    def write() -> None:
-        while not ended.is_set():
-            for case in run.document.cases:
-                case.state = "failed"  # only such a case is begun again
-                run.save()
-                run.begin(case)
-                _report(run, case.id, lines(events(case.id)))
-                case.state = "complete"
-                run.end(case)
-            begun.set()
-
-    writer = threading.Thread(target=write)
-    writer.start()
-    try:
-        begun.wait()
-        for _ in range(60):
+    read = 0
+    for number in range(20):
+        run = RunDirectory.create(tmp_path / f"run-{number}", document.model_copy(deep=True), PLANS)
+        writer = threading.Thread(target=write, args=(run,))
+        writer.start()
+        while writer.is_alive():
             loaded = load(run.path)
             assert loaded.document.state == "running"
             assert loaded.document.live_at is not None
             complete = {case.id for case in loaded.document.cases if case.state == "complete"}
             assert set(loaded.measurements["case"]) >= complete
             assert set(loaded.samples.collect()["case"]) == set(loaded.measurements["case"])
-    finally:
-        ended.set()
+            read += 1
         writer.join()
-    _end(run)
-    assert load(run.path).document.live_at is None
+        _end(run)
+        assert load(run.path).document.live_at is None
+    assert read >= 20
 
 
 def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(

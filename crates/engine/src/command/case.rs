@@ -13,7 +13,7 @@ use ioassay_units::Nanoseconds;
 use nix::unistd::getpid;
 
 use super::ending::{Conclusion, Ended, REFUSED, finish, refused};
-use super::room::{check_room, keeps_files};
+use super::room::check_room;
 use crate::crew::{Crew, Ready};
 use crate::environment::direct;
 use crate::measure::clock::Clock;
@@ -55,7 +55,7 @@ fn run_plan(
 ) -> Result<Conclusion, Box<Conclusion>> {
     let not_begun = |ended| Box::new(Conclusion::of(ended));
     let could_not = |failure| not_begun(Ended::could_not(failure));
-    let contents = if keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
+    let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     let own = plan.clone();
     let room = within(plan, "look for room", move || check_room(&own)).map_err(Box::new)?;
     room.map_err(could_not)?;

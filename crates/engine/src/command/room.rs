@@ -11,16 +11,11 @@ use crate::ranks::local::MeetingPlace;
 use crate::workspace::{Room, Workspace};
 use crate::{failure, storage};
 
-/// True if its jobs keep what they write, which all of them do or none.
-pub(super) fn keeps_files(plan: &Plan) -> bool {
-    storage::of_plan(&plan.storage.api).capabilities().files
-}
-
 /// What the case needs must fit into memory and onto the target; storage APIs that keep no files need nothing there.
 pub(super) fn check_room(plan: &Plan) -> Result<Room, Failure> {
     memory::check(plan, plan.rank_count())?;
     check_file_size(plan)?;
-    let (bytes, files) = if keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
+    let (bytes, files) = if storage::keeps_files(plan) { (plan.sure_bytes(), plan.sure_entries()) } else { (0, 0) };
     Workspace::check(plan, bytes, files)
 }
 

@@ -21,9 +21,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use ioassay_contract::plan::RankRange;
 use ioassay_contract::plan::data::{Advice, SizeAtOpen};
 use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_contract::plan::{Plan, RankRange};
 
 use self::names::{Names, Presence};
 use crate::beneath::Root;
@@ -357,6 +357,11 @@ pub fn by_name(name: &str) -> Option<&'static dyn StorageApi> {
 /// If there is none.
 pub fn of_plan(name: &str) -> &'static dyn StorageApi {
     by_name(name).or_else(|| plugin::loaded(name)).expect("validated: the storage API exists")
+}
+
+/// True if the jobs of a validated plan keep what they write, which all of them do or none.
+pub fn keeps_files(plan: &Plan) -> bool {
+    of_plan(&plan.storage.api).capabilities().files
 }
 
 /// Every storage API of the engine's own, in the order of the registry.

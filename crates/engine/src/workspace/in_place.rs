@@ -25,6 +25,7 @@ use super::place::Mounted;
 use super::{Room, directory, removal};
 use crate::failure;
 use crate::plan::{Sizes, is_walled, is_written};
+use crate::storage;
 use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::Shape;
 
@@ -65,6 +66,9 @@ pub enum Removal {
 
 /// The files of the sets that a plan writes or removes.
 fn touched(plan: &Plan, place: &InPlace) -> BTreeMap<PathBuf, Touched> {
+    if !storage::keeps_files(plan) {
+        return BTreeMap::new();
+    }
     let removed: BTreeSet<&String> = plan
         .steps
         .iter()

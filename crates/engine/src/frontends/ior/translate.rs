@@ -141,7 +141,7 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
     let rest = InPlace {
         directory: holds(first),
         directories,
-        overwrite: ground.overwrite || test.dry_run,
+        overwrite: ground.overwrite,
         // With -K they stay if something goes wrong; otherwise the last step has removed them.
         keep: test.keep || test.keep_with_error,
         ..InPlace::default()
