@@ -57,7 +57,7 @@ fn run_plan(
     let could_not = |failure| not_begun(Ended::could_not(failure));
     let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     let own = plan.clone();
-    let room = within(plan, "look for room", move || check_room(&own)).map_err(Box::new)?;
+    let room = within(plan, "look for room", move || check_room(&own))?;
     room.map_err(could_not)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
         .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
@@ -70,7 +70,7 @@ fn run_plan(
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let own = plan.clone();
     let created = within(plan, "create its directory", move || Workspace::create(&own, &contents));
-    let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..hung }))?;
+    let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..*hung }))?;
     let workspace = created.map_err(could_not)?;
     guard::may_remain(&workspace.places());
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
@@ -116,7 +116,7 @@ fn within<T: Send + 'static>(
     plan: &Plan,
     what: &str,
     operate: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Conclusion> {
+) -> Result<T, Box<Conclusion>> {
     let stopped = Cell::new(None);
     let must_stop = || {
         if stopped.get().is_none() {
@@ -136,13 +136,14 @@ fn within<T: Send + 'static>(
         }
         (Err(hanging), Some((signal, _))) => {
             let failure = patience::silent(target_of(plan), hanging);
-            Err(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(Ended::could_not(failure)) })
+            let ended = Ended::could_not(failure);
+            Err(Box::new(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(ended) }))
         }
         (Err(_), None) => {
             let limit = Nanoseconds(limit.as_nanos() as u64).about();
             let message = format!("the time limit of {limit} is over, and the target has not let the engine {what}");
             let remedy = "see whether the target's server answers (and the kernel log: dmesg)";
-            Err(Conclusion::of(Ended::could_not(failure::plain("use target", message, remedy))))
+            Err(Box::new(Conclusion::of(Ended::could_not(failure::plain("use target", message, remedy)))))
         }
     }
 }

@@ -25,14 +25,14 @@ pub struct Ended {
     /// What went wrong, for the user.
     pub failure: Option<Failure>,
     /// All went well, but for what could not be removed: the numbers stand, and whoever has no more to do ends with this.
-    pub remains: Option<Failure>,
+    pub remains: Option<Box<Failure>>,
 }
 
 impl Ended {
     /// The same, where something remains not as a success.
     pub fn with_what_remains(self) -> Self {
         match self.remains {
-            Some(remains) if self.code == COMPLETE => Self::failed(remains),
+            Some(remains) if self.code == COMPLETE => Self::failed(*remains),
             _ => self,
         }
     }
@@ -101,7 +101,7 @@ pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     if failure.is_none() {
         failure = signal.as_ref().map(|name| failure::plain("run", format!("stopped by {name}"), "run again"));
     }
-    let remains = removed.as_ref().filter(|_| outcome == Outcome::Complete).and_then(what_remains);
+    let remains = removed.as_ref().filter(|_| outcome == Outcome::Complete).and_then(what_remains).map(Box::new);
     let events = [
         failure.clone().map(Event::Error),
         removed.map(Event::Removed),

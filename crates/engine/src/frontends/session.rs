@@ -57,7 +57,7 @@ pub struct Session<'a> {
     clock: Clock,
     doubts: Doubts,
     /// What a case that was complete could not remove.
-    remains: Option<Failure>,
+    remains: Option<Box<Failure>>,
     /// Where it prints.
     pub console: Console,
 }

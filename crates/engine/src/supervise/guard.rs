@@ -268,8 +268,9 @@ impl Relays {
 
 /// Which pipe or socket a descriptor is, where it is one: whoever reads it waits until the last process has closed it.
 fn reader_waits(number: RawFd) -> Option<(u64, u64)> {
-    // SAFETY: all zero is a valid stat, and fstat takes any number.
+    // SAFETY: all zero is a valid stat.
     let mut about: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: fstat takes any number, and `about` has room for what it stores.
     let there = unsafe { libc::fstat(number, &mut about) } == 0;
     (there && matches!(about.st_mode & libc::S_IFMT, libc::S_IFIFO | libc::S_IFSOCK))
         .then_some((about.st_dev, about.st_ino))
