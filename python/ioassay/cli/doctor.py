@@ -46,7 +46,9 @@ def doctor(
         str | None, typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--account=p1'.")
     ] = None,
     ranks_per_node: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks to start on each node.")] = 1,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Where run directories are to be.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(metavar="DIR", parser=Path, help="Where run directories are to be.")] = Path(
+        "runs"
+    ),
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON document on standard output, with everything that was found.")
     ] = False,

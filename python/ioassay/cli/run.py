@@ -84,6 +84,7 @@ def run(
         Path | None,
         typer.Option(
             metavar="RUN",
+            parser=Path,  # a plain Path is looked up by typer, which a mount that hangs never answers
             help="The run directory to create, or of several targets the directory for theirs.  "
             "[default: runs/TIME-STUDY]",
         ),

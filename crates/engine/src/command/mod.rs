@@ -85,7 +85,7 @@ pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: b
     let ending = crew.survey(errand, per_node, &mut log);
     let hurried = ending.signal.is_some() || ending.failure.is_some();
     let workspace = errand.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &errand.run, None)));
-    let removed = workspace.map(|workspace| remove(workspace, hurried.then_some(LOOK_REMOVAL)));
+    let removed = workspace.map(|workspace| remove(workspace, Some(if hurried { LOOK_REMOVAL } else { ANSWER })));
     finish(&mut log, Conclusion::after(ending, removed))
 }
 
