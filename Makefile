@@ -88,7 +88,8 @@ test-rust: build
 	cargo test --locked --workspace --quiet --no-fail-fast
 
 test-python: build
-	$(BIN)/pytest --quiet --numprocesses 2 --dist loadgroup
+	@failed=0; $(BIN)/pytest --quiet -m machine || failed=1; \
+	$(BIN)/pytest --quiet -m 'not machine' --numprocesses 2 --dist loadfile || failed=1; exit $$failed
 
 # Variations of each family, processes that attack at the same time, and where the outcomes are added.
 TRIES ?= 10000

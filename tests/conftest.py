@@ -16,17 +16,6 @@ from ioassay.errors import CannotRun
 os.environ.setdefault("IOASSAY_LAB_CACHE", str(Path(__file__).parents[1] / "target/lab"))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keeps the tests of a file together where tests run side by side, because they share what it has set up.
-
-    Those that need the machine for themselves say so: `pytestmark = pytest.mark.xdist_group("machine")`.
-    """
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path)))
-
-
 @pytest.fixture(autouse=True, scope="session")
 def engine() -> Path:
     """The engine under test."""

@@ -15,7 +15,7 @@ from .attack.attempt import ENGINE, Command
 from .attack.family import of_commands
 from .support import DEADLINE_S
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 _TRIES = {
     "studies": 20,

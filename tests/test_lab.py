@@ -23,7 +23,7 @@ from ioassay.results.run_directory import load
 
 from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, up, workload
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 NAME = f"test-{os.getpid()}"
 MOUNT = "/run/ioassay/mnt/gluster"

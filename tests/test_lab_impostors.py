@@ -25,7 +25,7 @@ from ioassay.lab.running import find, running
 from .support import ioassay, until
 
 pytestmark = [
-    pytest.mark.xdist_group("machine"),
+    pytest.mark.machine,
     pytest.mark.skipif(os.geteuid() != 0, reason="root's commands are what is attacked"),
 ]
 

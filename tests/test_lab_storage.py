@@ -23,7 +23,7 @@ from ioassay.lab.up import up
 
 from .support import skip_without
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 WRITTEN = "what one host writes\n"
 

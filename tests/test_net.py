@@ -19,7 +19,7 @@ from ioassay.results.run_directory import load
 
 from .support import Command, ioassay, study, until, up, workload
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 NAME = f"nettest-{os.getpid()}"
 LINK_BITS_PER_S = 200_000_000

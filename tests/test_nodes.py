@@ -17,7 +17,7 @@ from ioassay.results.run_directory import load, read_document
 from .attack import lost_nodes
 from .support import LONG, Command, ioassay, study, until, up, workload
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 NAME = f"nodestest-{os.getpid()}"
 HOSTS = ["client1", "client2", "client3", "client4"]

@@ -12,7 +12,7 @@ import pytest
 
 from .support import ioassay, measure, study, workload
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 VERIFYING = workload("nn", steps="[write, {read: {verify: reads}}]")
 

@@ -14,7 +14,7 @@ from ioassay.results.run_directory import load
 
 from .support import LONG, Measurement, ioassay, states, study, until, workload
 
-pytestmark = pytest.mark.xdist_group("machine")
+pytestmark = pytest.mark.machine
 
 Mount = Callable[[str], Path]
 
