@@ -102,7 +102,7 @@ def test_a_target_that_vanishes_ends_the_run_after_the_case_that_holds_it(target
 
 
 def test_a_complete_run_that_leaves_something_is_no_success(target: Path, tmp_path: Path) -> None:
-    hook = f"touch {target}/ioassay-*/thesis.txt"
+    hook = f"cd {target}/ioassay-* && touch thesis.txt"
     steps = f"[write, {{cold-cache: {{hooks: [{{command: '{hook}'}}], methods: [fadvise]}}}}, read]"
     file = study(tmp_path, workload("only", steps=steps))
     code, _, err = ioassay("run", file, "--target", target, "--out", tmp_path / "run")
