@@ -67,7 +67,7 @@ def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: P
     assert code == 2
     (worker,) = psutil.Process(engine.pid).children()  # the engine itself guards it
     assert f"in use by process {worker.pid}" in err
-    engine.send_signal(signal.SIGKILL)
+    worker.kill()
     engine.wait(DEADLINE_S)
 
     code, _, err = ioassay("report", run)
@@ -80,6 +80,22 @@ def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: P
     assert code == 3
     assert "where its command line named them" in out
     assert (target / "file.00000000").exists()
+
+
+def test_one_whose_guard_is_killed_removes_its_files_and_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
+    until(lambda: (target / "file.00000000").exists(), "the case to begin")
+    (worker,) = psutil.Process(engine.pid).children()
+    engine.send_signal(signal.SIGKILL)
+    engine.wait(DEADLINE_S)
+    psutil.wait_procs([worker], DEADLINE_S)
+    assert list(target.iterdir()) == []
+
+    code, _, err = ioassay("report", run)
+    assert code == 0, err
+    document = load(run).document
+    assert (document.state, document.leftovers) == ("interrupted", [])
 
 
 def test_there_is_nothing_to_clean_or_to_resume_of_a_command_line(target: Path, tmp_path: Path) -> None:
