@@ -85,7 +85,7 @@ def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: P
 def test_one_whose_guard_is_killed_removes_its_files_and_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     engine = ior(run, "-w", "-F", "-t", "8", "-b", "1g", "-o", target / "file")
-    until(lambda: (target / "file.00000000").exists(), "the case to begin")
+    until((target / "file.00000000").exists, "the case to begin")
     (worker,) = psutil.Process(engine.pid).children()
     engine.send_signal(signal.SIGKILL)
     engine.wait(DEADLINE_S)

@@ -104,3 +104,8 @@ def test_a_size_for_reading_has_three_digits() -> None:
     assert units.format_about_bytes(47_008) == "45.9 KiB"
     assert units.format_about_bytes(512) == "512 B"
     assert units.format_about_bytes(0) == "0 B"
+
+
+@pytest.mark.parametrize(("bits", "text"), [(0, "0 bit/s"), (9600, "9600 bit/s"), (10**9, "1 Gbit/s")])
+def test_the_rate_of_a_link_is_printed_exactly(bits: int, text: str) -> None:
+    assert units.format_link_rate(bits) == text

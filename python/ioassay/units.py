@@ -200,8 +200,8 @@ def format_duration(duration_ns: int) -> str:
 
 
 def format_link_rate(bits_per_s: int) -> str:
-    """The rate of a link, exactly, in the largest unit that divides it: `1 Gbit/s`."""
-    return _exact(bits_per_s, _LINK_RATE.families[0], zero="kbit") + "/s"
+    """The rate of a link, exactly, in the largest unit that divides it: `1 Gbit/s`, `9600 bit/s`."""
+    return _exact(bits_per_s, {"bit": 1, **_LINK_RATE.families[0]}, zero="bit") + "/s"
 
 
 def format_about_bytes(size_bytes: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import importlib
 import json
@@ -22,12 +23,13 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
-import ioassay
+import typer
+
+import ioassay.cli
 
 from . import attempt, documents, front_ends, hung_mounts, plans, signals, stored
 from .attempt import Result, adopt_orphans
@@ -89,7 +91,7 @@ def main() -> int:
     attempt.LIMIT_S = asked.limit_s
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that nothing stays mounted
     failed = False
-    _import_all()
+    _prepare_commands()
     with _scratch() as scratch:
         for family, tries in asked.families or [(family, None) for family in FAMILIES.values()]:
             most = tries or min(asked.tries, family.tries or asked.tries)
@@ -109,11 +111,13 @@ def _family(typed: str) -> tuple[Family, int | None]:
     return FAMILIES[name], int(tries) if tries else None
 
 
-def _import_all() -> None:
-    """Imports what commands import when they need it: once, and not in each attempt. Nothing of it starts a thread."""
+def _prepare_commands() -> None:
+    """Does once what each command does first: its imports, the parser of its options. Nothing of it starts a thread."""
     for module in pkgutil.walk_packages(ioassay.__path__, "ioassay."):
         if not module.name.rpartition(".")[2].startswith(("test", "conftest", "__main__")):
             importlib.import_module(module.name)
+    typer.main.get_command = functools.cache(typer.main.get_command)
+    typer.main.get_command(ioassay.cli.app)
     gc.freeze()  # forks share what is there, as long as no collection touches it
 
 
@@ -123,7 +127,7 @@ def _attack(family: Family, indexes: Sequence[int], asked: argparse.Namespace, s
     family.prepare(shared)
     began = datetime.now(UTC)
     always, keep = asked.only is not None, asked.keep.absolute()
-    one = partial(_one, name=family.name, seed=asked.seed, scratch=scratch, keep=keep, always=always)
+    one = functools.partial(_one, name=family.name, seed=asked.seed, scratch=scratch, keep=keep, always=always)
     tried = []
     # Forked, so that workers have what was prepared and imported.
     with ProcessPoolExecutor(asked.jobs, multiprocessing.get_context("fork"), adopt_orphans) as workers:
@@ -207,6 +211,7 @@ def _add(file: Path, family: Family, tried: Sequence[Tried], seed: int) -> None:
         "longest_s": round(max(one.result.seconds for one in tried), 1),
         "failures": failures,
     }
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(document, indent=1) + "\n")
 
 

@@ -16,7 +16,7 @@ from ioassay.studies.conftest import SMALL
 from ioassay.studies.resolve import scales
 from ioassay.systems.library import LIBRARY
 from ioassay.testing.importing import FILES
-from ioassay.written.source import Entries, texts
+from ioassay.written.source import Entries, Source, texts
 
 from . import mutate, stored
 from .attempt import Command
@@ -49,12 +49,17 @@ def _study(random: Random, place: Path) -> list[Command]:
     return [Command(arguments)]
 
 
+@functools.cache
+def _builtin() -> list[tuple[str, Source]]:
+    return list(builtin_studies().items())
+
+
 _PLAUSIBLE = ("1", "2", "4", "8", "4KiB", "64KiB", "1MiB", "64MiB", "1s", "10ms")
 """Values that many settings can have."""
 
 
 def _setting(random: Random, place: Path) -> list[Command]:
-    name, source = random.choice(list(builtin_studies().items()))
+    name, source = random.choice(_builtin())
     section = source.tree.entries.get("settings")
     declared = section.entries if isinstance(section, Entries) else {}
     arguments = ["run", name, "--target", ".", "--out", "run", *_ONLY_CHECKED]
@@ -75,26 +80,33 @@ def _setting(random: Random, place: Path) -> list[Command]:
 
 
 @functools.cache
-def _files_of_criteria() -> list[str]:
+def _files_of_criteria() -> tuple[list[str], list[str]]:
     reference = (ROOT / "docs/reference/criteria.md").read_text(encoding="utf-8")
-    return [
+    whole = [
         (ROOT / "examples/reframe/src/criteria.yaml").read_text(encoding="utf-8"),
         *re.findall(r"^```yaml\n(.*?)^```", reference, re.MULTILINE | re.DOTALL),
     ]
+    return whole, _words(whole)
 
 
 def _criteria(random: Random, place: Path) -> list[Command]:
-    whole = _files_of_criteria()
-    text = mutate.text(random, random.choice(whole), _words(whole))
+    whole, words = _files_of_criteria()
+    text = mutate.text(random, random.choice(whole), words)
     (place / "criteria.yaml").write_bytes(mutate.as_bytes(random, text))
     run = stored.one_of(random, ("measured", "imported"))
     arguments = ["check", str(run), "--criteria", "criteria.yaml", "--junit", "junit.xml"]
     return [Command([*arguments, "--json"] if random.random() < 0.3 else arguments)]
 
 
-def _system(random: Random, place: Path) -> list[Command]:
+@functools.cache
+def _systems() -> tuple[list[str], list[str]]:
     whole = [source.text for source in LIBRARY.sources().values()]
-    text = mutate.text(random, random.choice(whole), _words(whole))
+    return whole, _words(whole)
+
+
+def _system(random: Random, place: Path) -> list[Command]:
+    whole, words = _systems()
+    text = mutate.text(random, random.choice(whole), words)
     (place / "mine.yaml").write_bytes(mutate.as_bytes(random, text))
     return [
         Command(

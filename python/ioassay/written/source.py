@@ -16,6 +16,9 @@ from pathlib import Path
 from typing import cast
 
 import yaml
+from yaml._yaml import CParser
+from yaml.composer import Composer
+from yaml.resolver import Resolver
 
 from ioassay.errors import UsageError
 
@@ -133,11 +136,11 @@ def parse_source(text: str, file: str, noun: str) -> Source:
         wrong = " ".join(part for part in (error.context, error.problem) if part)
         raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", error.note or _SYNTAX)]) from None
     except yaml.reader.ReaderError as error:
-        place = f"{file}:{text.count(chr(10), 0, error.position) + 1}"
+        line = text.encode().count(b"\n", 0, error.position) + 1  # libyaml counts bytes
+        place = f"{file}:{line}"
         wrong = f"not YAML: the character {error.character!r} is not allowed"
         raise SourceError([Problem(Origin(place), wrong, "use printable characters only")]) from None
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
-        # PyYAML lets ValueError and OverflowError out for escapes such as "\UFFFFFFFF".
+    except (yaml.YAMLError, ValueError) as error:
         wrong = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SourceError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
     if document is None:
@@ -155,15 +158,17 @@ def parse_source(text: str, file: str, noun: str) -> Source:
 _SYNTAX = "check indentation, colons and quotes"
 
 
-class _Loader(yaml.SafeLoader):
-    """Composes nodes only, and refuses what would make a small file endless."""
+class _Loader(Composer, CParser, Resolver):
+    """Composes nodes only, of what libyaml parses, and refuses what would make a small file endless."""
 
     def __init__(self, text: str) -> None:
-        super().__init__(text)
+        CParser.__init__(self, text)
+        Composer.__init__(self)
+        Resolver.__init__(self)
         self._depth = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        event = cast("yaml.Event", self.peek_event())
         if isinstance(event, yaml.AliasEvent):
             note = "write the value out"
             raise _refusal("aliases are not used", event, note)
