@@ -48,9 +48,6 @@ FAMILIES = {
         hung_mounts.FAMILY,
     )
 }
-_SCRATCH_OPTIONS = "size=1g,nr_inodes=200k,mode=0700"
-"""A file system of its own, so small that nothing written by mistake does harm."""
-
 _SLOW_S = 10
 """Everything ends within this time on an idle machine."""
 
@@ -92,7 +89,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(3))  # so that nothing stays mounted
     failed = False
     _prepare_commands()
-    with _scratch() as scratch:
+    with _file_system(Path(tempfile.mkdtemp(prefix="ioassay-attack-"))) as scratch:
         for family, tries in asked.families or [(family, None) for family in FAMILIES.values()]:
             most = tries or min(asked.tries, family.tries or asked.tries)
             indexes = [asked.only] if asked.only is not None else range(most)
@@ -157,26 +154,26 @@ def _print_unless_held(family: Family, seed: int, done: Tried) -> None:
 
 def _one(index: int, *, name: str, seed: int, scratch: Path, keep: Path, always: bool) -> Tried:
     family = FAMILIES[name]
-    place = scratch / f"{name}-{index}"
-    place.mkdir()
-    try:
-        result = family.attack(Random(f"{name} {seed} {index}"), place)
-    except Exception:
-        result = Result("attack is wrong", 0, traceback.format_exc())
-    if always or not result.held:
-        kept = keep / f"{name}-{seed}-{index}"
-        shutil.rmtree(kept, ignore_errors=True)
-        keep.mkdir(parents=True, exist_ok=True)
-        subprocess.run(["cp", "-a", place, kept], check=False)
-        (kept / "signature.txt").write_text(f"{result.outcome}\n{result.signature}\n")
-    subprocess.run(["rm", "-rf", place], check=True)
+    with _file_system(scratch / f"{name}-{index}") as place:
+        try:
+            result = family.attack(Random(f"{name} {seed} {index}"), place)
+        except Exception:
+            result = Result("attack is wrong", 0, traceback.format_exc())
+        if always or not result.held:
+            kept = keep / f"{name}-{seed}-{index}"
+            shutil.rmtree(kept, ignore_errors=True)
+            keep.mkdir(parents=True, exist_ok=True)
+            subprocess.run(["cp", "-a", place, kept], check=False)
+            (kept / "signature.txt").write_text(f"{result.outcome}\n{result.signature}\n")
     return Tried(index, result)
 
 
 @contextmanager
-def _scratch() -> Iterator[Path]:
-    point = Path(tempfile.mkdtemp(prefix="ioassay-attack-"))
-    subprocess.run(["mount", "-t", "tmpfs", "-o", _SCRATCH_OPTIONS, "ioassay-attack", point], check=True)
+def _file_system(point: Path) -> Iterator[Path]:
+    """One of its own, so small that nothing written by mistake harms the machine or other attempts."""
+    point.mkdir(exist_ok=True)
+    options = "size=1g,nr_inodes=200k,mode=0700"
+    subprocess.run(["mount", "-t", "tmpfs", "-o", options, "ioassay-attack", point], check=True)
     try:
         yield point
     finally:
