@@ -100,7 +100,7 @@ ATTACKS := tests/test_interrupted.py tests/test_clean.py tests/test_hung_mount.p
 	tests/test_address_space.py python/ioassay/results/test_stored_directory.py tests/test_stored_directories.py
 ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends_extremes workspace
 
-attack: build ## Attack it in every known way (as root, hours): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
+attack: build ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
 	cargo test --locked --quiet -p ioassay-engine $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
 	$(BIN)/python -m tests.attack.lost_nodes || failed=1; \
