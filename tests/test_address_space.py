@@ -38,10 +38,10 @@ def _limited(size_bytes: int, *arguments: str | Path) -> tuple[int, str, list[st
 def test_a_report_names_every_figure_that_it_lacks(size_bytes: int, run: Path, tmp_path: Path) -> None:
     code, out, (written, why) = _limited(size_bytes, "report", run, "-o", tmp_path / "report.html")
     assert (code, out, written) == (1, "", str(tmp_path / "report.html"))
-    assert why.startswith("Figures are missing: the process that draws it was killed by SIG")
+    assert why.startswith("Figures are missing: the process that draws figures was killed by SIG")
     assert "(ulimit -v)" in why
     page = (tmp_path / "report.html").read_text()
-    assert page.count("This figure could not be drawn: the process that draws it was killed by SIG") == 5
+    assert page.count("This figure could not be drawn: the process that draws figures was killed by SIG") == 5
     assert page.count("<figure") == 5
     assert "</html>" in page
     assert "<svg" not in page

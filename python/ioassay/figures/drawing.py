@@ -116,7 +116,7 @@ class Drawing:
             return f"drawing took longer than {self._limit_s} s"
         ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
         limited = too_small()
-        return f"the process that draws it {ended}" + (
+        return f"the process that draws figures {ended}" + (
             f": {limited}; build the report without that limit" if limited else ""
         )
 

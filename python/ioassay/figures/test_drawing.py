@@ -45,7 +45,7 @@ def test_what_cannot_be_drawn_costs_no_other_figure() -> None:
     drawing.svg(_CHART)
     (process,) = _children() - before
     os.kill(process, signal.SIGKILL)
-    with pytest.raises(CannotDraw, match=r"^the process that draws it was killed by SIGKILL$"):
+    with pytest.raises(CannotDraw, match=r"^the process that draws figures was killed by SIGKILL$"):
         drawing.svg(_CHART)
     with pytest.raises(CannotDraw, match=r"^drawing took longer than 1 s$"):
         drawing.svg(_ENDLESS)
@@ -69,6 +69,6 @@ def test_a_process_that_never_starts_is_tried_once() -> None:
         "print(drawing._deaths, len(drawing.undrawn), drawing.undrawn[-1])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("1 5 the process that draws it was killed by SIG")
+    assert done.stdout.startswith("1 5 the process that draws figures was killed by SIG")
     assert "limited to 8.00 GiB (ulimit -v)" in done.stdout
     assert done.stderr == ""
