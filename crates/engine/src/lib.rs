@@ -4,7 +4,9 @@
 //! operations, [`storage`] how, [`measure`] what it cost, [`output`] where that is written. [`workspace`] guards
 //! the user's data and [`beneath`] keeps files within it, [`cache`] empties and measures the page cache, [`environment`] describes the node,
 //! [`crew`] is who does the I/O: ranks that the engine forks, or those that a launcher has started ([`launched`]),
-//! [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
+//! [`stdio`] is how anything is printed, [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
+
+#![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 
 pub mod beneath;
 pub mod cache;
@@ -21,6 +23,7 @@ pub mod measure;
 pub mod output;
 pub mod plan;
 pub mod ranks;
+pub mod stdio;
 pub mod storage;
 pub mod supervise;
 pub mod survey;

@@ -1,5 +1,7 @@
 //! `ioassay-engine`: a plan in, events out. The whole program on one screen; no logic here.
 
+#![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
+
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;

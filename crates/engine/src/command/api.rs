@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use ioassay_contract::events::Failure;
 use serde::Serialize;
 
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::compiled::{Cache, Source};
 use crate::failure;
 use crate::storage;
@@ -38,10 +38,7 @@ pub fn build(asked: &Build) -> Ended {
         return Ended::refused(failure::plain("build", message, &remedy));
     }
     match built(asked) {
-        Ok(path) => {
-            println!("{}", path.display());
-            Ended::default()
-        }
+        Ok(path) => command::print(&format!("{}\n", path.display())),
         Err(failure) => Ended::could_not(failure),
     }
 }
@@ -127,13 +124,11 @@ pub fn list(paths: &[PathBuf], as_json: bool) -> Ended {
         Ok(apis) => apis,
         Err(failure) => return Ended::could_not(failure),
     };
-    if as_json {
-        let list = List { version: 1, own: storage::all_names(), apis };
-        println!("{}", serde_json::to_string_pretty(&list).expect("our own types are JSON"));
-    } else {
-        print!("{}", apis.iter().map(text).collect::<Vec<_>>().join("\n"));
+    if !as_json {
+        return command::print(&apis.iter().map(text).collect::<Vec<_>>().join("\n"));
     }
-    Ended::default()
+    let list = List { version: 1, own: storage::all_names(), apis };
+    command::print(&(serde_json::to_string_pretty(&list).expect("our own types are JSON") + "\n"))
 }
 
 fn listed(paths: &[PathBuf]) -> Result<Vec<Listed>, Failure> {

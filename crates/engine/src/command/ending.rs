@@ -6,6 +6,7 @@ use crate::failure;
 use crate::measure::clock;
 use crate::output::{self, EventLog};
 use crate::plan::Refusal;
+use crate::stdio::{self, say};
 use crate::supervise::Ending;
 
 /// The command did what it was asked.
@@ -40,8 +41,8 @@ impl Ended {
     /// Says what went wrong.
     pub fn say(&self) {
         if let Some(failure) = &self.failure {
-            eprintln!("ioassay-engine: {}", failure.message);
-            eprintln!("  try: {}", failure.remedy);
+            say!("ioassay-engine: {}", failure.message);
+            say!("  try: {}", failure.remedy);
         }
     }
 
@@ -63,6 +64,11 @@ impl Ended {
     pub fn could_not(failure: Failure) -> Self {
         Self::with(COULD_NOT_RUN, failure)
     }
+}
+
+/// Prints `text`, which is all that the command was asked for.
+pub(crate) fn print(text: &str) -> Ended {
+    stdio::print(text).map_or_else(Ended::could_not, |()| Ended::default())
 }
 
 /// What is to be said at the end of a run.

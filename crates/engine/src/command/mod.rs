@@ -21,7 +21,7 @@ pub(crate) use self::case::run_case;
 use self::case::{remove, target_of};
 pub use self::ending::{COULD_NOT_RUN, Ended};
 use self::ending::{Conclusion, REFUSED, finish};
-pub(crate) use self::ending::{refuse, refused};
+pub(crate) use self::ending::{print, refuse, refused};
 use self::room::check_room;
 use crate::crew::Crew;
 use crate::environment;

@@ -10,16 +10,13 @@ use std::time::UNIX_EPOCH;
 use ioassay_contract::events::Failure;
 use serde::{Deserialize, Serialize};
 
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::launched::{library_name, shim};
 
 /// Builds the library for the MPI of `compiler` and prints where it is.
 pub fn build(compiler: &str, force: bool) -> Ended {
     match built(compiler, force) {
-        Ok(path) => {
-            println!("{}", path.display());
-            Ended::default()
-        }
+        Ok(path) => command::print(&format!("{}\n", path.display())),
         Err(failure) => Ended::could_not(failure),
     }
 }
@@ -57,16 +54,18 @@ pub fn list(as_json: bool, only: Option<&Path>) -> Ended {
             Listed { path: built.path, library: name.ok(), problem, built_unix_s: since.as_secs() }
         })
         .collect();
-    if as_json {
-        println!("{}", serde_json::to_string_pretty(&listed).expect("our own types are JSON"));
+    command::print(&if as_json {
+        serde_json::to_string_pretty(&listed).expect("our own types are JSON") + "\n"
     } else if listed.is_empty() {
-        println!("none is built; `ioassay mpi build` does it, and so does the first run");
-    }
-    for one in listed.iter().filter(|_| !as_json) {
-        let says = one.library.clone().or_else(|| one.problem.clone()).unwrap_or_default();
-        println!("{}\n  {says}", one.path.display());
-    }
-    Ended::default()
+        "none is built; `ioassay mpi build` does it, and so does the first run\n".to_owned()
+    } else {
+        listed.iter().map(text).collect()
+    })
+}
+
+fn text(listed: &Listed) -> String {
+    let says = listed.library.as_ref().or(listed.problem.as_ref()).map_or("", String::as_str);
+    format!("{}\n  {says}\n", listed.path.display())
 }
 
 /// What an MPI calls itself, asked in a process of its own: two MPIs whose libraries have one name cannot be told apart in

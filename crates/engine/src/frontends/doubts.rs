@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::events::PhaseRecord;
 
+use crate::stdio::say;
+
 /// The doubts so far: of each kind in how many records it was.
 #[derive(Debug, Default)]
 pub struct Doubts(BTreeMap<String, u32>);
@@ -18,7 +20,7 @@ impl Doubts {
             *times += 1;
             if *times == 1 || doubt.invalidates {
                 let worth = if doubt.invalidates { "INVALID" } else { "doubt" };
-                eprintln!("ioassay-engine: {}: {worth}: {}; {}", record.name, doubt.message, doubt.remedy);
+                say!("ioassay-engine: {}: {worth}: {}; {}", record.name, doubt.message, doubt.remedy);
             }
         }
     }
@@ -33,7 +35,7 @@ impl Doubts {
             Some(directory) => format!("all of them are in {}", directory.display()),
             None => "--run DIR keeps all of them".to_owned(),
         };
-        eprintln!("ioassay-engine: doubts by phases: {}; {where_they_are}", counts.join(", "));
+        say!("ioassay-engine: doubts by phases: {}; {where_they_are}", counts.join(", "));
     }
 }
 

@@ -19,6 +19,7 @@ use crate::failure;
 use crate::measure::clock::{self, Clock};
 use crate::output::EventLog;
 use crate::plan::validate;
+use crate::stdio::{self, say};
 use crate::workspace;
 
 /// Where a run directory says what it is of.
@@ -34,17 +35,18 @@ const LOCK: &str = "lock";
 #[derive(Debug, Default)]
 pub struct Console {
     copy: Option<File>,
+    /// Why some of it could not be printed or kept, for the first time.
+    lost: Option<Failure>,
 }
 
 impl Console {
     /// Prints `text` on standard output, at once: ranks are forked, and what is buffered would be printed by each of them.
+    /// What cannot be printed does not end the measurement, but how the session ends.
     pub fn print(&mut self, text: &str) {
-        // A reader that has gone (`| head`) ends the printing, not the measurement.
-        let mut out = io::stdout().lock();
-        let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        if let Some(copy) = &mut self.copy {
-            let _ = copy.write_all(text.as_bytes());
-        }
+        let printed = stdio::print(text);
+        let cannot_keep = |error| failure::on_path("write", CONSOLE.as_ref(), &error);
+        let kept = self.copy.as_mut().map_or(Ok(()), |copy| copy.write_all(text.as_bytes()).map_err(cannot_keep));
+        self.lost = self.lost.take().or(printed.and(kept).err());
     }
 }
 
@@ -91,7 +93,7 @@ impl<'a> Session<'a> {
             copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
         }
         if common.scale_down > 1 {
-            eprintln!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
+            say!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
         }
         let session = Self {
             document,
@@ -101,7 +103,7 @@ impl<'a> Session<'a> {
             crew,
             doubts: Doubts::default(),
             remains: None,
-            console: Console { copy },
+            console: Console { copy, lost: None },
         };
         session.write_document()?;
         Ok(session)
@@ -188,6 +190,10 @@ impl<'a> Session<'a> {
     pub fn finish(mut self, ended: Ended) -> Ended {
         self.doubts.sum_up(self.directory.as_deref());
         let ended = Ended { remains: self.remains.take(), ..ended }.with_what_remains();
+        let ended = match self.console.lost.take() {
+            Some(failure) if ended.code == 0 => Ended::could_not(failure),
+            _ => ended,
+        };
         self.document.ended_unix_ns = Some(clock::unix_ns());
         self.document.exit_code = Some(ended.code);
         match self.write_document() {
@@ -208,8 +214,8 @@ impl<'a> Session<'a> {
 fn say_what_is_kept(kept: &[String]) {
     let Some(first) = kept.first() else { return };
     let others = if kept.len() > 1 { format!(" and {} more", kept.len() - 1) } else { String::new() };
-    eprintln!("ioassay-engine: {first}{others} not removed: only read, and without the mark of ioassay");
-    eprintln!("  try: -k where files are to stay, --overwrite where they are to be removed");
+    say!("ioassay-engine: {first}{others} not removed: only read, and without the mark of ioassay");
+    say!("  try: -k where files are to stay, --overwrite where they are to be removed");
 }
 
 /// Says what remains on the target, on standard error: the originals have no line for it.
@@ -219,9 +225,9 @@ fn say_what_is_left(plan: &Plan, removed: &Removed) {
         Target::InPlace(_) | Target::Device(_) | Target::Url(_) => None,
     };
     for Left { path, because } in &removed.left {
-        eprintln!("ioassay-engine: {path} remains: {because}");
+        say!("ioassay-engine: {path} remains: {because}");
         if own.as_ref() == Some(path) {
-            eprintln!("  try: ioassay-engine clean --events FILE {path}");
+            say!("  try: ioassay-engine clean --events FILE {path}");
         }
     }
 }

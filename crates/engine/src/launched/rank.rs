@@ -19,6 +19,7 @@ use crate::ranks::Ranks;
 use crate::ranks::local::exchange::Slot;
 use crate::ranks::nodes::NodeRank;
 use crate::ranks::seating::Seating;
+use crate::stdio::say;
 use crate::survey::{self, Errand};
 use crate::workspace::Workspace;
 use crate::{failure, storage};
@@ -117,7 +118,7 @@ fn carry_out(summons: &Summons) -> i32 {
     let place = match summons.enter() {
         Ok(place) => place,
         Err(error) => {
-            eprintln!("ioassay-engine: rank {}: {error}", summons.rank);
+            say!("ioassay-engine: rank {}: {error}", summons.rank);
             return 1;
         }
     };

@@ -34,6 +34,7 @@ const AFTER_A_SIGNAL: Duration = Duration::from_millis(4700);
 const DISAPPEARING: Duration = Duration::from_millis(300);
 
 /// How often the child is looked at.
+use crate::stdio::say;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// As much as names of what may remain may take.
@@ -186,13 +187,11 @@ impl Guard {
     fn say_what_may_remain(&mut self, signal: StopSignal) {
         self.pass_on();
         let place = hanging::of_process(self.child).map_or_else(String::new, |call| format!(" ({call})"));
-        eprintln!("ioassay-engine: stopped by {signal}, and the target does not answer{place}");
+        say!("ioassay-engine: stopped by {signal}, and the target does not answer{place}");
         for place in self.page.places() {
-            eprintln!("ioassay-engine: {place} may remain");
+            say!("ioassay-engine: {place} may remain");
         }
-        eprintln!(
-            "  try: see whether the target's server answers (and the kernel log: dmesg), then remove what is there"
-        );
+        say!("  try: see whether the target's server answers (and the kernel log: dmesg), then remove what is there");
     }
 
     fn pass_on(&mut self) {

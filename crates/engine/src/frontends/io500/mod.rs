@@ -74,8 +74,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         None
     };
     if let Some(text) = text {
-        Console::default().print(&text);
-        return Ended::default();
+        return command::print(&text);
     }
     asked(common, crew, arguments).unwrap_or_else(Ended::refused)
 }
@@ -173,8 +172,7 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
             text += &format!("[{}]\nexe             = {command}\n\n", phase.name);
         }
     }
-    Console::default().print(&text);
-    Ended::default()
+    command::print(&text)
 }
 
 fn measure(

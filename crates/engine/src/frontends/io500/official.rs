@@ -23,6 +23,7 @@ use crate::crew::Crew;
 use crate::failure;
 use crate::frontends::common::{Common, usage};
 use crate::frontends::session::{Console, Session};
+use crate::stdio::say;
 use crate::supervise::{self, StopSignal, guard};
 
 /// Where a run directory keeps what the official program left.
@@ -240,7 +241,7 @@ fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Ended {
         return Ended::could_not(failure::plain("run", format!("stopped by {signal}"), "run again"));
     }
     if let Some(error) = unsampled {
-        eprintln!("ioassay-engine: seconds are missing in {SAMPLES}: {error}");
+        say!("ioassay-engine: seconds are missing in {SAMPLES}: {error}");
     }
     let about = |message: String, remedy: &str| failure::about_path("run", results, message, remedy);
     match (status, kept) {

@@ -33,10 +33,11 @@ use super::options::{help, wants_help};
 use super::result_file;
 use super::session::{Console, Session};
 use super::text::FileSystem;
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::environment;
 use crate::failure;
+use crate::stdio::say;
 use crate::storage::mpi;
 use crate::storage::plugin::sources;
 
@@ -47,8 +48,7 @@ pub use self::text::BEGIN;
 pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
-        Console::default().print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
-        return Ended::default();
+        return command::print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
     }
     let prepared = Parameters::parse(arguments).and_then(|mut parameters| {
         parameters.tests.iter_mut().try_for_each(with_plug_in)?;
@@ -243,7 +243,7 @@ fn scaled(common: &Common, test: &Test) -> Test {
 
 fn warn_of_one_node(tested: &Tested<'_>) {
     if tested.test.reorder && tested.ground.nodes == 1 && tested.test.tasks(tested.ground) > 1 {
-        eprintln!("ioassay-engine: -C moves ranks by whole nodes; on one node each reads what it wrote itself");
+        say!("ioassay-engine: -C moves ranks by whole nodes; on one node each reads what it wrote itself");
     }
 }
 
@@ -328,7 +328,7 @@ impl Running<'_, '_> {
             let fresh = self.tested.lines.len() == 1 && self.tested.id == 0;
             let rows = csv::ranks(access, record);
             if let Err(failure) = write_rank_details(path, &rows, fresh, self.tested.ground.overwrite) {
-                eprintln!("ioassay-engine: {}", failure.message);
+                say!("ioassay-engine: {}", failure.message);
             }
         }
     }
@@ -346,7 +346,7 @@ impl Running<'_, '_> {
                 &wall.most_operations.to_string(),
             )
         {
-            eprintln!("ioassay-engine: {}", failure.message);
+            say!("ioassay-engine: {}", failure.message);
         }
     }
 
@@ -378,7 +378,7 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
         for (rank, time) in seconds.iter().enumerate().filter(|(_, time)| (**time - mean).abs() > test.outlier_s as f64)
         {
             let phase = &record.name;
-            eprintln!("WARNING: task {rank}, {phase} {name} is {time:.6} (mean={mean:.6}, stddev={deviation:.6})");
+            say!("WARNING: task {rank}, {phase} {name} is {time:.6} (mean={mean:.6}, stddev={deviation:.6})");
         }
     }
 }

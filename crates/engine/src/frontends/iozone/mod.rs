@@ -8,7 +8,6 @@ pub mod options;
 mod print;
 mod translate;
 
-use ioassay_contract::events::Failure;
 use ioassay_contract::front_end::Tool;
 
 use self::options::{Given, KNOWN};
@@ -18,7 +17,7 @@ use super::common::Common;
 use super::moment;
 use super::options::help;
 use super::session::Session;
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::environment;
 use crate::failure;
@@ -28,25 +27,26 @@ const SYNOPSIS: &str =
 
 /// Runs IOzone's command line.
 pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
-    match prepare(common, arguments) {
-        Ok(Some(asked)) => measure(&asked, common, crew, arguments),
-        Ok(None) => Ended::default(),
+    let given = match Given::read(arguments) {
+        Ok(given) => given,
+        Err(failure) => return Ended::refused(failure),
+    };
+    if let Some(text) = help_or_version(&given) {
+        return command::print(&text);
+    }
+    match Asked::new(given, common, &environment::host()) {
+        Ok(asked) => measure(&asked, common, crew, arguments),
         Err(failure) => Ended::refused(failure),
     }
 }
 
-/// What is to be run; nothing where there was only something to be said.
-fn prepare(common: &Common, arguments: &[String]) -> Result<Option<Asked>, Failure> {
-    let given = Given::read(arguments)?;
+/// What an option asks to be printed, with which nothing is measured.
+fn help_or_version(given: &Given) -> Option<String> {
     if given.has("-h") {
-        print!("{}", help(SYNOPSIS, KNOWN));
-        return Ok(None);
+        return Some(help(SYNOPSIS, KNOWN));
     }
-    if given.has("-v") {
-        println!("ioassay-engine {}, the command line of IOzone 3.471", env!("CARGO_PKG_VERSION"));
-        return Ok(None);
-    }
-    Asked::new(given, common, &environment::host()).map(Some)
+    let version = || format!("ioassay-engine {}, the command line of IOzone 3.471\n", env!("CARGO_PKG_VERSION"));
+    given.has("-v").then(version)
 }
 
 /// Runs a case for each number of children.

@@ -20,7 +20,7 @@ use super::common::Common;
 use super::session::{Console, Session};
 use super::text::key;
 use super::{moment, result_file};
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::frontends::options::{help, wants_help};
 use crate::measure::clock;
@@ -30,8 +30,7 @@ pub use self::print::{BEGIN, RANKS};
 /// Runs mdtest's command line `arguments`, those after its name.
 pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
-        Console::default().print(&help(options::SYNOPSIS, options::KNOWN));
-        return Ended::default();
+        return command::print(&help(options::SYNOPSIS, options::KNOWN));
     }
     let asked = match options::parse(arguments) {
         Ok(asked) => asked,

@@ -15,11 +15,12 @@ use self::print::{Printer, Results};
 use self::translate::Asked;
 use super::common::Common;
 use super::options::{help, wants_help};
-use super::session::{Console, Session};
+use super::session::Session;
 use super::{common, moment};
-use crate::command::Ended;
+use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::environment;
+use crate::stdio::say;
 
 const SYNOPSIS: &str =
     "[VARIABLE=VALUE ...] ioassay-engine obdfilter-survey [VARIABLE=VALUE ...] [--destroy-data DEVICE]";
@@ -30,8 +31,7 @@ const ROW_FAILED: u8 = 1;
 /// Runs obdfilter-survey's command line, and what its environment says.
 pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
-        Console::default().print(&help(SYNOPSIS, KNOWN));
-        return Ended::default();
+        return command::print(&help(SYNOPSIS, KNOWN));
     }
     let prepared = Given::read(arguments, |name| std::env::var(name).ok()).and_then(|given| {
         let here =
@@ -48,7 +48,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
 fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Result<Ended, Failure> {
     let host = environment::host();
     if !asked.direct {
-        eprintln!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
+        say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
     }
     let results = Results::create(given, &moment::now("%F@%R"), &host, common.overwrite)?;
     let mut session = Session::begin(Tool::ObdfilterSurvey, common, crew, &given.as_arguments())?;
@@ -70,7 +70,7 @@ fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Re
         match (ran.code, &ran.failure) {
             (0, _) => {}
             (ROW_FAILED, Some(failure)) => {
-                eprintln!("ioassay-engine: {}: {}\n  try: {}", row.name(), failure.message, failure.remedy);
+                say!("ioassay-engine: {}: {}\n  try: {}", row.name(), failure.message, failure.remedy);
                 ended.code = ROW_FAILED;
             }
             _ => {

@@ -1,0 +1,34 @@
+//! Standard error and standard output, neither of which may end the engine: a disk may be full, a reader may have gone.
+//!
+//! There `eprintln!` and `println!` panic, which would end a measurement with exit code 101 and without a word.
+
+use std::io::{self, Write};
+
+use ioassay_contract::events::Failure;
+
+use crate::failure;
+
+/// Writes a line to standard error. One that cannot be written is lost: there is nowhere left to say so.
+macro_rules! say {
+    ($($text:tt)+) => {{
+        let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($text)+)));
+    }};
+}
+pub(crate) use say;
+
+/// Prints `text` on standard output, at once. A reader that has gone (`| head`) has what it wanted.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(cannot_print(&error)),
+        _ => Ok(()),
+    }
+}
+
+fn cannot_print(error: &io::Error) -> Failure {
+    let remedy = "free space where it goes, or print to another place, and run again".to_owned();
+    Failure { path: None, remedy, ..failure::on_path("write", "standard output".as_ref(), error) }
+}

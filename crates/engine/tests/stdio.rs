@@ -1,0 +1,62 @@
+//! Where nothing can be printed: a full disk under standard output or standard error, and a reader that has gone.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const MEASURE: &str = "ior -w -t 64k -b 64k -o f";
+
+fn engine(directory: &Path, line: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
+    command.current_dir(directory).env("IOASSAY_CACHE", directory).args(line.split_whitespace());
+    command
+}
+
+fn full() -> Stdio {
+    File::options().write(true).open("/dev/full").unwrap().into()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn exit_codes_are_the_same_where_standard_error_is_full() {
+    let directory = tempfile::tempdir().unwrap();
+    for (line, code) in [
+        (MEASURE, 0),
+        ("ior --nonsense", 2),
+        ("ior -w -o nowhere/f", 3),
+        ("io500 nowhere.ini", 2),
+        ("run nowhere.json --events events.jsonl", 2),
+        ("clean nowhere --events nowhere/events.jsonl", 3),
+    ] {
+        let with_reader = engine(directory.path(), line).output().unwrap();
+        assert_eq!(with_reader.status.code(), Some(code), "{line}: {}", said(&with_reader));
+        let status = engine(directory.path(), line).stdout(Stdio::null()).stderr(full()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{line}");
+    }
+}
+
+#[test]
+fn figures_that_cannot_be_printed_are_an_error() {
+    let directory = tempfile::tempdir().unwrap();
+    for line in [MEASURE, "ior -h", "iozone -h", "iozone -v", "io500 -l", "api list", "api list --json", "mpi list"] {
+        let output = engine(directory.path(), line).stdout(full()).output().unwrap();
+        assert_eq!(output.status.code(), Some(3), "{line}: {}", said(&output));
+        assert!(said(&output).contains("write standard output: No space left"), "{line}: {}", said(&output));
+    }
+    assert!(!directory.path().join("f").exists(), "the measurement came to its end");
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_error() {
+    let directory = tempfile::tempdir().unwrap();
+    for line in [MEASURE, "iozone -v", "api list"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = engine(directory.path(), line).stdout(writer).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", said(&output));
+        assert!(!said(&output).contains("standard output"), "{line}: {}", said(&output));
+    }
+}
