@@ -422,6 +422,22 @@ fn directories_that_were_made_for_the_run_go_with_it_and_a_second_run_replaces_t
     assert_eq!(lab.result("result.txt"), "[run]\nprocs = 1\n");
 }
 
+#[test]
+fn an_ini_file_that_the_user_wrote_is_not_replaced_by_the_one_that_is_kept() {
+    let lab = Lab::new("");
+    let beside = format!("resultdir = {}", lab.results().display());
+    let text = fs::read_to_string(lab.ini()).unwrap().replace(&beside, "resultdir = .");
+    fs::write(lab.ini(), &text).unwrap();
+    let (code, _, err) = lab.run(&[]);
+    assert_eq!(code, 2);
+    assert!(err.contains("config.ini exists") && err.contains("--overwrite"), "{err}");
+    assert_eq!(fs::read_to_string(lab.ini()).unwrap(), text);
+    assert!(!lab.root.path().join("result.txt").exists());
+    assert_eq!(lab.run(&["--overwrite"]).0, 1, "the run is shorter than the rules ask for");
+    let kept = fs::read_to_string(lab.root.path().join("config-orig.ini")).unwrap();
+    assert!(kept.ends_with(&text), "{kept}");
+}
+
 /// A limit of the file size stands for a full disk: it needs no privileges.
 #[test]
 fn a_phase_that_fails_leaves_a_score_of_0_and_says_why() {

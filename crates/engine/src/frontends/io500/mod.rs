@@ -30,7 +30,7 @@ use self::commands::Places;
 use self::config::Config;
 use self::find::Found;
 use self::phases::{PHASES, Phase, TIMESTAMP};
-use self::print::Report;
+use self::print::{Ini, Report};
 use self::rules::{Outcome, Scores};
 use self::settings::Settings;
 use self::translate::{CASE, FIRST_ITERATION, Ground};
@@ -191,10 +191,9 @@ fn measure(
     if let Err(refusal) = validate(&plan) {
         return Ok(session.finish(Ended::refused(command::refused(&refusal))));
     }
-    let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite)?;
     let original = fs::read_to_string(&asked.config).unwrap_or_default();
-    report.keep("config-orig.ini", &original)?;
-    report.keep("config.ini", &config.resolved())?;
+    let ini = Ini { original: &original, resolved: &config.resolved() };
+    let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite, ini)?;
     // From here on a signal waits until somebody looks, and what was created is removed again.
     supervise::block_signals().map_err(|error| failure::on_path("block signals", &data, &error))?;
     let created = Created::all(&data)?;

@@ -17,9 +17,23 @@ use crate::frontends::{moment, result_file};
 /// How every file of ours begins.
 const OURS: &str = "; Produced by ioassay-engine";
 
-/// What stands at the top of both files.
+/// What stands at the top of all of them.
 fn mark() -> String {
     format!("{OURS} {}: this is no official IO500 run, and not to be submitted as one\n", env!("CARGO_PKG_VERSION"))
+}
+
+const RESULT: &str = "result.txt";
+const SUMMARY: &str = "result_summary.txt";
+const ORIGINAL: &str = "config-orig.ini";
+const RESOLVED: &str = "config.ini";
+
+/// The .ini file of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Ini<'a> {
+    /// As it was given.
+    pub original: &'a str,
+    /// With every value that counts.
+    pub resolved: &'a str,
 }
 
 /// The files of results.
@@ -34,21 +48,20 @@ pub struct Report {
 }
 
 impl Report {
-    /// Creates them in `directory`, and it. Those of an earlier run of ours are replaced, and others with `overwrite`.
-    pub fn create(directory: &Path, settings: &Settings, overwrite: bool) -> Result<Self, Failure> {
-        let create = |name: &str| {
-            let path = directory.join(name);
-            result_file::create(&path, overwrite, |begin| begin.starts_with(OURS))
-        };
+    /// Creates them in `directory`, and it, with the .ini file as it was given and as it was understood. Those of an earlier run
+    /// of ours are replaced, and others with `overwrite`; where one cannot be, none is.
+    pub fn create(directory: &Path, settings: &Settings, overwrite: bool, ini: Ini<'_>) -> Result<Self, Failure> {
+        let is_ours = |begin: &str| begin.starts_with(OURS);
+        for name in [RESULT, SUMMARY, ORIGINAL, RESOLVED] {
+            result_file::may_replace(&directory.join(name), overwrite, is_ours)?;
+        }
         fs::create_dir_all(directory).map_err(|error| failure::on_path("create directory", directory, &error))?;
-        let (result, summary) = (create("result.txt")?, create("result_summary.txt")?);
+        let create = |name: &str| result_file::create(&directory.join(name), overwrite, is_ours);
+        let (result, summary) = (create(RESULT)?, create(SUMMARY)?);
+        for (name, text) in [(ORIGINAL, ini.original), (RESOLVED, ini.resolved)] {
+            result_file::write(&directory.join(name), overwrite, is_ours, &(mark() + text))?;
+        }
         Ok(Self { directory: directory.to_owned(), result, summary, verbosity: settings.verbosity, overwrite })
-    }
-
-    /// Keeps a file beside the results.
-    pub fn keep(&self, name: &str, text: &str) -> Result<(), Failure> {
-        let path = self.directory.join(name);
-        fs::write(&path, text).map_err(|error| failure::on_path("write", &path, &error))
     }
 
     /// Keeps what IOR or mdtest would have left of a phase in the place of an earlier one, which begins as `begin` says.
