@@ -5,7 +5,7 @@
 mod support;
 
 use std::fs;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use support::lab::Lab;
 use support::mpi::Mpi;
 use support::process::{Bench, Ran, Running, phase, set, wait_until};
+use support::skipped::skipped;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -48,9 +49,7 @@ impl Disk {
             .unwrap();
         if BufReader::new(first.stdout.take().unwrap()).lines().next().is_none() {
             let _ = first.wait();
-            let test = std::thread::current().name().unwrap_or_default().to_owned();
-            // Not eprintln!, of which the harness shows nothing where a test passes.
-            let _ = writeln!(io::stderr(), "SKIPPED: {test}: no ext4 in a loop device here (it needs root)");
+            skipped("ext4 in a loop device", "it needs root");
             return None;
         }
         bench.hosts.push(first.id());

@@ -1,5 +1,8 @@
 //! A block device as the target: a loop device, which needs root. Without it the tests say that they did nothing.
 
+#[path = "support/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -8,6 +11,7 @@ use std::process::Command;
 use ioassay_contract::doubt::Reason;
 use ioassay_contract::events::{Event, PhaseRecord};
 use serde_json::{Value, json};
+use skipped::skipped;
 
 /// A loop device on a file of 32 MiB, detached at the end.
 struct LoopDevice {
@@ -23,7 +27,7 @@ impl LoopDevice {
         fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
         let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            eprintln!("SKIPPED: losetup gives no loop device here (it needs root)");
+            skipped("a loop device", "losetup needs root");
             return None;
         };
         let path = PathBuf::from(String::from_utf8(made.stdout).unwrap().trim());

@@ -1,11 +1,16 @@
 //! What lies where a front end is told to work, and is not its own: real files, devices and pipes, attacked by every
 //! command line that writes, reads or removes. Nothing of it may change.
 
+#[path = "support/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use skipped::skipped;
 
 fn engine(directory: &Path, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"));
@@ -240,7 +245,7 @@ impl LoopDisk {
         fs::File::create(image).unwrap().set_len(bytes).unwrap();
         let made = Command::new("losetup").args(["--find", "--show"]).arg(image).output();
         let Some(made) = made.ok().filter(|made| made.status.success()) else {
-            eprintln!("SKIPPED: losetup gives no loop device here (it needs root)");
+            skipped("a loop device", "losetup needs root");
             return None;
         };
         let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();

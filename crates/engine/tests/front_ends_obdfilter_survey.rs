@@ -1,6 +1,9 @@
 //! obdfilter-survey as somebody calls it: real processes, real files, told by the environment. What is printed is held
 //! against the events of the run directory.
 
+#[path = "support/skipped.rs"]
+mod skipped;
+
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
@@ -9,6 +12,7 @@ use std::process::{Command, Output};
 use ioassay_contract::events::{Event, PhaseRecord};
 use ioassay_engine::frontends::obdfilter_survey::options::KNOWN;
 use ioassay_engine::frontends::options::Verdict;
+use skipped::skipped;
 
 /// A directory with targets.
 struct Lab(tempfile::TempDir);
@@ -252,7 +256,7 @@ fn a_block_device_that_is_named_again_is_measured() {
     fs::File::create(&image).unwrap().set_len(32 << 20).unwrap();
     let made = Command::new("losetup").args(["--find", "--show"]).arg(&image).output();
     let Some(made) = made.ok().filter(|made| made.status.success()) else {
-        eprintln!("SKIPPED: losetup gives no loop device here (it needs root)");
+        skipped("a loop device", "losetup needs root");
         return;
     };
     let device = String::from_utf8(made.stdout).unwrap().trim().to_owned();

@@ -15,6 +15,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::process::{Bench, Running, children, phase, set, start_waiting, wait_until};
+use support::skipped::skipped;
 
 /// Two hosts, `red` and `blue`, among processes of their own. On both the directory `target` is the directory `shared`
 /// of this machine, where `target` stays empty.
@@ -44,7 +45,7 @@ impl Hosts {
         let up = BufReader::new(first.stdout.take().unwrap()).lines().take(2).count();
         if up < 2 {
             let _ = first.wait();
-            eprintln!("SKIPPED: unshare gives no namespaces here (it needs root)");
+            skipped("namespaces", "unshare needs root");
             return None;
         }
         let inside = children(children(first.id())[0]);

@@ -19,6 +19,7 @@ use support::mpi::Mpi;
 use support::process::{
     Bench, HANGS, Running, ended, entries, only, pause, read, set, start_waiting, wait_until, write,
 };
+use support::skipped::skipped;
 use support::{check_sums, doubts};
 
 /// In this a run is to be ended that something has happened to; here it takes less than one.
@@ -395,7 +396,7 @@ impl Mount {
     fn tmpfs(place: &Path, options: &str) -> Option<Self> {
         let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(place).status().unwrap();
         if !mounted.success() {
-            eprintln!("SKIPPED: a mount cannot be had (it needs root)");
+            skipped("a mount", "it needs root");
             return None;
         }
         Some(Self(place.to_owned()))

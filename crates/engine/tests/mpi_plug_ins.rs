@@ -9,8 +9,9 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use ioassay_engine::compiled::on_path;
-use support::plug_ins::{shipped, skipped};
+use support::plug_ins::shipped;
 use support::process::{Running, wait_until};
+use support::skipped::skipped;
 
 const RANKS: u64 = 4;
 
@@ -35,7 +36,7 @@ fn build_driver() -> Option<PathBuf> {
 fn drive(plug_in: &str, layout: &str, options: &str) -> Option<(bool, String, tempfile::TempDir)> {
     let library = shipped(plug_in)?;
     let Some(driver) = driver() else {
-        skipped("mpirun and mpicc");
+        skipped("mpirun and mpicc", "make mpis");
         return None;
     };
     let directory = tempfile::tempdir().unwrap();

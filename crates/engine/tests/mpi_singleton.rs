@@ -10,7 +10,8 @@ use ioassay_contract::plan::data::{FileSet, Layout, Order, Payload, Transfer, Ve
 use ioassay_contract::plan::storage::Storage;
 use ioassay_engine::compiled::Source;
 use ioassay_engine::storage::{self, mpi};
-use support::plug_ins::{cache, shipped, skipped};
+use support::plug_ins::{cache, shipped};
+use support::skipped::skipped;
 use support::*;
 
 /// Makes this process one of MPI, alone in its world, as the engine's ranks are many in theirs.
@@ -23,7 +24,7 @@ const SINGLETON: &str = "#include <mpi.h>\n\
 fn cases_of_a_process_of_mpi_go_through_the_engine_and_are_verified() {
     let files = [("singleton.c", SINGLETON)];
     let source = Source { name: "singleton", files: &files, compiler: "mpicc", arguments: &[], remedy: "" };
-    let Ok(library) = source.find_or_build(&cache()) else { return skipped("mpicc") };
+    let Ok(library) = source.find_or_build(&cache()) else { return skipped("mpicc", "make mpis") };
     let shared = FileSet { layout: Layout::SharedFile, segments: 3, offset_bytes: 7, ..SMALL };
     let mut read = work(Transfer::Read, Order::Backward);
     read.verify = Some(Verify::Reads);

@@ -390,7 +390,7 @@ fn what_is_built_without_a_umask_can_be_changed_by_nobody_else() {
 #[test]
 fn nothing_is_built_or_loaded_below_a_directory_of_another_user() {
     if !nix::unistd::Uid::effective().is_root() {
-        return support::plug_ins::skipped("root, to give a directory away");
+        return support::skipped::skipped("another user's directory", "it needs root");
     }
     let place = tempfile::tempdir().unwrap();
     let (above, cache) = (place.path().join("above"), place.path().join("above/cache"));

@@ -5,7 +5,6 @@
 mod support;
 
 use std::fs;
-use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 use support::process::{Bench, Ran, Running, ended, entries, phase, read, set, wait_until, write};
+use support::skipped::skipped;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
@@ -136,7 +136,7 @@ fn a_run_goes_on_in_its_directory_when_another_one_is_mounted_over_that() {
     ground.bench.launcher = ["unshare", "--mount", "--propagation", "private"].map(str::to_owned).to_vec();
     let can = Command::new("unshare").args(["--mount", "true"]).status().is_ok_and(|status| status.success());
     if !can {
-        let _ = writeln!(io::stderr(), "SKIPPED: a mount cannot be had (it needs root)");
+        skipped("a mount", "it needs root");
         return;
     }
     let ran = ground.attacked("posix", "mount --bind OUTSIDE WORKSPACE");
@@ -233,7 +233,7 @@ fn a_target_that_would_be_filled_to_the_last_byte_is_refused() {
     let target = ground.bench.path("target");
     let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(&target).status();
     if !mounted.is_ok_and(|status| status.success()) {
-        let _ = writeln!(io::stderr(), "SKIPPED: a mount cannot be had (it needs root)");
+        skipped("a mount", "it needs root");
         return;
     }
     // 64 MiB in two files, and then with 16 MiB to spare.

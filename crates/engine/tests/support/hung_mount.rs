@@ -11,6 +11,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
+use super::skipped::skipped;
+
 /// The kinds of requests that tests hang, by their numbers in the protocol (linux/fuse.h).
 pub const LOOKUP: u32 = 1;
 pub const GETATTR: u32 = 3;
@@ -60,7 +62,7 @@ impl HungMount {
             mount(no_source, directory.path(), kind, MsFlags::MS_NOSUID, Some(options.as_str())).map(|()| device)
         });
         let Ok(Ok(device)) = mounted else {
-            eprintln!("SKIPPED: no FUSE can be mounted here (it needs root and /dev/fuse)");
+            skipped("a mount of FUSE", "it needs root and /dev/fuse");
             return None;
         };
         let state = Arc::new(State::default());

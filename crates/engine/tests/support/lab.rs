@@ -15,6 +15,8 @@ use std::sync::{LazyLock, Mutex};
 use nix::unistd::Pid;
 use serde_json::Value;
 
+use super::skipped::skipped;
+
 /// A lab that is up.
 #[derive(Debug)]
 pub struct Lab {
@@ -123,9 +125,7 @@ impl Lab {
 
 fn said_aloud(name: &str, lab: Option<&'static Lab>) -> Option<&'static Lab> {
     if lab.is_none() {
-        let test = std::thread::current().name().unwrap_or_default().to_owned();
-        // Not eprintln!, of which the harness shows nothing where a test passes.
-        let _ = writeln!(io::stderr(), "SKIPPED: {test}: the lab {name} cannot be had");
+        skipped(&format!("the lab {name}"), "make labs, as root");
     }
     lab
 }

@@ -2,7 +2,6 @@
 //!
 //! Where one cannot be had, tests say aloud that they were skipped, and CI counts it.
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
@@ -10,6 +9,7 @@ use ioassay_engine::compiled::{Cache, on_path};
 use ioassay_engine::launched::shim;
 
 use super::process::Bench;
+use super::skipped::skipped;
 
 /// An MPI of this machine.
 #[derive(Debug)]
@@ -119,9 +119,7 @@ fn root() -> PathBuf {
 
 fn said_aloud(what: &str, mpi: Option<&'static Mpi>) -> Option<&'static Mpi> {
     if mpi.is_none() {
-        let test = std::thread::current().name().unwrap_or_default().to_owned();
-        // Not eprintln!, of which the harness shows nothing where a test passes.
-        let _ = writeln!(io::stderr(), "SKIPPED: {test}: {what} cannot be had (make mpis)");
+        skipped(what, "make mpis");
     }
     mpi
 }

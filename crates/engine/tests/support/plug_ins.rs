@@ -1,13 +1,12 @@
 //! Plug-ins for tests, compiled by the machine's own compilers.
 
-use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 
 use ioassay_contract::plan::storage::Storage;
 use ioassay_engine::compiled::{Cache, Source};
 use ioassay_engine::storage::plugin::sources::{self, HEADER};
+
+use super::skipped::skipped;
 
 /// Where they are kept from one run of the tests to the next.
 pub fn cache() -> Cache {
@@ -18,19 +17,10 @@ pub fn cache() -> Cache {
 pub fn shipped(name: &str) -> Option<PathBuf> {
     let shipped = sources::shipped(name).unwrap();
     let source = shipped.source(sources::compiler(shipped.compilers));
-    source.find_or_build(&cache()).inspect_err(|failure| skipped(&failure.message)).ok()
-}
-
-/// Says aloud that a test is skipped, once for each test: it is counted.
-pub fn skipped(why: &str) {
-    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    if !SAID.lock().unwrap().insert(test.clone()) {
-        return;
-    }
-    // Not eprintln!, of which the harness shows nothing where a test passes.
-    let why = why.lines().next().unwrap_or_default();
-    let _ = writeln!(io::stderr(), "SKIPPED: {test}: what it needs cannot be had: {why}");
+    source
+        .find_or_build(&cache())
+        .inspect_err(|failure| skipped("a plug-in", failure.message.lines().next().unwrap_or_default()))
+        .ok()
 }
 
 /// The storage API at `path`.
