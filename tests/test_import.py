@@ -75,3 +75,14 @@ def test_a_path_that_is_not_there_and_a_place_that_is_taken_are_said_first(tmp_p
     code, _, stderr = ioassay("import", "ior", FILES / "ior", "--out", tmp_path / "taken")
     assert code == 2
     assert "is not empty" in stderr
+
+
+def test_a_link_is_imported_where_it_was_typed_and_named_where_it_lies_in_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    link = tmp_path / "tree" / "latest.txt"
+    link.symlink_to(FILES / "ior" / "2.10.3-plain.txt")
+    code, _, stderr = ioassay("import", "ior", link, "--out", tmp_path / "typed")
+    assert code == 0, stderr
+    code, _, stderr = ioassay("import", "ior", tmp_path / "tree", "--out", tmp_path / "found")
+    assert code == 2
+    assert f"{link}: is a symbolic link, which is not followed" in stderr

@@ -21,9 +21,12 @@ Reader = Callable[[Source, Beside], list[Case]]
 class Files:
     """The files of one run: what was read of each, and of those that are refused the reason. Not their text: a tree of
     results may be larger than memory.
+
+    `typed` are the files and directories that the user named.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, typed: Sequence[Path]) -> None:
+        self._typed = typed
         self.read: dict[Path, ImportedFile] = {}
         self._refused: dict[Path, RefusedFile] = {}
 
@@ -35,12 +38,21 @@ class Files:
     def open(self, path: Path) -> Source | None:
         """The file's text, `None` where it is refused."""
         try:
-            source = Source.read(path)
+            source = Source.read(path, self._directory(path))
         except (Refused, OSError) as error:
             self.refuse(path, error)
             return None
         self.read[path] = ImportedFile(path=str(path), sha256=source.sha256, bytes=source.bytes)
         return source
+
+    def _directory(self, path: Path) -> Path | None:
+        """The directory that was typed and holds `path`, or the one of a file that lies beside or above what was typed;
+        `None` for what was typed itself.
+        """
+        if path in self._typed:
+            return None
+        around = [typed for typed in self._typed if path.is_relative_to(typed)]
+        return max(around, key=lambda typed: len(typed.parts), default=path.parent)
 
     def refuse(self, path: Path, error: Refused | OSError) -> None:
         """Keeps why a file cannot be imported, unless that is known."""
@@ -51,7 +63,7 @@ class Files:
 
 def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Iterator[Gathered]:
     """All files at and below `paths` as one run."""
-    files = Files()
+    files = Files(paths)
     cases: dict[Path, list[Case]] = {}
     belong: set[Path] = set()
     found = list(below(paths))

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import BinaryIO
 
-from ioassay.errors import IoassayError
+from ioassay.errors import IoassayError, UsageError
+from ioassay.results.stored_directory import StoredDirectory
 from ioassay.units import format_bytes
 
 MOST_BYTES = 256 << 20
@@ -67,19 +69,22 @@ class Source:
         return self.text.replace("\r\n", "\n").split("\n")
 
     @classmethod
-    def read(cls, path: Path) -> Source:
-        """Reads a file. Raises `Refused` for what cannot be text of a tool, `OSError` for what cannot be read."""
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):
-            raise Refused("is no regular file")
-        if found.st_size == 0:
-            raise Refused("is empty")
-        with path.open("rb") as file:
+    def read(cls, path: Path, below: Path | None = None) -> Source:
+        """Reads a regular file, which is opened once: what takes its name meanwhile is not touched.
+
+        A path that was typed may be a link. One that was found in a directory must not lead out of it, for its owner
+        may be anybody: with the directory as `below`, no link beneath it is followed.
+
+        Raises `Refused` for what cannot be text of a tool, `OSError` for what cannot be read.
+        """
+        with _open(path, below) as file:
             beginning = file.read(_LOOKED_AT)
+            if not beginning:
+                raise Refused("is empty")
             _refuse_foreign(beginning)
-            if found.st_size > MOST_BYTES:
-                raise Refused(f"holds {format_bytes(found.st_size)}, more than a result of any tool")
-            content = beginning + file.read()
+            content = beginning + file.read(MOST_BYTES + 1 - len(beginning))
+        if len(content) > MOST_BYTES:
+            raise Refused(f"holds more than {format_bytes(MOST_BYTES)}, more than a result of any tool")
         zero = content.find(b"\0")
         if zero >= 0:
             raise Refused("holds zero bytes: it is damaged, or not text", 1 + content.count(b"\n", 0, zero))
@@ -88,6 +93,18 @@ class Source:
         except UnicodeDecodeError:
             text = content.decode("latin-1")  # old results name hosts and people in the encoding of their time
         return cls(path, text, hashlib.sha256(content).hexdigest(), len(content))
+
+
+def _open(path: Path, below: Path | None) -> BinaryIO:
+    """The regular file at `path`. Raises `Refused` for anything else, and for links beneath `below`."""
+    if below is None:
+        path = path.resolve(strict=True)
+        below = path.parent
+    with StoredDirectory.open(below) as directory:
+        try:
+            return directory.open_file(path.relative_to(below).as_posix(), most_bytes=sys.maxsize)
+        except UsageError as error:
+            raise Refused(error.message.removeprefix(f"{path} ").removesuffix(".")) from None
 
 
 def _refuse_foreign(beginning: bytes) -> None:
@@ -106,7 +123,7 @@ def _refuse_foreign(beginning: bytes) -> None:
 
 def below(paths: Iterable[Path]) -> Iterator[Path]:
     """Every file at or below `paths`, in an order that does not depend on the file system; links to directories are
-    not followed. Each is named once.
+    not followed, links to files are named. Each is named once.
     """
     seen: set[Path] = set()
     for path in paths:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,7 +63,49 @@ def test_a_file_larger_than_any_result_is_refused(tmp_path: Path) -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    assert _refusal(pipe).reason == "is no regular file"
+    assert _refusal(pipe).reason == "is not a regular file"
+
+
+def test_what_takes_the_place_of_a_file_while_it_is_opened_is_not_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "result.txt"
+    file.write_text("IOR-4.0.0")
+    real_open = os.open
+
+    def replace_then_open(path: str | Path, flags: int, *arguments: Any, **options: Any) -> int:
+        if Path(path).name == file.name:
+            file.unlink()
+            os.mkfifo(file)
+        return real_open(path, flags, *arguments, **options)
+
+    monkeypatch.setattr(os, "open", replace_then_open)
+    assert _refusal(file).reason == "is not a regular file"
+
+
+def test_a_link_that_was_typed_is_followed_and_one_in_a_tree_is_not(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("IOR-4.0.0")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    link = tree / "result.txt"
+    link.symlink_to(secret)
+    assert Source.read(link).text == "IOR-4.0.0"
+    with pytest.raises(Refused, match="is a symbolic link, which is not followed"):
+        Source.read(link, below=tree)
+
+
+def test_no_directory_beneath_a_tree_leads_out_of_it(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "result.txt").write_text("IOR-4.0.0")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "inner").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Refused, match="inner is not a directory"):
+        Source.read(tree / "inner" / "result.txt", below=tree)
+    (tmp_path / "typed").symlink_to(tree)
+    (tree / "own.txt").write_text("IOR-4.0.0")
+    assert Source.read(tmp_path / "typed" / "own.txt", below=tmp_path / "typed").text == "IOR-4.0.0"
 
 
 def test_lines_are_counted_as_editors_do_whatever_ends_them(tmp_path: Path) -> None:

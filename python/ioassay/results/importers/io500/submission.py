@@ -28,7 +28,7 @@ _WITHOUT_NAME = re.compile(r"results?|\d{4}\.\d\d\.\d\d-\d\d\.\d\d\.\d\d.*|\.|")
 def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
     """A run for each submission at or below `paths`; at the end one without cases, if files belong to none."""
     directories: defaultdict[Path, set[Path]] = defaultdict(set)
-    stray = Files()
+    stray = Files(paths)
     for path in below(paths):
         if path.name in (SUMMARY, RESULT) or path in paths:
             directories[path.parent].add(path)
@@ -40,6 +40,7 @@ def gather(paths: Sequence[Path]) -> Iterator[Gathered]:
         taken[name] += 1
         yield _submission(
             directory,
+            paths,
             f"{name}-{taken[name]}" if taken[name] > 1 else name,
             # Of a file that was named itself, nothing beside it was meant.
             alone=sorted(path for path in directories[directory] if path in paths),
@@ -61,9 +62,9 @@ def _name(directory: Path) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", parts[-1]).strip("-") if parts else "submission"
 
 
-def _submission(directory: Path, name: str, alone: Sequence[Path]) -> Gathered:
+def _submission(directory: Path, typed: Sequence[Path], name: str, alone: Sequence[Path]) -> Gathered:
     """What one directory tells. A file of it that is refused leaves the others."""
-    files = Files()
+    files = Files(typed)
     found = cases.Told()
     for path in alone or (directory / SUMMARY, directory / RESULT):
         if not path.exists() or (source := files.open(path)) is None:
