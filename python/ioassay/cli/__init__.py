@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, TextIO, cast
 
 import typer
 
@@ -35,6 +35,7 @@ from ioassay.cli.run import run
 from ioassay.cli.studies import studies
 from ioassay.cli.systems import systems
 from ioassay.cli.trend import trend
+from ioassay.control_characters import PlainStream
 from ioassay.errors import CannotRun, IoassayError, UsageError
 
 _TYPERS_INTERRUPTED = 130
@@ -66,6 +67,8 @@ def _ioassay(
 
 def main() -> None:
     """Runs the command line and exits with its code."""
+    sys.stdout = cast(TextIO, PlainStream(sys.stdout))
+    sys.stderr = cast(TextIO, PlainStream(sys.stderr))
     code = _run()
     interrupts.finish()
     sys.exit(code)

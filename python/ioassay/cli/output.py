@@ -101,9 +101,11 @@ def say_undrawn() -> int:
 
 def show(*shown: RenderableType) -> None:
     """Prints what is for the terminal, one below the other."""
-    from rich.console import Console  # noqa: PLC0415
+    from ioassay.cli.console import PlainTextConsole  # noqa: PLC0415
+    from ioassay.control_characters import styled  # noqa: PLC0415
 
-    console = Console()
+    stream = styled(sys.stdout)
+    console = PlainTextConsole(file=stream)
     with console.capture() as text:  # printed below: rich would end the process when nobody reads it
         console.print(*shown)
-    print(text.get(), end="", flush=True)
+    print(text.get(), end="", file=stream, flush=True)

@@ -21,7 +21,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis import series
+from ioassay.cli.console import PlainTextConsole
 from ioassay.cli.remaining import Remaining, share_done, units_of
+from ioassay.control_characters import styled
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.reports import format
@@ -35,7 +37,7 @@ NS_PER_S = 1_000_000_000
 
 def watcher(need: Need | None, stream: TextIO = sys.stderr) -> Watcher:
     """The display that suits `stream`. `need` is what the run will write, where that has been asked."""
-    console = Console(file=cast(TextIO, _Lasting(stream)), highlight=False, soft_wrap=False)
+    console = PlainTextConsole(file=cast(TextIO, _Lasting(styled(stream))), highlight=False, soft_wrap=False)
     return LiveView(console, need) if console.is_terminal and not console.is_dumb_terminal else Lines(console, need)
 
 

@@ -10,6 +10,7 @@ import typer
 from ioassay.cli.output import say_undrawn
 from ioassay.cli.stored import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
+from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import format_count
 
@@ -51,7 +52,7 @@ def publish(
                 _fill(place if len(runs) == 1 else place / name, run, others, with_papers=with_papers)
                 documents.append((name, run.document))
             if len(runs) > 1:
-                (place / INDEX).write_text(shelf(documents))
+                (place / INDEX).write_bytes(encoded(shelf(documents)))
             made = sum(file.is_file() for file in place.rglob("*"))
     except OSError as error:
         raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Name another place with -o.") from error

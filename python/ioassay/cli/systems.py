@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ioassay.cli.output import show, write
+from ioassay.control_characters import encoded
 from ioassay.errors import UsageError
 
 
@@ -85,7 +86,7 @@ def _write_from(run: Path, output: Path | None) -> None:
     if output is None:
         typer.echo(text, nl=False)
     else:
-        write(output, text.encode())
+        write(output, encoded(text))
         typer.echo(f"{output}", err=True)
 
 

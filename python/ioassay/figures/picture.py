@@ -12,6 +12,7 @@ from typing import Any
 
 import polars as pl
 
+from ioassay.control_characters import without_controls
 from ioassay.errors import CannotRun, UsageError
 from ioassay.figures import render, theme
 from ioassay.figures.drawing import CannotDraw, drawing
@@ -44,7 +45,7 @@ class Picture:
     @property
     def csv(self) -> str:
         """`data` as CSV, units in the names of the columns."""
-        return self.data.write_csv()
+        return without_controls(self.data.write_csv())
 
     def png(self, scale: float = PRINT_SCALE) -> bytes:
         """The figure as PNG, `scale` pixels for each of the SVG; the same bytes for the same figure.
@@ -86,7 +87,7 @@ class Picture:
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """What a notebook shows: the figure, and in words what it is."""
-        words = " ".join(filter(None, [f"{self.title}.", self.undrawn, self.caption]))
+        words = without_controls(" ".join(filter(None, [f"{self.title}.", self.undrawn, self.caption])))
         return {"image/svg+xml": self.svg, "text/plain": words} if self.svg else {"text/plain": words}
 
 

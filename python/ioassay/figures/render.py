@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from ioassay.control_characters import without_controls
 from ioassay.figures import theme
 from ioassay.figures.drawing import drawing
 
@@ -19,18 +20,22 @@ def svg(chart: theme.Chart, prefix: str) -> str:
 
     Raises `CannotDraw`.
     """
-    specification = _without_names(chart.to_dict(validate=False))
+    specification = _cleaned(chart.to_dict(validate=False))
     specification["config"] = theme.CONFIG
     text = drawing.svg(specification)
     return _shorter(_own_ids(text, prefix))
 
 
-def _without_names(specification: Any) -> Any:
-    """Without the names that Altair counts up within a process; nothing here refers to them."""
+def _cleaned(specification: Any) -> Any:
+    """Without control characters, and without the names that Altair counts up within a process; nothing here refers to
+    them.
+    """
+    if isinstance(specification, str):
+        return without_controls(specification)
     if isinstance(specification, dict):
-        return {key: _without_names(value) for key, value in specification.items() if not _is_counted(key, value)}
+        return {key: _cleaned(value) for key, value in specification.items() if not _is_counted(key, value)}
     if isinstance(specification, list):
-        return [_without_names(value) for value in specification]
+        return [_cleaned(value) for value in specification]
     return specification
 
 

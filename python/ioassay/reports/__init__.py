@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
+from ioassay.control_characters import encoded
+
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Content as Comparison
     from ioassay.reports.compare.content import Side
@@ -40,7 +42,7 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
             from ioassay.reports import html, pictures  # noqa: PLC0415
 
             content, comparison = _assembled(run, against)
-            return html.page(content, pictures.drawn(content, run, comparison), comparison).encode()
+            return encoded(html.page(content, pictures.drawn(content, run, comparison), comparison))
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
@@ -48,15 +50,15 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
         case "md":
             from ioassay.reports import markdown  # noqa: PLC0415
 
-            return markdown.document(*_assembled(run, against)).encode()
+            return encoded(markdown.document(*_assembled(run, against)))
         case "json":
             from ioassay.reports import json  # noqa: PLC0415
 
-            return json.document(run, *_assembled(run, against)).encode()
+            return encoded(json.document(run, *_assembled(run, against)))
         case "csv":
             from ioassay.reports import tables  # noqa: PLC0415
 
-            return tables.measurements(run).write_csv().encode()
+            return encoded(tables.measurements(run).write_csv())
 
 
 def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes:
@@ -69,7 +71,7 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
     drawing.start()
     from ioassay.reports import summary  # noqa: PLC0415
 
-    made = summary.page(*_assembled(run, against)).encode()
+    made = encoded(summary.page(*_assembled(run, against)))
     if format != "pdf":
         return made
     from ioassay.reports.pdf import printed  # noqa: PLC0415

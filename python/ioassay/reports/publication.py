@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ioassay import __version__
+from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
@@ -46,10 +47,10 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     content = assemble(run)
     comparison = compared(run, against)
     pictures = drawn(content, run, comparison)
-    yield File("report.html", html.page(content, pictures, comparison).encode())
-    yield File("summary.html", summary.page(content, comparison).encode())
-    yield File("report.md", markdown.document(content, comparison).encode())
-    yield File("report.json", json.document(run, content, comparison).encode())
+    yield File("report.html", encoded(html.page(content, pictures, comparison)))
+    yield File("summary.html", encoded(summary.page(content, comparison)))
+    yield File("report.md", encoded(markdown.document(content, comparison)))
+    yield File("report.json", encoded(json.document(run, content, comparison)))
     for picture in pictures:
         for suffix in SUFFIXES if picture.svg else (".csv",):
             with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes
@@ -59,12 +60,12 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
         frame = one.of(run)
         if not frame.is_empty():
             tables.append((name, one.meaning))
-            yield File(f"tables/{name}.csv", frame.write_csv().encode())
+            yield File(f"tables/{name}.csv", encoded(frame.write_csv()))
     if comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and what was not measured alike."))
-        yield File("tables/ratios.csv", ratios.frame(comparison).write_csv().encode())
+        yield File("tables/ratios.csv", encoded(ratios.frame(comparison).write_csv()))
     index = _index(run.document, list(pictures), tables)
-    yield File(INDEX, index.encode())
+    yield File(INDEX, encoded(index))
 
 
 def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:

@@ -8,9 +8,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import yaml
-
 from ioassay.results.document import StudyEntry
+from ioassay.written.source import SourceError, parse_source, plain
 
 NONE = "nothing"
 """What is done before a read where a study has no such step."""
@@ -19,17 +18,21 @@ NONE = "nothing"
 def cold_cache(study: StudyEntry, workload: str) -> str | None:
     """The methods of the workload's first cold-cache step in their order: `drop-caches, fadvise`, or `NONE`.
 
-    `None` where the run has no study's text, as front ends and imported runs.
+    `None` where the run has no study's text, as front ends and imported runs, and where that text is no study.
     """
-    tree = yaml.safe_load(study.text) if study.text else None
-    if not isinstance(tree, dict):
+    try:
+        tree = plain(parse_source(study.text, "study.yaml", "study").tree)
+    except SourceError:
         return None
-    own = (tree.get("workloads") or {}).get(workload) or {}
-    steps = own.get("steps") or tree.get("steps")
+    steps = _entry(_entry(_entry(tree, "workloads"), workload), "steps") or _entry(tree, "steps")
     if not isinstance(steps, list):
         return None
     found = (step["cold-cache"] for step in steps if isinstance(step, dict) and "cold-cache" in step)
     return next((_words(_resolved(methods, study.settings)) for methods in found), NONE)
+
+
+def _entry(tree: object, key: str) -> Any:
+    return tree.get(key) if isinstance(tree, dict) else None
 
 
 def _resolved(value: Any, settings: dict[str, Any]) -> Any:

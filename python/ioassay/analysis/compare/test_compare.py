@@ -148,6 +148,19 @@ def test_the_cold_cache_step_is_read_from_the_study_with_its_settings() -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        *("", "\x1b[2J", "[" * 500, "- a list", "a: [", "workloads: [w]\n", "workloads:\n  w: word\n"),
+        "a: &a [1, 1]\nb: &b [*a, *a]\nsteps:\n  - cold-cache: *b\n",
+    ],
+)
+def test_a_stored_text_that_is_no_study_has_no_cold_cache_step(text: str) -> None:
+    study = RunBuilder().workload("w").build().document.study
+    study.text = text
+    assert cold_cache(study, "w") is None
+
+
+@pytest.mark.parametrize(
     ("study", "workload", "methods"),
     [
         ("isilon-2018", "sequential-n-n", "drop-caches, fadvise, read-other-rank"),

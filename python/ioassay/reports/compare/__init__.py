@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ioassay.control_characters import encoded
 from ioassay.reports import Format
 from ioassay.reports.compare.content import Side, assemble
 
@@ -24,7 +25,7 @@ def build(sides: Sequence[Side], format: Format) -> bytes:
             drawing.start()
             from ioassay.reports.compare.html import page  # noqa: PLC0415
 
-            return page(assemble(sides)).encode()
+            return encoded(page(assemble(sides)))
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
@@ -32,12 +33,12 @@ def build(sides: Sequence[Side], format: Format) -> bytes:
         case "md":
             from ioassay.reports.compare import markdown  # noqa: PLC0415
 
-            return markdown.document(assemble(sides)).encode()
+            return encoded(markdown.document(assemble(sides)))
         case "json":
             from ioassay.reports.compare import json  # noqa: PLC0415
 
-            return json.document(assemble(sides)).encode()
+            return encoded(json.document(assemble(sides)))
         case "csv":
             from ioassay.reports.compare import rows  # noqa: PLC0415
 
-            return rows.frame(assemble(sides)).write_csv().encode()
+            return encoded(rows.frame(assemble(sides)).write_csv())

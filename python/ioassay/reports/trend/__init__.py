@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from ioassay.control_characters import encoded
 from ioassay.reports import Format
 from ioassay.reports.trend.content import Content
 
@@ -19,7 +20,7 @@ def build(content: Content, format: Format) -> bytes:
             drawing.start()
             from ioassay.reports.trend.html import page  # noqa: PLC0415
 
-            return page(content).encode()
+            return encoded(page(content))
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
@@ -27,12 +28,12 @@ def build(content: Content, format: Format) -> bytes:
         case "md":
             from ioassay.reports.trend import markdown  # noqa: PLC0415
 
-            return markdown.document(content).encode()
+            return encoded(markdown.document(content))
         case "json":
             from ioassay.reports.trend import json  # noqa: PLC0415
 
-            return json.document(content).encode()
+            return encoded(json.document(content))
         case "csv":
             from ioassay.reports.trend import rows  # noqa: PLC0415
 
-            return rows.frame(content).write_csv().encode()
+            return encoded(rows.frame(content).write_csv())

@@ -1,0 +1,19 @@
+"""The console that styles tables and live views: its own escape sequences go out, those of the text do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+from ioassay.control_characters import without_controls
+
+
+class PlainTextConsole(Console):
+    """Rich's console, with control characters in what it shows replaced."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich does; segments that move the cursor (`control`) are rich's own."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=without_controls(segment.text))
