@@ -39,14 +39,17 @@ def _finish_what_is_left(measurement: Measurement) -> None:
     assert list(measurement.target.iterdir()) == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_run_in_order(measurement: Measurement, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    "name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGALRM", "SIGRTMIN+3"]
+)
+def test_a_signal_ends_the_run_in_order(measurement: Measurement, name: str) -> None:
     engine, ranks = measurement.engine, measurement.ranks
-    os.kill(measurement.pid, number)
+    base, _, more = name.partition("+")
+    os.kill(measurement.pid, signal.Signals[base] + int(more or 0))
     code, out, err = measurement.end()
     assert code == 3
     assert out == ""
-    assert number.name in err
+    assert f"{name}: stopping" in err
     assert f"ioassay run --resume {measurement.out}" in err
     assert all(is_gone(pid) for pid in [engine, *ranks])
     assert list(measurement.target.iterdir()) == []

@@ -1,5 +1,5 @@
 //! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
-//! the front ends.
+//! the front ends, the signals that end no run.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
 
@@ -11,8 +11,9 @@ use ioassay_contract::events::{Event, Progress};
 use ioassay_contract::front_end::FrontEnd;
 use ioassay_contract::plan::Plan;
 use schemars::{Schema, schema_for};
+use serde_json::json;
 
-/// Generate or check the JSON schemas and the reference of the front ends.
+/// Generate or check the JSON schemas, the reference of the front ends and the signals that end no run.
 #[derive(Parser)]
 struct Arguments {
     /// What to do.
@@ -29,8 +30,10 @@ enum Mode {
 
 /// Every generated file, with its content.
 fn generated() -> Vec<(PathBuf, String)> {
-    let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ioassay/schemas");
+    let control_plane = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ioassay");
+    let schemas = control_plane.join("schemas");
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
+    let signals = json!({ "not_stopping": ioassay_engine::supervise::not_stopping().collect::<Vec<_>>() });
     let text = |schema: Schema| format!("{:#}\n", schema.as_value());
     vec![
         (schemas.join("plan.json"), text(schema_for!(Plan))),
@@ -38,6 +41,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (reference.join("front-ends.md"), ioassay_engine::frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
+        (control_plane.join("execution/signals.json"), format!("{signals:#}\n")),
     ]
 }
 

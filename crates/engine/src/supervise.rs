@@ -20,7 +20,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-pub use self::signals::StopSignal;
+pub use self::signals::{StopSignal, not_stopping};
 use crate::measure::clock::Clock;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};

@@ -7,7 +7,6 @@ is kept, and `--resume` does the rest once the cause is mended.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Sequence
 
 from ioassay import engine
@@ -15,7 +14,7 @@ from ioassay.errors import CannotRun
 from ioassay.execution.alone import silent_nodes
 from ioassay.execution.clean import clean
 from ioassay.execution.follow import follow
-from ioassay.execution.interruption import Interruption
+from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.execution.process import EngineProcess
 from ioassay.execution.spare import Spare
 from ioassay.execution.start import Start
@@ -105,7 +104,7 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
             watcher.progress(case, line)
         if interruption.first and not told:
             told = True
-            watcher.notice(f"{interruption.first.name}: stopping and removing files. A second signal ends at once.")
+            watcher.notice(f"{interruption.name}: stopping and removing files. A second signal ends at once.")
 
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
     command = start.together(arguments, case.clients, case.ranks_per_client)
@@ -161,7 +160,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
     if process.killed and interruption.first:
         return "The engine was killed because it did not stop in time. Remove the rest with `ioassay clean`."
     if interruption.first:
-        return f"{interruption.first.name} came before the engine had begun."
+        return f"{interruption.name} came before the engine had begun."
     said = process.printed
     if process.through and (process.killed or printed.losses(said)):
         quoted = _quoted(said)
@@ -180,7 +179,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         )
     ended = f"exit status {process.status}"
     if process.status < 0:
-        ended = f"killed by {signal.Signals(-process.status).name}"
+        ended = f"killed by {signal_name(-process.status)}"
     return " ".join(
         [
             f"The engine exited without a `finished` event ({ended}).",

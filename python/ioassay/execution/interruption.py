@@ -1,17 +1,23 @@
-"""SIGINT, SIGTERM and SIGHUP as something to ask for, not an exception in the middle of anything.
+"""Signals that would end the process as something to ask for, not an exception or an end in the middle of anything.
 
-A run must end in order: engine stopped, results kept, leftovers named. So the signals are only counted here,
-and the loop that follows the engine looks at the count several times a second.
+A run must end in order: engine stopped, results kept, leftovers named. Batch systems warn with USR1, USR2 or XCPU, a
+terminal sends QUIT. So the signals are only counted here, and the loop that follows the engine looks at the count
+several times a second.
 """
 
 from __future__ import annotations
 
+import json
 import signal
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
 from types import FrameType, TracebackType
 
 from ioassay.errors import CannotRun
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
+"""What the processor raises: after a handler of Python, the instruction at fault would be executed again, for ever."""
 
 
 class Interruption:
@@ -19,15 +25,18 @@ class Interruption:
 
     def __init__(self) -> None:
         self.count = 0
-        self.first: signal.Signals | None = None
-        """The signal that came first: the one to pass on."""
-        self._before: dict[signal.Signals, signal._HANDLER] = {}
+        self.first: int | None = None
+        """The number of the signal that came first: the one to pass on."""
+        self._before: dict[int, signal._HANDLER] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the signal that came first."""
+        return signal_name(self.first) if self.first is not None else ""
 
     def __enter__(self) -> Interruption:
-        for number in SIGNALS:
-            # What the caller ignores stays ignored: `nohup ioassay run …` must outlive its terminal.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._before[number] = signal.signal(number, self._note)
+        for number in _stopping():
+            self._before[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -37,8 +46,32 @@ class Interruption:
     def heed(self) -> None:
         """Raises `CannotRun` if a signal has come."""
         if self.first is not None:
-            raise CannotRun(f"Stopped by {self.first.name}.")
+            raise CannotRun(f"Stopped by {self.name}.")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1
-        self.first = self.first or signal.Signals(number)
+        self.first = self.first or number
+
+
+def signal_name(number: int) -> str:
+    """As the engine writes it: `SIGTERM`, `SIGRTMIN+3`."""
+    if number >= signal.SIGRTMIN:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+    return signal.Signals(number).name
+
+
+def _stopping() -> Iterator[int]:
+    """The signals that end a run, as the engine has them. What the caller ignores stays ignored, because `nohup ioassay
+    run …` must outlive its terminal, and what has a handler belongs to whoever installed it, but for SIGINT.
+    """
+    for number in signal.valid_signals() - _not_stopping() - _FAULTS:
+        handler = signal.getsignal(number)
+        if handler is signal.SIG_DFL or (number == signal.SIGINT and callable(handler)):
+            yield number
+
+
+@cache
+def _not_stopping() -> frozenset[int]:
+    """Those that the engine's own table leaves out; the file is generated from it."""
+    table = json.loads(resources.files("ioassay.execution").joinpath("signals.json").read_bytes())
+    return frozenset(signal.Signals[name] for name in table["not_stopping"])

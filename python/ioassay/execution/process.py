@@ -16,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ioassay.errors import CannotRun
+from ioassay.execution.interruption import signal_name
 
 STOP_S = 4.5
 """How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s."""
@@ -92,7 +93,7 @@ class EngineProcess:
         self.kill()
         return False
 
-    def stop(self, number: signal.Signals) -> None:
+    def stop(self, number: int) -> None:
         """Asks it to end by passing on a signal; kills it after `STOP_S`. Asked again, kills it now."""
         if self._deadline is not None:
             self.kill()
@@ -103,7 +104,7 @@ class EngineProcess:
             return
         self._deadline = time.monotonic() + LAUNCHED_STOP_S
         with contextlib.suppress(OSError):
-            self._process.stdin.write(f"{number.name}\n".encode())
+            self._process.stdin.write(f"{signal_name(number)}\n".encode())
             self._process.stdin.flush()
 
     def kill(self) -> None:

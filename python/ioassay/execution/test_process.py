@@ -78,7 +78,7 @@ def test_following_hands_out_every_event_and_passes_a_signal_on(tmp_path: Path) 
 
         seen = follow(process, interruption, EventTail(file), on_event)
     assert seen == live == [first, last]
-    assert interruption.first is signal.SIGHUP
+    assert interruption.first == signal.SIGHUP
     assert process.status == 3
 
 

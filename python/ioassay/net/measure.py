@@ -57,7 +57,7 @@ def measure(net: NetDirectory, ends: Ends, meetings: Sequence[Meeting], say: Say
             document.ended = now()
             net.save()
     if interruption.first:
-        raise CannotRun(f"{interruption.first.name}: stopped. iperf3 has ended on every host.", f"Kept: {net.path}")
+        raise CannotRun(f"{interruption.name}: stopped. iperf3 has ended on every host.", f"Kept: {net.path}")
 
 
 def _meet(net: NetDirectory, ends: Ends, meeting: Meeting, interrupted: Callable[[], bool]) -> NetMeasurement | None:

@@ -30,6 +30,12 @@ const OTHERS: [c_int; 11] = [
     libc::SIGPIPE,
 ];
 
+/// Names of the signals that do not end a run: the control plane obeys all others too, by the list that is generated of
+/// these.
+pub fn not_stopping() -> impl Iterator<Item = &'static str> {
+    OTHERS.into_iter().filter_map(|number| Signal::try_from(number).ok()).map(Signal::as_str)
+}
+
 /// A signal that ends a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StopSignal(c_int);

@@ -1,0 +1,53 @@
+"""Every signal that would end the process is counted, and those of others are left to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+import pytest
+
+from ioassay.execution.interruption import Interruption, signal_name
+
+WARNINGS = [signal.SIGTERM, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGXCPU, signal.SIGRTMIN + 1]
+"""What terminals and batch systems send before they kill."""
+
+
+@pytest.mark.parametrize("number", WARNINGS)
+def test_a_warning_is_counted_and_named(number: int) -> None:
+    with Interruption() as interruption:
+        os.kill(os.getpid(), number)
+        os.kill(os.getpid(), number)
+        assert (interruption.count, interruption.first) == (2, number)
+        assert interruption.name == signal_name(number)
+    assert signal.getsignal(number) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize(
+    "number", [signal.SIGCHLD, signal.SIGCONT, signal.SIGWINCH, signal.SIGTSTP, signal.SIGSEGV, signal.SIGFPE]
+)
+def test_what_ends_no_process_or_comes_of_its_own_fault_is_left_alone(number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+    with Interruption():
+        assert signal.getsignal(number) is before
+
+
+def test_what_is_ignored_or_handled_by_others_stays_so() -> None:
+    def own(number: int, frame: FrameType | None) -> None:
+        pass
+
+    before = signal.signal(signal.SIGUSR1, signal.SIG_IGN), signal.signal(signal.SIGALRM, own)
+    try:
+        with Interruption() as interruption:
+            os.kill(os.getpid(), signal.SIGUSR1)
+            os.kill(os.getpid(), signal.SIGALRM)
+            assert interruption.count == 0
+    finally:
+        signal.signal(signal.SIGUSR1, before[0])
+        signal.signal(signal.SIGALRM, before[1])
+
+
+def test_names_are_those_of_the_engine() -> None:
+    assert signal_name(signal.SIGUSR1) == "SIGUSR1"
+    assert [signal_name(signal.SIGRTMIN + more) for more in (0, 3)] == ["SIGRTMIN+0", "SIGRTMIN+3"]
