@@ -12,7 +12,17 @@ import pytest
 
 from ioassay.results.run_directory import load
 
-from .support import LONG, LONG_TRANSFER_BYTES, Measurement, ioassay, is_gone, states, study, until, workload
+from .support import (
+    LONG,
+    Measurement,
+    children,
+    ioassay,
+    is_gone,
+    states,
+    study,
+    until,
+    workload,
+)
 
 
 @pytest.fixture
@@ -25,11 +35,7 @@ def measurement(target: Path, tmp_path: Path) -> Measurement:
 
 
 def _finish_what_is_left(measurement: Measurement) -> None:
-    """The long case would take its time, so it is made short before the run goes on."""
-    plans = measurement.out / "logs/plans.jsonl"
-    long = f'"transfer_bytes": {LONG_TRANSFER_BYTES},'
-    assert long in plans.read_text()
-    plans.write_text(plans.read_text().replace(long, '"transfer_bytes": 65536,'))
+    measurement.shorten()
     code, _, err = ioassay("run", "--resume", measurement.out)
     assert code == 0, err
     run = measurement.load()
@@ -201,3 +207,25 @@ def _read(terminal: int) -> bytes:
         return os.read(terminal, 4096)
     except OSError:  # the other side has closed it
         return b""
+
+
+def test_a_ctrl_c_while_the_report_is_written_says_that_the_run_is_complete(target: Path, tmp_path: Path) -> None:
+    run = Measurement(study(tmp_path, workload("short")), target, tmp_path / "run")
+    until(lambda: any(map(_draws, children(run.pid))), "the report to be drawn")
+    os.kill(run.pid, signal.SIGINT)
+    code, out, err = run.end()
+    assert (code, out) == (3, "")
+    assert err.endswith(
+        "ioassay: interrupted\n"
+        f"The run is complete: {run.out}\n"
+        f"Write its report with: ioassay report {run.out}\n"
+    )  # fmt: skip
+    assert not (run.out / "report.html").exists()
+    assert ioassay("report", run.out)[0] == 0
+
+
+def _draws(pid: int) -> bool:
+    try:
+        return b"drawing_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False

@@ -24,6 +24,7 @@ noted: list[int] = []
 """Every SIGINT so far."""
 
 _at_work: set[CodeType] = set()
+_kept = ""
 
 
 def take() -> None:
@@ -36,6 +37,17 @@ def take() -> None:
 def allow_below(function: CodeType) -> None:
     """Lets `KeyboardInterrupt` be raised in and below a function whose caller catches it."""
     _at_work.add(function)
+
+
+def note_kept(text: str) -> None:
+    """Has `text` said of a SIGINT from now on: what is kept, and what to do next. Empty: nothing is."""
+    global _kept  # noqa: PLW0603
+    _kept = text
+
+
+def message() -> str:
+    """What to say of a SIGINT."""
+    return f"{MESSAGE}\n{_kept}" if _kept else MESSAGE
 
 
 def finish() -> None:
@@ -63,5 +75,5 @@ def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def _leave() -> None:
-    os.write(2, f"{MESSAGE}\n".encode())
+    os.write(2, f"{message()}\n".encode())
     os._exit(_EXIT_CODE)

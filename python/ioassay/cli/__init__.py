@@ -82,7 +82,7 @@ def _run() -> int:
     except typer.TyperException as error:  # what was typed is no command line of ours
         return _print(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
     except (KeyboardInterrupt, typer.Abort):
-        print(interrupts.MESSAGE, file=sys.stderr)
+        print(interrupts.message(), file=sys.stderr)
         return CannotRun.exit_code
     except BrokenPipeError:
         # The reader of our output has seen enough; Python's own flush at exit must not complain either.

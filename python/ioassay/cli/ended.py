@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from ioassay import interrupts
 from ioassay.cli.output import say_undrawn, show
 from ioassay.errors import CannotRun
 from ioassay.units import format_count
@@ -12,6 +13,7 @@ from ioassay.units import format_count
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ioassay.results.document import RunDocument
     from ioassay.results.loaded import LoadedRun
 
 _NOT_AS_ASKED = 1
@@ -24,8 +26,15 @@ class Ended:
         self._documents: list[str] | None = [] if as_json else None
         self._codes: list[int] = []
 
+    def keep(self, path: Path, document: RunDocument) -> None:
+        """Has Ctrl-C say from now on, until all of the run at `path` is told, that it is stored and what to do next."""
+        is_complete = document.state == "complete"
+        following = f"Write its report with: ioassay report {path}" if is_complete else _resume(path)
+        interrupts.note_kept(f"The run {_how(document)}: {path}\n{following}")
+
     def tell(self, path: Path, run: LoadedRun) -> None:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
+        self.keep(path, run.document)
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
         from ioassay.results.run_directory import REPORT, add_file  # noqa: PLC0415
@@ -40,6 +49,7 @@ class Ended:
                 self._documents.append(reports.build(loaded, "json").decode())
         _say_how_it_ended(path, loaded)
         self._codes.append(_exit_code(loaded))
+        interrupts.note_kept("")
 
     def finish(self) -> int:
         """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""
@@ -68,13 +78,19 @@ def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
     done = sum(case.state == "complete" for case in document.cases)
     spared = sum(case.state == "not needed" for case in document.cases)
     not_needed = f", {spared} not needed" if spared else ""
-    what = "was interrupted" if document.state == "interrupted" else "failed"
     print(
-        f"The run {what}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}, "
-        "and what was measured is kept.\n"
-        f"Do the rest with: ioassay run --resume {path}",
+        f"The run {_how(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}, "
+        "and what was measured is kept.\n" + _resume(path),
         file=sys.stderr,
     )
+
+
+def _how(document: RunDocument) -> str:
+    return {"complete": "is complete", "interrupted": "was interrupted"}.get(document.state, "failed")
+
+
+def _resume(path: Path) -> str:
+    return f"Do the rest with: ioassay run --resume {path}"
 
 
 def _exit_code(loaded: LoadedRun) -> int:

@@ -186,6 +186,7 @@ def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
     for number, (directory, need) in enumerate(runs):
         with directory:
             execute(directory, watcher(need))
+            told.keep(directory.path, directory.document)
             loaded = directory.loaded()
         told.tell(directory.path, loaded)
         if loaded.document.state == "interrupted":
