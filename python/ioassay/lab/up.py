@@ -5,8 +5,8 @@ Whatever ends this process before the lab is ready ends the lab with it (`namesp
 
 from __future__ import annotations
 
+import fcntl
 import os
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,6 +19,8 @@ from ioassay.lab.namespaces import Nursery, Space
 from ioassay.lab.running import running
 from ioassay.lab.site import Host, Site
 from ioassay.units import format_count
+
+_LOCKS = Path("/run")
 
 Say = Callable[[str], None]
 """Is told what is being done."""
@@ -52,13 +54,33 @@ def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
 
 @contextmanager
 def _alone(name: str) -> Iterator[None]:
-    """Nobody else starts a lab of this name at the same time. A socket without a file ends with its process."""
-    with socket.socket(socket.AF_UNIX) as lock:
+    """Nobody else starts a lab of this name at the same time.
+
+    Whoever can open a file can lock it, and anybody can bind a socket without one. So it is a file that only our user
+    can open, in a directory that only root writes to. The lock ends with this process.
+    """
+    path = _LOCKS / f"ioassay-lab-{name}.lock"
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        if os.fstat(lock).st_uid != os.geteuid():
+            raise UsageError(f"{path} belongs to another user.", "Remove it.")
+        if not _locked(lock):
+            raise UsageError(f"The lab {name} is being started by another process.", "Wait for that.")
         try:
-            lock.bind(f"\0ioassay-lab-{name}")
-        except OSError:
-            raise UsageError(f"The lab {name} is being started by somebody else.", "Wait for that.") from None
-        yield
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(lock)
+
+
+def _locked(file: int) -> bool:
+    """Takes the lock of an open file. False if somebody else has it, or had it and has removed the file since."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return os.fstat(file).st_nlink > 0
 
 
 def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> record.Lab:
