@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.results.run_directory import DOCUMENT
+from ioassay.testing.importing import FILES
 
 from .support import LONG, Measurement, ioassay, is_gone, study, until
 
@@ -126,3 +127,31 @@ def test_clean_of_a_copy_of_a_live_run_leaves_its_workspace_alone(target: Path, 
     assert list(target.iterdir()) == []
     # Now there is nothing to be removed, and the copy says so too.
     assert ioassay("clean", copy)[0] == 0
+
+
+def test_a_damaged_table_keeps_neither_clean_nor_resume_from_their_work(left: Measurement) -> None:
+    left.load()
+    for damaged in left.out.glob("*.parquet"):
+        damaged.write_bytes(b"not a table")
+    code, out, err = ioassay("clean", left.out)
+    assert (code, "Removed" in out) == (0, True), out + err
+    assert list(left.target.iterdir()) == []
+    left.shorten()
+    code, _, err = ioassay("run", "--resume", left.out)
+    assert code == 0, err
+    assert "measurements.parquet is damaged" in err
+    assert "The tables are rebuilt from the logs." in err
+    assert left.load().measurements.height == 2
+
+
+def test_of_an_imported_run_there_is_nothing_to_clean_or_to_resume(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    assert ioassay("import", "ior", FILES / "ior/2.10.3-plain.txt", "--out", run)[0] == 0
+    before = _bytes_below(run)
+    code, out, err = ioassay("clean", run)
+    assert (code, out.count("\n"), err) == (0, 1, "")
+    assert "The run was imported" in out
+    code, out, err = ioassay("run", "--resume", run)
+    assert (code, out) == (2, "")
+    assert f"{run} was imported from results of ior: there are no cases to run." in err
+    assert _bytes_below(run) == before

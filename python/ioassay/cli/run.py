@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ioassay.execution.check import Need
+    from ioassay.results.document import RunDocument
     from ioassay.results.run_directory import RunDirectory
 
 
@@ -144,17 +145,32 @@ def run(
 
 def _reopen(resume: Path) -> RunDirectory:
     from ioassay.execution.owner import refuse_foreign  # noqa: PLC0415
-    from ioassay.results.run_directory import RunDirectory  # noqa: PLC0415
+    from ioassay.results.run_directory import RunDirectory, read_document  # noqa: PLC0415
 
     refuse_foreign(resume)
+    _refuse_without_resume(resume, read_document(resume))
     directory = RunDirectory.reopen(resume)
-    if directory.document.front_end is not None:
+    try:
+        if wrong := directory.repair_tables():
+            print(f"{wrong} The tables are rebuilt from the logs.", file=sys.stderr)
+    except BaseException:
         directory.close()
+        raise
+    return directory
+
+
+def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
+    """Raises `UsageError` where ioassay's control plane has not measured the run."""
+    if document.imported is not None:
         raise UsageError(
-            f"{resume} is a run of the command line {shlex.join(directory.document.command)}, which has no resume.",
+            f"{resume} was imported from results of {document.imported.tool}: there are no cases to run.",
+            "Measure with a study: ioassay run STUDY --target TARGET",
+        )
+    if document.front_end is not None:
+        raise UsageError(
+            f"{resume} is a run of the command line {shlex.join(document.command)}, which has no resume.",
             "Give the command line again, with another directory.",
         )
-    return directory
 
 
 def _submit(runs: Sequence[RunDirectory], script_only: bool, as_json: bool) -> int:

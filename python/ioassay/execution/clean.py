@@ -29,12 +29,15 @@ _IN_PLACE = (
 )
 
 
+_IMPORTED = "The run was imported: ioassay has measured nothing and left nothing on a target."
+
+
 @dataclass(frozen=True)
 class Cleaned:
     """What a clean-up did."""
 
     workspace: str | None
-    """`None` where the run has none: its files lie where the user named them."""
+    """`None` where the run has none: its files lie where the user named them, or it was imported."""
     files: int
     """Removed."""
     leftovers: list[str]
@@ -58,6 +61,8 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
     An engine on this node removes it, or one that the named launcher starts. Raises `UsageError` when `path` is no run
     or is still in use.
     """
+    if read_document(path).imported is not None:
+        return Cleaned(None, 0, [], _IMPORTED)
     with Interruption() as interruption:
         if (owner := foreign_owner(path)) is not None:
             return _clean_foreign(path, owner, by, interruption)

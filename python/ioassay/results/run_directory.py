@@ -95,18 +95,17 @@ class RunDirectory:
     Change `document` freely; `begin`, `end` and `save` make it durable.
     """
 
-    def __init__(self, directory: StoredDirectory, document: RunDocument, tables: Tables, held: Lock) -> None:
+    def __init__(self, directory: StoredDirectory, document: RunDocument, tables: Tables | None, held: Lock) -> None:
+        """`tables`: `None` where they are stored, to be read when they are needed."""
         self.path = directory.path
         self.document = document
         self.lock = held
         self._directory = directory
-        self._tables = tables
+        self._tables_read = tables
         self._new: list[Tables] = []
         """Not joined to them yet."""
         self._unwritten = 0
         """Cases that ended since the tables were written."""
-        self._in_tables = set(tables["measurements"]["case"])
-        """Cases that have rows, here or there."""
 
     @classmethod
     def create(cls, path: Path, document: RunDocument, plans: Mapping[str, dict[str, Any]]) -> RunDirectory:
@@ -124,7 +123,8 @@ class RunDirectory:
 
     @classmethod
     def reopen(cls, path: Path) -> RunDirectory:
-        """Opens a run to go on with it, and completes what its last process could not write any more.
+        """Opens a run to go on with it, and completes what its last process could not write any more. The tables of
+        one that was ended in order are not looked at: see `repair_tables`.
 
         Raises `UsageError` when `path` is no run, in use, or another user's.
         """
@@ -142,13 +142,33 @@ class RunDirectory:
         held = Lock.acquire(directory)
         try:
             document = _read_document(directory)
-            run = cls(directory, document, _tables(directory, document), held)
+            if document.state != "running" and directory.exists(DOCUMENT):
+                return cls(directory, document, None, held)
+            run = cls(directory, document, _joined(directory, document), held)
             run._write_tables()
             run.save()
         except BaseException:
             held.release()
             raise
         return run
+
+    def repair_tables(self) -> str:
+        """Rebuilds the tables from the logs where one of them is damaged or missing. What was wrong, as a sentence;
+        empty where nothing was.
+
+        Raises `UsageError` where the logs do not give them.
+        """
+        try:
+            self._tables_read = self._tables
+        except UsageError as error:
+            wrong = error.message
+        except FileNotFoundError as error:
+            wrong = f"{error.filename} is missing."
+        else:
+            return ""
+        self._tables_read = _joined(self._directory, self.document)
+        self._write_tables()
+        return wrong
 
     def files(self, case: str) -> CaseFiles:
         """The files of the case with this id."""
@@ -170,7 +190,7 @@ class RunDirectory:
         _take_over_started(self.document, events)
         if case.id in self._in_tables:
             self._join()
-            self._tables = {name: table.filter(pl.col("case") != case.id) for name, table in self._tables.items()}
+            self._tables_read = {name: table.filter(pl.col("case") != case.id) for name, table in self._tables.items()}
         self._in_tables.add(case.id)
         self._new.append(case_tables(case, events))
         self._unwritten += 1
@@ -209,10 +229,23 @@ class RunDirectory:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
+    @property
+    def _tables(self) -> Tables:
+        """Those of the cases that had ended when they were last joined."""
+        if self._tables_read is None:
+            tables, samples = read_tables(self._directory, self.document)
+            self._tables_read = tables | {"samples": samples.collect()}
+        return self._tables_read
+
+    @cached_property
+    def _in_tables(self) -> set[str]:
+        """Cases that have rows, in the tables or in `_new`."""
+        return set(self._tables["measurements"]["case"])
+
     def _join(self) -> None:
         # Cases run in the order of the document, and one that is tried again is the first that is not settled.
         if self._new:
-            self._tables = joined_tables([self._tables, *self._new])
+            self._tables_read = joined_tables([self._tables, *self._new])
             self._new = []
 
     def _write_tables(self) -> None:
@@ -330,7 +363,7 @@ def _look(directory: StoredDirectory) -> LoadedRun:
 
 
 def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
-    tables = joined_tables(_rebuild(directory, document).values())
+    tables = _joined(directory, document)
     samples = tables.pop("samples").lazy()
     check(directory.path, document, tables, samples)
     return LoadedRun(document=document, samples=samples, **tables)
@@ -483,12 +516,8 @@ def _events_name(case: str) -> str:
     return f"logs/{case}/events.jsonl"
 
 
-def _tables(directory: StoredDirectory, document: RunDocument) -> Tables:
-    """The tables of a run that is opened again: as they are where its last process ended it, else from the logs."""
-    if document.state != "running":
-        with contextlib.suppress(FileNotFoundError):
-            tables, samples = read_tables(directory, document)
-            return tables | {"samples": samples.collect()}
+def _joined(directory: StoredDirectory, document: RunDocument) -> Tables:
+    """The tables of all cases, from the logs."""
     return joined_tables(_rebuild(directory, document).values())
 
 

@@ -338,6 +338,52 @@ def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
     assert read >= 20
 
 
+@pytest.mark.parametrize("damage", [b"", b"PAR1 of somebody else PAR1", None])
+def test_a_damaged_table_is_named_and_rebuilt_where_a_run_goes_on(
+    run: RunDirectory, events: Events, lines: Lines, damage: bytes | None
+) -> None:
+    _complete_first_case(run, events, lines)
+    _end(run)
+    whole = load(run.path)
+    table = run.path / "ranks.parquet"
+    table.unlink()
+    if damage is None:
+        table.symlink_to("/dev/zero")
+    else:
+        table.write_bytes(damage)
+    with RunDirectory.reopen(run.path) as again:
+        wrong = again.repair_tables()
+        assert wrong.startswith(f"{table} is ")
+        assert again.repair_tables() == ""
+        assert again.loaded().ranks.equals(whole.ranks)
+    assert load(run.path).ranks.equals(whole.ranks)
+
+
+def test_a_run_is_opened_without_its_tables_where_they_are_not_needed(
+    run: RunDirectory, events: Events, lines: Lines
+) -> None:
+    _complete_first_case(run, events, lines)
+    _end(run)
+    (run.path / "samples.parquet").write_bytes(b"damaged")
+    before = _files(run.path)
+    with RunDirectory.reopen(run.path) as again:
+        again.document.leftovers = ["/target/file"]
+        again.save()
+    assert read_document(run.path).leftovers == ["/target/file"]
+    assert {name for name, content in _files(run.path).items() if content != before[name]} == {"run.json"}
+
+
+def test_a_table_is_not_rebuilt_of_logs_that_are_gone(run: RunDirectory, events: Events, lines: Lines) -> None:
+    _complete_first_case(run, events, lines)
+    _end(run)
+    run.files("seq-1").events.unlink()
+    table = run.path / "ranks.parquet"
+    table.write_bytes(b"damaged")
+    with RunDirectory.reopen(run.path) as again, pytest.raises(UsageError, match="a table has to be rebuilt from it"):
+        again.repair_tables()
+    assert table.read_bytes() == b"damaged"
+
+
 def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
     run: RunDirectory, events: Events, lines: Lines
 ) -> None:
