@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ioassay.cli.launching import Hosts, Launcher, LauncherOptions, host_names, option_words
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -25,16 +25,8 @@ def doctor(
         list[str] | None,
         typer.Option(metavar="DIR|lab:NAME", help="What is to be measured, as for `ioassay run`. Repeatable."),
     ] = None,
-    launcher: Annotated[
-        str, typer.Option(metavar="NAME", help="What is to start the ranks: local (this machine), mpirun or srun.")
-    ] = "local",
-    hosts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST,...|FILE",
-            help="The nodes for mpirun or srun.  [default: those of the allocation, else this one]",
-        ),
-    ] = None,
+    launcher: Launcher = None,
+    hosts: Hosts = None,
     clients: Annotated[
         str | None,
         typer.Option(
@@ -42,9 +34,7 @@ def doctor(
             help="The hosts to measure from.  [default: of a lab's target its own, else this node]",
         ),
     ] = None,
-    launcher_options: Annotated[
-        str | None, typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--account=p1'.")
-    ] = None,
+    launcher_options: LauncherOptions = None,
     ranks_per_node: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks to start on each node.")] = 1,
     out: Annotated[Path, typer.Option(metavar="DIR", parser=Path, help="Where run directories are to be.")] = Path(
         "runs"
@@ -62,17 +52,16 @@ def doctor(
     from ioassay.execution.interruption import Interruption  # noqa: PLC0415
     from ioassay.execution.places import clients_of, places  # noqa: PLC0415
     from ioassay.launchers import find_launcher  # noqa: PLC0415
-    from ioassay.launchers.hosts import typed  # noqa: PLC0415
 
-    find_launcher(launcher)
-    if hosts and not find_launcher(launcher).needs_mpi:
+    launcher = launcher or "local"
+    if not find_launcher(launcher).needs_mpi and hosts:
         raise UsageError("--hosts is for mpirun and srun.", "Write --launcher mpirun or --launcher srun.")
 
     def site(**of_place: Any) -> Site:
         return Site(
             launcher=launcher,
-            hosts=[node.name for node in typed(hosts)] if hosts else [],
-            launcher_options=shlex.split(launcher_options or ""),
+            hosts=host_names(hosts),
+            launcher_options=option_words(launcher_options),
             ranks_per_node=ranks_per_node,
             out=out,
             **of_place,

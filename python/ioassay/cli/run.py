@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ioassay.cli.launching import Hosts, LauncherOptions, LauncherOrBatch, host_names, option_words
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import parse_duration_ns
 
@@ -42,26 +43,9 @@ def run(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change a setting of the study. Repeatable.")
     ] = None,
-    launcher: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What starts the ranks: local (this machine), mpirun, srun (in an allocation of Slurm), or sbatch: "
-            "the whole run is a job of Slurm.  [default: local]",
-        ),
-    ] = None,
-    hosts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOST,...|FILE",
-            help="The nodes for mpirun or srun; a case of n clients takes the first n.  [default: those of the "
-            "allocation, else this one]",
-        ),
-    ] = None,
-    launcher_options: Annotated[
-        str | None,
-        typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--bind-to core' or '--account=p1'."),
-    ] = None,
+    launcher: LauncherOrBatch = None,
+    hosts: Hosts = None,
+    launcher_options: LauncherOptions = None,
     clients: Annotated[
         str | None,
         typer.Option(
@@ -107,7 +91,6 @@ def run(
     """
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import BATCH, Request, prepare  # noqa: PLC0415
-    from ioassay.launchers.hosts import typed  # noqa: PLC0415
 
     if resume is not None:
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
@@ -130,8 +113,8 @@ def run(
         scale=scale,
         settings=settings or [],
         launcher=launcher or "local",
-        hosts=[node.name for node in typed(hosts)] if hosts else [],
-        launcher_options=shlex.split(launcher_options or ""),
+        hosts=host_names(hosts),
+        launcher_options=option_words(launcher_options),
         time_limit_ns=parse_duration_ns(time_limit) if time_limit else None,
         ceilings=ceilings,
         out=out,

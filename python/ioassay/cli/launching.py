@@ -1,0 +1,55 @@
+"""The options that say what starts the engine, and on which nodes. Not: what a launcher does (`ioassay.launchers`)."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Annotated
+
+import typer
+
+from ioassay.errors import UsageError
+
+Launcher = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="What starts the engine: local (this machine), mpirun or srun.  [default: local]"
+    ),
+]
+
+LauncherOrBatch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What starts the ranks: local (this machine), mpirun, srun (in an allocation of Slurm), or sbatch: the "
+        "whole run is a job of Slurm.  [default: local]",
+    ),
+]
+
+Hosts = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOST,...|FILE",
+        help="The nodes for mpirun or srun; n clients take the first n.  [default: those of the allocation, else this "
+        "one]",
+    ),
+]
+
+LauncherOptions = Annotated[
+    str | None,
+    typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--bind-to core' or '--account=p1'."),
+]
+
+
+def host_names(hosts: str | None) -> list[str]:
+    """The nodes that `--hosts` names. Raises `UsageError`."""
+    from ioassay.launchers.hosts import typed  # noqa: PLC0415
+
+    return [node.name for node in typed(hosts)] if hosts else []
+
+
+def option_words(options: str | None) -> list[str]:
+    """The words of `--launcher-options`, split as a shell does. Raises `UsageError`."""
+    try:
+        return shlex.split(options or "")
+    except ValueError:
+        raise UsageError(f"--launcher-options {options} has a quote that is not closed.", "Close it.") from None
