@@ -160,15 +160,26 @@ class Measurement(Command):
         plans.write_text(plans.read_text().replace(long, '"transfer_bytes": 65536,'))
 
     @property
+    def guard(self) -> int:
+        """The process that stands between this command and the engine."""
+        (guard,) = children(self.pid)
+        return guard
+
+    @property
     def engine(self) -> int:
         """The process of the engine."""
-        (engine,) = children(self.pid)
+        (engine,) = children(self.guard)
         return engine
 
     @property
     def ranks(self) -> list[int]:
         """The processes of the ranks."""
         return children(self.engine)
+
+    @property
+    def processes(self) -> list[int]:
+        """All that the command has started: guard, engine and ranks."""
+        return [self.guard, self.engine, *self.ranks]
 
     @property
     def document(self) -> RunDocument:

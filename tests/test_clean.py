@@ -24,12 +24,12 @@ def left(target: Path, tmp_path: Path) -> Measurement:
     """A run whose processes were all killed, so that its workspace is still there."""
     measurement = Measurement(study(tmp_path, LONG), target, tmp_path / "run")
     measurement.until_moving()
-    engine, ranks = measurement.engine, measurement.ranks
+    engine, processes = measurement.engine, measurement.processes
     os.kill(engine, signal.SIGSTOP)
     os.kill(measurement.pid, signal.SIGKILL)
     os.kill(engine, signal.SIGKILL)
     measurement.end()
-    until(lambda: all(map(is_gone, [engine, *ranks])), "engine and ranks to end")
+    until(lambda: all(map(is_gone, processes)), "engine and ranks to end")
     return measurement
 
 

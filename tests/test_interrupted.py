@@ -49,7 +49,7 @@ def _finish_what_is_left(measurement: Measurement) -> None:
     "name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGXCPU", "SIGALRM", "SIGRTMIN+3"]
 )
 def test_a_signal_ends_the_run_in_order(measurement: Measurement, name: str) -> None:
-    engine, ranks = measurement.engine, measurement.ranks
+    processes = measurement.processes
     base, _, more = name.partition("+")
     os.kill(measurement.pid, signal.Signals[base] + int(more or 0))
     code, out, err = measurement.end()
@@ -57,7 +57,7 @@ def test_a_signal_ends_the_run_in_order(measurement: Measurement, name: str) -> 
     assert out == ""
     assert f"{name}: stopping" in err
     assert f"ioassay run --resume {measurement.out}" in err
-    assert all(is_gone(pid) for pid in [engine, *ranks])
+    assert all(map(is_gone, processes))
     assert list(measurement.target.iterdir()) == []
 
     run = measurement.load()
@@ -129,8 +129,18 @@ def test_a_killed_engine_ends_the_run_and_its_files_are_removed(measurement: Mea
     assert list(measurement.target.iterdir()) == []
 
 
+def test_a_killed_guard_takes_engine_and_ranks_with_it_and_their_files_are_removed(measurement: Measurement) -> None:
+    processes = measurement.processes
+    os.kill(measurement.guard, signal.SIGKILL)
+    code, _, err = measurement.end()
+    assert code != 0, err
+    assert all(map(is_gone, processes))
+    assert measurement.document.leftovers == []
+    assert list(measurement.target.iterdir()) == []
+
+
 def test_a_killed_control_plane_takes_engine_and_ranks_with_it(measurement: Measurement) -> None:
-    everyone = [measurement.engine, *measurement.ranks]
+    everyone = measurement.processes
     os.kill(measurement.pid, signal.SIGKILL)
     measurement.end()
     until(lambda: all(map(is_gone, everyone)), "engine and ranks to end")
@@ -145,12 +155,12 @@ def test_a_killed_control_plane_takes_engine_and_ranks_with_it(measurement: Meas
 
 
 def test_clean_removes_by_its_list_what_killed_processes_left(measurement: Measurement) -> None:
-    engine, ranks = measurement.engine, measurement.ranks
+    engine, processes = measurement.engine, measurement.processes
     os.kill(engine, signal.SIGSTOP)  # so that it cannot clean up when its parent dies
     os.kill(measurement.pid, signal.SIGKILL)
     os.kill(engine, signal.SIGKILL)
     measurement.end()
-    until(lambda: all(map(is_gone, [engine, *ranks])), "engine and ranks to end")
+    until(lambda: all(map(is_gone, processes)), "engine and ranks to end")
     (workspace,) = measurement.target.iterdir()
     (workspace / "notes.txt").write_text("somebody put this here")
 

@@ -207,6 +207,16 @@ impl Command {
         crew::a_launcher_started_this() && frontends::speaks_mpi(&given.arguments)
     }
 
+    /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
+    /// nobody: see [`guard`].
+    fn uses_target(&self) -> bool {
+        !matches!(self, Self::Launch { .. } | Self::Api(_) | Self::Mpi(_))
+    }
+
+    fn stops_with_parent(&self) -> bool {
+        matches!(self, Self::Run { stop_with_parent: true, .. } | Self::Survey { stop_with_parent: true, .. })
+    }
+
     /// True for those that a launcher may start many of: a front end finds out by itself whether one has.
     fn is_front_end(&self) -> bool {
         matches!(self, Self::Ior(_) | Self::Mdtest(_) | Self::Iozone(_) | Self::ObdfilterSurvey(_) | Self::Io500(_))
@@ -220,15 +230,17 @@ fn main() -> ExitCode {
     if in_ranks {
         storage::mpi::announce();
     }
-    if command.is_front_end()
-        && !many
+    let by_launcher = mpi.is_some() || many;
+    // On hosts the process that stays outside of them is the guard.
+    if command.uses_target()
+        && !by_launcher
         && hosts.is_empty()
-        && let Err(error) = guard::go_on_in_child(false)
+        && let Err(error) = guard::go_on_in_child(command.stops_with_parent())
     {
         let failure = failure::plain("begin", format!("the engine cannot begin: {error}"), "raise ulimit -u");
-        return said(&Ended::could_not(failure));
+        return said(&command.not_begun(failure));
     }
-    let part = if mpi.is_some() || many {
+    let part = if by_launcher {
         Crew::meet(Launch { library: mpi, in_ranks })
     } else {
         Crew::on_hosts(&hosts).map(Part::Command)

@@ -174,8 +174,12 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
     }
 }
 
-fn children(of: &Child) -> Vec<Pid> {
-    let pid = of.id();
+/// The engine itself, which what was started guards.
+fn worker(engine: &Child) -> Pid {
+    children(Pid::from_raw(engine.id() as i32))[0]
+}
+
+fn children(pid: Pid) -> Vec<Pid> {
     let text = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
     text.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
 }
@@ -239,7 +243,7 @@ fn a_killed_rank_ends_the_run_and_is_named() {
     let lab = Lab::new(endless_plan);
     let mut engine = lab.start();
     lab.wait_for_first_phase();
-    let ranks = children(&engine);
+    let ranks = children(worker(&engine));
     kill(ranks[1], Signal::SIGKILL).unwrap();
     assert_eq!(engine.wait().unwrap().code(), Some(1));
     let host = nix::unistd::gethostname().unwrap().into_string().unwrap();
@@ -254,8 +258,9 @@ fn when_the_engine_is_killed_its_ranks_die_and_clean_removes_what_it_left_by_its
     let lab = Lab::new(endless_plan);
     let mut engine = lab.start();
     lab.wait_for_first_phase();
-    let ranks = children(&engine);
-    engine.kill().unwrap();
+    let worker = worker(&engine);
+    let ranks = children(worker);
+    kill(worker, Signal::SIGKILL).unwrap();
     engine.wait().unwrap();
     wait_until("the ranks are gone", || !ranks.iter().copied().any(exists));
     assert_eq!(lab.outcome(), None, "no completion record");

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 mod support;
 
 use ioassay_contract::events::Outcome;
-use serde_json::json;
-use support::hung_mount::{ALL, CREATE, GETATTR, HungMount, LOOKUP, OPEN, STATFS, UNLINK, WRITE};
+use serde_json::{Value, json};
+use support::hung_mount::{ALL, CREATE, GETATTR, HungMount, LOOKUP, MKDIR, OPEN, STATFS, UNLINK, WRITE};
 use support::process::{Bench, Running, set, wait_until};
 
 /// What ends no process, or is an errno here, or cannot be caught: KILL, and 32 and 33, which are the C library's.
@@ -105,6 +105,17 @@ fn every_signal_ends_a_front_end_in_order_and_leaves_no_file() {
     });
 }
 
+/// A plan that writes to `target`, and then waits.
+fn waiting(target: &Path) -> Value {
+    json!({
+        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1", "target": {"directory": target},
+        "storage": {"api": "posix"}, "ranks": {"clients": 1, "per_client": 2},
+        "files": {"data": set(4096, 8192, 1)},
+        "steps": [support::process::write("data", "never"), support::process::pause()],
+        "seed": 1, "sample_interval_ns": 1_000_000_000_u64,
+    })
+}
+
 #[test]
 fn every_signal_that_can_be_caught_ends_a_run_in_order() {
     with_every_signal(|number| {
@@ -114,14 +125,7 @@ fn every_signal_that_can_be_caught_ends_a_run_in_order() {
         let bench = Bench::new();
         let target = bench.path("target");
         fs::create_dir(&target).unwrap();
-        let plan = json!({
-            "version": ioassay_contract::VERSION, "run": "r1", "case": "c1", "target": {"directory": target},
-            "storage": {"api": "posix"}, "ranks": {"clients": 1, "per_client": 2},
-            "files": {"data": set(4096, 8192, 1)}, "steps": [
-                support::process::write("data", "never"), support::process::pause()],
-            "seed": 1, "sample_interval_ns": 1_000_000_000_u64,
-        });
-        let mut command = bench.engine(&["run", &bench.write(&plan)]);
+        let mut command = bench.engine(&["run", &bench.write(&waiting(&target))]);
         let mut engine = Running(by_default(&mut command).spawn().unwrap());
         wait_until("the first phase has ended", || !bench.phases().is_empty());
         send(&engine.0, number);
@@ -207,5 +211,35 @@ fn a_front_end_on_a_mount_that_hangs_ends_after_a_signal_and_names_what_may_rema
         // A bound for hanging, on a machine that does much else; alone it is 5 s.
         assert!(took < Duration::from_secs(20), "{line}, {hung:?}: {took:?}");
         eprintln!("{line}: {took:?}");
+    }
+}
+
+#[test]
+fn every_command_on_a_mount_that_hangs_ends_although_the_call_does_not() {
+    // What hangs, whether the command ends only after a signal, and its exit code.
+    for (line, hung, is_told, code) in [
+        ("run PLAN", MKDIR, true, 3),
+        ("run PLAN", WRITE, true, 3),
+        ("check PLAN", STATFS, false, 3),
+        ("clean MOUNT/ioassay-r1", LOOKUP, false, 3),
+        ("survey --target MOUNT --run d1 --limit-s 1", ALL, false, 1),
+    ] {
+        let Some(mount) = HungMount::new() else { return };
+        mount.hang(&[hung]);
+        let bench = Bench::new();
+        let plan = bench.write(&waiting(mount.path()));
+        let line = line.replace("PLAN", &plan).replace("MOUNT", mount.path().to_str().unwrap());
+        let mut command = bench.engine(&line.split_whitespace().collect::<Vec<_>>());
+        let child = command.stdout(Stdio::piped()).spawn().unwrap();
+        wait_until("it hangs", || mount.is_waited_for());
+        if is_told {
+            send(&child, libc::SIGTERM);
+        }
+        // Nobody holds its pipes either.
+        let (status, said) = end_of(child);
+        assert_eq!(status.code(), Some(code), "{line}: {said}");
+        assert!(said.contains(mount.path().to_str().unwrap()) || is_told, "{line}: {said}");
+        assert!(!is_told || bench.outcome() == Some(Outcome::Interrupted), "{line}: {said}");
+        assert!(mount.is_waited_for(), "{line}: the call still hangs");
     }
 }

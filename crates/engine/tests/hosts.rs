@@ -153,7 +153,7 @@ fn when_the_process_outside_is_killed_the_engine_inside_stops_and_removes_its_fi
 fn what_a_killed_engine_left_is_removed_on_the_host() {
     let Some(hosts) = Hosts::new() else { return };
     let mut engine = hosts.start_waiting();
-    engine.kill_engine(&hosts.bench); // its ranks die with it
+    engine.kill_engine(); // its ranks die with it
     let workspace = hosts.path("target").join("ioassay-r1");
     assert_eq!(hosts.shared().len(), 1);
     let cleaned = hosts.bench.ran(&["clean", workspace.to_str().unwrap()]);

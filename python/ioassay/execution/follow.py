@@ -23,9 +23,6 @@ LINGER_S = 3.0
 LINGER_LOST_S = 0.5
 """The same where a node is lost: many launchers wait for it for minutes."""
 
-ALONE_LINGER_S = 1.0
-"""The same for an engine without a launcher: it waits for nobody, but may hang in a call on its target."""
-
 LAST_WORD_S = 5.0
 """How long engines may take to say it when their launcher has gone: they notice, and remove their files."""
 
@@ -76,7 +73,7 @@ def follow(
         while interruption.first is not None and passed_on < min(interruption.count, 2) and not ended:
             process.stop(interruption.first)
             passed_on += 1
-        linger_s = LINGER_LOST_S if lost_at is not None else LINGER_S if process.through else ALONE_LINGER_S
+        linger_s = LINGER_LOST_S if lost_at is not None else LINGER_S
         if finished_at is not None and time.monotonic() > finished_at + linger_s:
             process.kill()
         if process.through and not seen and time.monotonic() > begun + LAUNCH_S:

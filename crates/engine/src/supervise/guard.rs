@@ -1,10 +1,19 @@
 //! A process between a command and whoever started it, which can leave when the command cannot.
 //!
 //! What a command asks of a file system that hangs may keep it in the kernel for ever: no signal ends a process or a thread
-//! that waits there, not SIGKILL either. So the command goes on in a child, and this process touches nothing but signals,
-//! pipes and a page of shared memory: it passes signals on, ends as the child ends, and, when the child does not come to
-//! its end in time, kills it, says what may remain, and leaves. It also stands between the child and the pipes of whoever
-//! reads what is printed: a process that never ends would keep them open.
+//! that waits there, not SIGKILL either. So every command that uses a target goes on in a child, and this process touches
+//! nothing but signals, pipes and a page of shared memory: it passes signals on, ends as the child ends, and, when the child
+//! does not come to its end in time, kills it, says what may remain, and leaves. It also stands between the child and the
+//! pipes of whoever reads what is printed: a process that never ends would keep them open.
+//!
+//! It only leaves. A command that is to report that a call hangs, and what it has done until then (the events of a case, each
+//! plan of `check`, each node of a survey), makes that call in a thread ([`super::within`]) and waits for it no longer than it
+//! wants; the guard is what lets such a command end.
+//!
+//! Ranks that a launcher has started have no guard. Each is a child already, of the process that the launcher knows, which
+//! looks after it and speaks MPI ([`crate::launched`]). Of those processes only the first one uses the target itself, in
+//! threads; where one of these keeps it from ending, the control plane leaves it with its launcher.
+//!
 //! Not here: stopping in order, which is the child's.
 
 use std::fs::File;
@@ -25,6 +34,7 @@ use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe2};
 use super::hanging;
 use super::signals::{self, StopSignal};
 use crate::command::COULD_NOT_RUN;
+use crate::stdio::say;
 
 /// How long a command may take to end after a signal: longer than [`super`] and the removal of files take, and less than
 /// the 5 s in which it must end.
@@ -34,7 +44,6 @@ const AFTER_A_SIGNAL: Duration = Duration::from_millis(4700);
 const DISAPPEARING: Duration = Duration::from_millis(300);
 
 /// How often the child is looked at.
-use crate::stdio::say;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// As much as names of what may remain may take.
@@ -76,6 +85,8 @@ pub fn go_on_in_child(with_parent: bool) -> io::Result<()> {
             if with_parent {
                 super::stop_with_parent()?;
             }
+            // It needs nothing of the directory that it was started in, and would keep that from being remounted.
+            let _ = std::env::set_current_dir("/");
             Guard { child, page, relays: relays.pass_on(), told: None, ended: None }.stand()
         }
     }

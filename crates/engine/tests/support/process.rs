@@ -20,10 +20,9 @@ pub const HANGS: Duration = Duration::from_secs(120);
 pub struct Running(pub Child);
 
 impl Running {
-    /// Kills the engine itself. On a host that is a child of what was started, which would have it stop in order.
-    pub fn kill_engine(&mut self, bench: &Bench) {
-        let started = self.0.id();
-        let pid = if bench.hosts.is_empty() { started } else { children(started)[0] };
+    /// Kills the engine itself: a child of what was started, which would have it stop in order.
+    pub fn kill_engine(&mut self) {
+        let pid = children(self.0.id())[0];
         kill(Pid::from_raw(pid as i32), Signal::SIGKILL).unwrap();
         self.0.wait().unwrap();
     }
@@ -267,7 +266,7 @@ pub fn start_waiting(bench: &Bench, plan: &Value) -> Running {
 /// where the target's contents lie, which `left` counts.
 pub fn check_clean_up(bench: impl Fn() -> Bench, plan: &Value, place: &Path, left: impl Fn() -> usize) {
     let killed = bench();
-    start_waiting(&killed, plan).kill_engine(&killed);
+    start_waiting(&killed, plan).kill_engine();
     let Some(Event::Started(started)) = killed.events().into_iter().next() else { panic!("not started") };
     let there = left();
     // A second run of that name must not touch the first one's files.
