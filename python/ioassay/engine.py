@@ -57,7 +57,9 @@ def pass_on(*arguments: str) -> int:
 
 
 def check_arguments(events: Path, plans: Sequence[Path]) -> list[str]:
-    """Validates the plans against this machine and their target, without any I/O on it."""
+    """Validates the plans in these files, one or more in each, against this machine and their target, without any I/O
+    on it.
+    """
     return ["check", "--events", str(events), *map(str, plans)]
 
 

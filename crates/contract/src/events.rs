@@ -72,8 +72,9 @@ pub struct Checked {
     pub free_bytes: Option<u64>,
     /// Inodes that are free on the target; `None` where the file system does not count them.
     pub free_inodes: Option<u64>,
-    /// The node as the check saw it.
-    pub node: Environment,
+    /// The node as the check saw it; left out where it is that of the case before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<Environment>,
 }
 
 /// What a cold-cache step did and what it left.

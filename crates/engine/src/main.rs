@@ -50,7 +50,7 @@ enum Command {
     },
     /// Say whether plans can run: valid, and with room on their target. Nothing is written to the target.
     Check {
-        /// The plans.
+        /// Files with plans, one after the other.
         #[arg(required = true)]
         plans: Vec<PathBuf>,
         /// Append events to this file (schemas/event.json).

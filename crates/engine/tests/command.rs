@@ -342,6 +342,21 @@ fn check_tells_what_a_case_needs_and_writes_nothing() {
 }
 
 #[test]
+fn plans_of_one_file_are_checked_one_by_one_and_the_node_is_described_once() {
+    let lab = Lab::new(short_plan);
+    let plan = fs::read_to_string(&lab.plan).unwrap();
+    fs::write(&lab.plan, format!("{plan}{plan}{{}}\n")).unwrap();
+    let (code, message) = lab.command(&[Path::new("check"), &lab.plan]);
+    assert_eq!(code, 2);
+    assert!(message.contains("missing field `version`"), "{message}");
+    let [Event::Checked(first), Event::Checked(second), Event::Error(_)] = &lab.events()[..] else {
+        panic!("{:?}", lab.events())
+    };
+    assert_eq!((first.node.is_some(), second.node.is_some()), (true, false));
+    assert_eq!((first.files, second.files), (2, 2));
+}
+
+#[test]
 fn more_ranks_than_processors_start_within_a_phase_and_say_that_they_are_crowded() {
     let lab = Lab::new(|target| {
         let mut plan = short_plan(target);

@@ -57,11 +57,11 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
     alike = _alike(plans)
     with TemporaryDirectory(prefix="ioassay-check-") as scratch:
         directory = Path(scratch)
-        files = [directory / f"{index}.json" for index in range(len(alike))]
-        for file, plan in zip(files, (plans[cases[-1]] for cases in alike), strict=True):
-            file.write_text(json.dumps(plan))
+        file = directory / "plans.jsonl"
+        with file.open("w") as lines:
+            lines.writelines(json.dumps(plans[cases[-1]]) + "\n" for cases in alike)
         events = directory / "events.jsonl"
-        command = start.alone(engine.check_arguments(events, files))
+        command = start.alone(engine.check_arguments(events, [file]))
         limits_s = [plan["time_limit_ns"] / 1e9 for plan in plans.values() if "time_limit_ns" in plan]
         silent_s = (LAUNCH_S if start.stands_between else 0) + max([_SILENT_S, *(limit + 3 for limit in limits_s)])
         with Interruption() as interruption:

@@ -8,28 +8,28 @@ mod case;
 mod ending;
 pub mod mpi;
 mod room;
+mod targets;
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ioassay_contract::events::{Checked, Event, Failure, Left, Progress, Removed};
+use ioassay_contract::events::{Event, Failure, Left, Progress, Removed};
 use ioassay_contract::plan::{Plan, Step};
 
+use self::case::remove;
 pub(crate) use self::case::run_case;
-use self::case::{remove, target_of};
 pub use self::ending::{COULD_NOT_RUN, Ended};
 use self::ending::{Conclusion, REFUSED, finish};
 pub(crate) use self::ending::{print, refuse, refused};
-use self::room::check_room;
+use self::targets::Targets;
 use crate::crew::Crew;
-use crate::environment;
 use crate::failure;
 use crate::launched::launcher;
 use crate::measure::clock::Clock;
 use crate::output::{EventLog, ProgressLog};
-use crate::plan::{self, Sizes};
+use crate::plan;
 use crate::ranks::local::Watched;
 use crate::supervise::{self, within};
 use crate::survey::{Errand, patience};
@@ -120,56 +120,40 @@ pub(crate) fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog,
     EventLog::open(events).map_err(cannot)
 }
 
-/// Checks each of `plans` and reports what it needs and what its target has.
+/// Checks each plan in the files `plans` and reports what it needs and what its target has.
 pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
     let mut log = match EventLog::open(events) {
         Ok(log) => log,
         Err(error) => return Ended::with(COULD_NOT_RUN, failure::on_path("open", events, &error)),
     };
-    let clock = Clock::calibrated();
+    let mut targets = Targets::new(Clock::calibrated());
     let mut first_bad = Ended::default();
-    let mut silent = None;
-    for file in plans {
-        let checked = match plan::read(file) {
-            Ok(plan) => check_plan(&plan, &clock, &mut silent).map_err(Ended::could_not),
-            Err(refusal) => Err(Ended::with(REFUSED, refused(&refusal))),
-        };
-        let event = match checked {
-            Ok(checked) => Some(Event::Checked(Box::new(checked))),
-            Err(bad) => {
-                let event = bad.failure.clone().map(Event::Error);
-                if first_bad.failure.is_none() {
-                    first_bad = bad;
+    let plans: Vec<_> = plans.iter().flat_map(|file| plan::read_all(file)).collect();
+    for plans in plans.chunks(targets::LOOKED_AT_ONCE) {
+        let valid: Vec<_> = plans.iter().flatten().cloned().collect();
+        let mut checked = targets.check(valid).into_iter();
+        for plan in plans {
+            let checked = match plan {
+                Ok(_) => checked.next().expect("an answer for each valid plan").map_err(Ended::could_not),
+                Err(refusal) => Err(Ended::with(REFUSED, refused(refusal))),
+            };
+            let event = match checked {
+                Ok(checked) => Some(Event::Checked(Box::new(checked))),
+                Err(bad) => {
+                    let event = bad.failure.clone().map(Event::Error);
+                    if first_bad.failure.is_none() {
+                        first_bad = bad;
+                    }
+                    event
                 }
-                event
+            };
+            // Not synced: of a check that was cut short nothing is kept.
+            if let Some(Err(error)) = event.map(|event| log.append(&event)) {
+                return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
             }
-        };
-        if let Some(Err(error)) = event.map(|event| log.write(&event)) {
-            return Ended::with(COULD_NOT_RUN, failure::on_path("write", events, &error));
         }
     }
     first_bad
-}
-
-/// What `plan` needs, and what its target has. A target that was `silent` once is not asked again.
-fn check_plan(plan: &Plan, clock: &Clock, silent: &mut Option<Failure>) -> Result<Checked, Failure> {
-    if let Some(silent) = silent {
-        return Err(silent.clone());
-    }
-    let limit = plan.time_limit_ns.map_or(ANSWER, Duration::from_nanos);
-    let (own, clock) = (plan.clone(), *clock);
-    let look = move || check_room(&own).map(|room| (room, environment::of_this_node(own.target.path(), &clock)));
-    let looked = patience::within(limit, target_of(plan), || false, look);
-    let (room, node) = looked.map_err(|failure| silent.insert(failure).clone())??;
-    Ok(Checked {
-        case: plan.case.clone(),
-        file_set_bytes: plan.stored_bytes(),
-        written_bytes: plan.written_bytes(),
-        files: plan.entries(),
-        free_bytes: room.free_bytes,
-        free_inodes: room.free_inodes,
-        node,
-    })
 }
 
 /// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.

@@ -30,10 +30,15 @@ impl EventLog {
 
     /// Writes one event and returns when it is on stable storage: a finished phase is never lost.
     pub fn write(&mut self, event: &Event) -> io::Result<()> {
+        self.append(event)?;
+        self.file.sync_data()
+    }
+
+    /// Writes one event that need not outlive the machine.
+    pub fn append(&mut self, event: &Event) -> io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
-        self.file.write_all(&line)?;
-        self.file.sync_data()
+        self.file.write_all(&line)
     }
 
     /// Cuts off a half line that a killed writer left, so that the next event begins on a line of its own.

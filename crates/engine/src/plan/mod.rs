@@ -52,9 +52,42 @@ impl Refusal {
 
 /// Reads and validates the plan in `file`.
 pub fn read(file: &Path) -> Result<Plan, Refusal> {
-    let text = std::fs::read(file)
-        .map_err(|error| Refusal::new("plan", format!("{}: {error}", file.display()), "name a readable plan.json"))?;
-    parse(&text).map_err(|refusal| Refusal { key: format!("{}: {}", file.display(), refusal.key), ..refusal })
+    parse_of(file, &text_of(file)?)
+}
+
+/// Reads and validates the plans in `file`, one after the other; what follows one that is malformed is not read.
+pub fn read_all(file: &Path) -> Vec<Result<Plan, Refusal>> {
+    match text_of(file) {
+        Ok(text) => documents(&text).into_iter().map(|text| parse_of(file, text)).collect(),
+        Err(refusal) => vec![Err(refusal)],
+    }
+}
+
+fn text_of(file: &Path) -> Result<Vec<u8>, Refusal> {
+    std::fs::read(file)
+        .map_err(|error| Refusal::new("plan", format!("{}: {error}", file.display()), "name a readable plan.json"))
+}
+
+fn parse_of(file: &Path, text: &[u8]) -> Result<Plan, Refusal> {
+    parse(text).map_err(|refusal| Refusal { key: format!("{}: {}", file.display(), refusal.key), ..refusal })
+}
+
+/// The JSON documents in `text`, at least one. The last one is the rest, where that is none.
+fn documents(text: &[u8]) -> Vec<&[u8]> {
+    let mut stream = serde_json::Deserializer::from_slice(text).into_iter::<serde::de::IgnoredAny>();
+    let mut found = Vec::new();
+    loop {
+        let begin = stream.byte_offset();
+        match stream.next() {
+            Some(Ok(_)) => found.push(&text[begin..stream.byte_offset()]),
+            Some(Err(_)) => {
+                found.push(&text[begin..]);
+                return found;
+            }
+            None if found.is_empty() => return vec![text],
+            None => return found,
+        }
+    }
 }
 
 /// Parses and validates a plan. Any input gives a plan or a refusal, never a panic.
