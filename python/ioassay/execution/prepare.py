@@ -16,6 +16,7 @@ from ioassay.execution.check import Need, check
 from ioassay.execution.places import Place
 from ioassay.execution.start import Start
 from ioassay.launchers import find_launcher
+from ioassay.long_lived import long_lived
 from ioassay.results.document import RunDocument
 from ioassay.results.net_directory import read_net
 from ioassay.results.run_directory import RunDirectory, now, refuse_occupied
@@ -74,7 +75,8 @@ def prepare(request: Request) -> list[Prepared]:
     names = [place.name for place in request.places]
     if len(set(names)) < len(names):
         raise UsageError("Two targets have the same name.", "Measure them one after the other, with an --out for each.")
-    return [_prepare(request, place) for place in request.places]
+    with long_lived():
+        return [_prepare(request, place) for place in request.places]
 
 
 def _prepare(request: Request, place: Place) -> Prepared:

@@ -5,6 +5,7 @@ Not here: what is done to them (`studies.steps`), how they divide among ranks (`
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -93,7 +94,7 @@ class FileSet(Part):
             raise ValueError("is strided and has `segments`; leave `segments` out, it follows from the size")
         return self
 
-    @property
+    @cached_property
     def size_key(self) -> str:
         """Which of `SIZES` it has."""
         return next(key for key in SIZES if getattr(self, key) is not None)

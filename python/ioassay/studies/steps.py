@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, Self, get_args
 
 from pydantic import Field, field_validator, model_validator
@@ -311,19 +312,20 @@ class Work(Part):
             return {key: _body(key, body) for key, body in value.items()}
         raise ValueError("is not one step; write `- write`, `- read`, `- pause: 3s` or `- cold-cache: [fadvise]`")
 
-    @property
+    # Cached, because a sweep asks each of its 10,000 points several times.
+    @cached_property
     def verb(self) -> Verb | None:
         """The key of the timed work; `None` for the other steps."""
         return next((verb for verb in VERBS if getattr(self, verb.replace("-", "_")) is not None), None)
 
-    @property
+    @cached_property
     def body(self) -> Phase | Find:
         """What is said of it. Only where there is a verb."""
         assert self.verb is not None
         body: Phase | Find = getattr(self, self.verb.replace("-", "_"))
         return body
 
-    @property
+    @cached_property
     def phase(self) -> Phase | None:
         """The body, but not that of a walk, which has neither file set nor tree."""
         return self.body if self.verb and isinstance(self.body, Phase) else None
