@@ -20,6 +20,15 @@ from ioassay.results.events import Event
 Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
 
+Key = dict[str, str]
+"""The columns of `schema.KEY`."""
+
+Columns = Mapping[str, Sequence[Any]]
+"""Rows of one table and measurement, by column."""
+
+Row = dict[str, Any]
+"""A row of a table by column."""
+
 NS_PER_S = 1_000_000_000
 
 
@@ -32,18 +41,88 @@ class Inconsistent(ValueError):
     """Events that have the contract's shape, and contradict each other or the case."""
 
 
+class TableRows:
+    """Rows of all tables, gathered from case after case. A frame for each case would cost more than what is in it."""
+
+    def __init__(self) -> None:
+        self._tables = {name: _Rows(columns) for name, columns in schema.TABLES.items()}
+
+    def add(self, case: CaseEntry, events: Iterable[Event]) -> list[Row]:
+        """Adds the rows that one case contributes: those of every phase that ended, well or not.
+
+        Returns its measurements. Raises `Inconsistent`; none of its rows is there then.
+        """
+        nodes: list[str] = []
+        phases = []
+        for event in events:
+            if event["event"] == "started":
+                nodes = [node["host"] for node in event["nodes"]]
+            elif event["event"] == "phase":
+                _refuse_inconsistent(case, nodes, event)
+                phases.append((_key(case, event), _phase_columns(case, nodes, event)))
+        for key, tables in phases:
+            for name, columns in tables.items():
+                self._tables[name].add(key, columns)
+        return [key | {name: value for name, (value,) in tables["measurements"].items()} for key, tables in phases]
+
+    def tables(self) -> Tables:
+        """All that was added, in that order."""
+        return {name: rows.frame() for name, rows in self._tables.items()}
+
+
+class _Rows:
+    """Rows of one table, measurement after measurement."""
+
+    def __init__(self, columns: pl.Schema) -> None:
+        self._columns = columns
+        self._own = pl.Schema({name: kind for name, kind in columns.items() if name not in schema.KEY})
+        self._frames = [pl.DataFrame(schema=columns)]
+        self._reset()
+
+    def add(self, key: Key, columns: Columns) -> None:
+        """Adds the rows of a measurement."""
+        count = len(next(iter(columns.values())))
+        if count == 0:
+            return
+        self._keys.append((*key.values(), count))
+        for name, values in self._values.items():
+            values.extend(columns[name])
+        self._count += count
+        if self._count > _MOST_ROWS_OF_PYTHON:
+            self._make_frame()
+
+    def frame(self) -> pl.DataFrame:
+        """All of them."""
+        self._make_frame()
+        return pl.concat(self._frames)
+
+    def _reset(self) -> None:
+        self._keys: list[tuple[Any, ...]] = []
+        """Of each measurement its key, and how many rows it has."""
+        self._values: dict[str, list[Any]] = {name: [] for name in self._own}
+        self._count = 0
+
+    def _make_frame(self) -> None:
+        if self._count == 0:
+            return
+        keys = pl.DataFrame(self._keys, schema={**_STRINGS, "count": pl.UInt32}, orient="row")
+        each_row = keys.select(pl.col(schema.KEY).repeat_by("count")).explode(schema.KEY)
+        values = pl.DataFrame(self._values, schema=self._own)
+        self._frames.append(each_row.hstack(values).select(self._columns.names()))
+        self._reset()
+
+
+_STRINGS = dict.fromkeys(schema.KEY, pl.String)
+
+_MOST_ROWS_OF_PYTHON = 200_000
+"""As lists of Python's numbers they take ten times the memory of a frame."""
+
+
 def case_tables(case: CaseEntry, events: Iterable[Event]) -> Tables:
-    """The rows that one case contributes: those of every phase that ended, well or not. Raises `Inconsistent`."""
-    nodes: list[str] = []
-    rows: dict[str, list[pl.DataFrame]] = {name: [frame] for name, frame in empty_tables().items()}
-    for event in events:
-        if event["event"] == "started":
-            nodes = [node["host"] for node in event["nodes"]]
-        elif event["event"] == "phase":
-            _refuse_inconsistent(case, nodes, event)
-            for name, frame in _phase_tables(case, nodes, event).items():
-                rows[name].append(frame)
-    return {name: pl.concat(frames) for name, frames in rows.items()}
+    """The rows that one case contributes. Raises `Inconsistent`."""
+    rows = TableRows()
+    rows.add(case, events)
+    return rows.tables()
 
 
 def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: Event) -> None:
@@ -66,13 +145,14 @@ def joined_tables(parts: Iterable[Tables]) -> Tables:
     return {name: pl.concat([part[name] for part in every]) for name in schema.TABLES}
 
 
-def _phase_tables(case: CaseEntry, nodes: list[str], phase: Event) -> Tables:
+def _phase_columns(case: CaseEntry, nodes: list[str], phase: Event) -> dict[str, Columns]:
+    """Of each table to which a phase contributes, the columns beside the key."""
     return {
         "measurements": _measurement(case, phase),
-        "ranks": _ranks(case, nodes, phase),
-        "samples": _samples(case, phase),
-        "latencies": _latencies(case, phase),
-        "doubts": _doubts(case, phase),
+        "ranks": _ranks(nodes, phase),
+        "samples": _samples(phase),
+        "latencies": phase["latencies"],
+        "doubts": _doubts(phase),
     }
 
 
@@ -81,15 +161,15 @@ def rate(amount: int, duration_ns: int) -> float | None:
     return amount * NS_PER_S / duration_ns if duration_ns > 0 else None
 
 
-def _key(case: CaseEntry, phase: Event) -> dict[str, str]:
+def _key(case: CaseEntry, phase: Event) -> Key:
     """The columns of `schema.KEY`."""
     return {"case": case.id, "phase": phase["name"], "job": phase["job"], "operation": phase["operation"]}
 
 
-def _measurement(case: CaseEntry, phase: Event) -> pl.DataFrame:
+def _measurement(case: CaseEntry, phase: Event) -> Columns:
     job = case.job(phase["name"], phase["job"])
     stonewall = phase["stonewall"] or {}
-    row = _key(case, phase) | {
+    row = {
         "workload": case.workload,
         "file_set": job.file_set,
         "layout": job.layout,
@@ -114,13 +194,12 @@ def _measurement(case: CaseEntry, phase: Event) -> pl.DataFrame:
         "stonewall_rate_operations_per_s": rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
         "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
     }
-    return _frame([row | {name: phase[name] for name in schema.MEASUREMENTS if name not in row}], schema.MEASUREMENTS)
+    return _columns([phase | row], schema.MEASUREMENTS)
 
 
-def _ranks(case: CaseEntry, nodes: list[str], phase: Event) -> pl.DataFrame:
-    key = _key(case, phase)
-    rows = [rank | rank["usage"] | _at_stonewall(rank) | {"node": nodes[rank["node"]]} | key for rank in phase["ranks"]]
-    return _frame(rows, schema.RANKS)
+def _ranks(nodes: list[str], phase: Event) -> Columns:
+    rows = [rank | rank["usage"] | _at_stonewall(rank) | {"node": nodes[rank["node"]]} for rank in phase["ranks"]]
+    return _columns(rows, schema.RANKS)
 
 
 def _at_stonewall(rank: Event) -> Event:
@@ -128,7 +207,7 @@ def _at_stonewall(rank: Event) -> Event:
     return {"stonewall_bytes": done.get("bytes"), "stonewall_operations": done.get("operations")}
 
 
-def _samples(case: CaseEntry, phase: Event) -> pl.DataFrame:
+def _samples(phase: Event) -> Columns:
     # Columns, not rows: a long phase of many ranks has millions of samples.
     columns: dict[str, list[Any]] = {"rank": [], "sample": [], "bytes": [], "operations": []}
     for rank in phase["ranks"]:
@@ -137,11 +216,7 @@ def _samples(case: CaseEntry, phase: Event) -> pl.DataFrame:
         columns["sample"].extend(range(count))
         columns["bytes"].extend(rank["sample_bytes"])
         columns["operations"].extend(rank["sample_operations"])
-    return labelled(_key(case, phase), columns, schema.SAMPLES)
-
-
-def _latencies(case: CaseEntry, phase: Event) -> pl.DataFrame:
-    return labelled(_key(case, phase), phase["latencies"], schema.LATENCIES)
+    return columns
 
 
 def evidence(values: Mapping[str, object]) -> str:
@@ -149,20 +224,15 @@ def evidence(values: Mapping[str, object]) -> str:
     return json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
 
 
-def _doubts(case: CaseEntry, phase: Event) -> pl.DataFrame:
-    rows = [
-        doubt
-        | _key(case, phase)
-        # A kind without evidence has none in the event either.
-        | {"evidence": evidence(doubt.get("evidence", {}))}
-        for doubt in phase["doubts"]
-    ]
-    return _frame(rows, schema.DOUBTS)
+def _doubts(phase: Event) -> Columns:
+    # A kind without evidence has none in the event either.
+    rows = [doubt | {"evidence": evidence(doubt.get("evidence", {}))} for doubt in phase["doubts"]]
+    return _columns(rows, schema.DOUBTS)
 
 
-def _frame(rows: list[dict[str, Any]], columns: pl.Schema) -> pl.DataFrame:
-    """A table of exactly `columns`; what else the rows hold has no column."""
-    return pl.DataFrame({name: [row[name] for row in rows] for name in columns}, schema=columns)
+def _columns(rows: list[Row], columns: pl.Schema) -> Columns:
+    """The rows by column, without the key; what else they hold has no column."""
+    return {name: [row[name] for row in rows] for name in columns if name not in schema.KEY}
 
 
 def labelled(key: Mapping[str, str], values: Mapping[str, Sequence[Any]], columns: pl.Schema) -> pl.DataFrame:

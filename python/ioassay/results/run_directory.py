@@ -1,9 +1,9 @@
 """The run directory: one execution of a study, the only truth about it.
 
 Written as it happens. The engine appends a phase to `logs/CASE/events.jsonl` when the phase ends. The tables and
-`run.json` are rewritten from there, each file atomically, whenever a quarter more cases have ended than they hold, and
-at the end: so what is written grows with the number of cases and not with its square. Whatever ends a run, all finished
-phases are kept, and what is not in the tables yet is rebuilt from the logs by whoever opens the run next.
+`run.json` are rewritten from there, each file atomically, whenever as many bytes have been logged as they have, and at
+the end: so of 10,000 cases each writes as much as one of 100. Whatever ends a run, all finished phases are kept, and
+what is not in the tables yet is taken from the logs by whoever opens the run next.
 
 Not: deciding what to run (`execution`), what the tables mean (`analysis`).
 """
@@ -16,7 +16,7 @@ import io
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -27,6 +27,7 @@ from typing import Any
 import polars as pl
 
 from ioassay.errors import CannotRun, UsageError
+from ioassay.long_lived import long_lived
 from ioassay.results import front_ends, lock, schema
 from ioassay.results.atomic import whole_directory
 from ioassay.results.document import (
@@ -40,7 +41,7 @@ from ioassay.results.document import (
     parse_versioned,
 )
 from ioassay.results.events import Event, stored_events
-from ioassay.results.ingest import Inconsistent, Tables, case_tables, empty_tables, joined_tables
+from ioassay.results.ingest import Inconsistent, Row, TableRows, Tables, empty_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
 from ioassay.results.outcome import outcome
@@ -57,6 +58,9 @@ _MOST_DOCUMENT_BYTES = 256 << 20
 """Of `run.json`: 10,000 cases take 16 MiB."""
 _MOST_PLANS_BYTES = 1 << 30
 """Of `PLANS`: 10,000 cases take some 10 MiB."""
+
+_ALWAYS_REWRITTEN_BYTES = 1 << 18
+"""Tables and `run.json` of fewer bytes are rewritten after every case."""
 
 _LOOKS = 50
 _LOOK_AGAIN_S = 0.05
@@ -102,10 +106,15 @@ class RunDirectory:
         self.lock = held
         self._directory = directory
         self._tables_read = tables
-        self._new: list[Tables] = []
+        self._new = TableRows()
         """Not joined to them yet."""
-        self._unwritten = 0
-        """Cases that ended since the tables were written."""
+        self._logged_bytes = 0
+        """By cases that ended since the tables were written."""
+        self._is_written = True
+        """The tables hold all of them."""
+        self._tables_bytes = 0
+        """As they were written last."""
+        self._document_bytes = 0
 
     @classmethod
     def create(cls, path: Path, document: RunDocument, plans: Mapping[str, dict[str, Any]]) -> RunDirectory:
@@ -130,7 +139,8 @@ class RunDirectory:
         """
         directory = _open(path)
         try:
-            _read_document(directory)
+            if not directory.exists(DOCUMENT) and not front_ends.is_front_end(directory):
+                raise _no_run(path)
             directory.require_own("Go on with it as that user, or copy it: cp -r.")
             return cls._completed(directory)
         except BaseException:
@@ -141,10 +151,11 @@ class RunDirectory:
     def _completed(cls, directory: StoredDirectory) -> RunDirectory:
         held = Lock.acquire(directory)
         try:
-            document = _read_document(directory)
+            with long_lived():
+                document = _read_document(directory)
             if document.state != "running" and directory.exists(DOCUMENT):
                 return cls(directory, document, None, held)
-            run = cls(directory, document, _joined(directory, document), held)
+            run = cls(directory, document, _tables(directory, document), held)
             run._write_tables()
             run.save()
         except BaseException:
@@ -166,7 +177,7 @@ class RunDirectory:
             wrong = f"{error.filename} is missing."
         else:
             return ""
-        self._tables_read = _joined(self._directory, self.document)
+        self._tables_read = _rebuild(self._directory, self.document, self.document.cases)
         self._write_tables()
         return wrong
 
@@ -183,8 +194,8 @@ class RunDirectory:
         if again:  # a first attempt is known by its directory
             self.save()
 
-    def end(self, case: CaseEntry) -> None:
-        """Takes over everything that the events of `case` tell, once its state is set."""
+    def end(self, case: CaseEntry) -> list[Row]:
+        """Takes over everything that the events of `case` tell, once its state is set. Returns its measurements."""
         self._drop_passing(case)
         events = stored_events(self._directory, _events_name(case.id))
         _take_over_started(self.document, events)
@@ -192,16 +203,19 @@ class RunDirectory:
             self._join()
             self._tables_read = {name: table.filter(pl.col("case") != case.id) for name, table in self._tables.items()}
         self._in_tables.add(case.id)
-        self._new.append(case_tables(case, events))
-        self._unwritten += 1
-        if 5 * self._unwritten > len(self._in_tables):
+        measurements = self._new.add(case, events)
+        logged = self._directory.identity(_events_name(case.id))
+        self._logged_bytes += logged.size if logged is not None else 0
+        self._is_written = False
+        if self._tables_bytes + self._document_bytes <= self._logged_bytes + _ALWAYS_REWRITTEN_BYTES:
             self.save()
+        return measurements
 
     def save(self) -> None:
         """Makes the tables hold every case that has ended, and `run.json` what `document` is."""
-        if self._unwritten:
+        if not self._is_written:
             self._write_tables()
-        _write_document(self._directory, self.document)
+        self._document_bytes = _write_document(self._directory, self.document)
 
     def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
         """Writes a file that is no result, such as a script."""
@@ -244,15 +258,14 @@ class RunDirectory:
 
     def _join(self) -> None:
         # Cases run in the order of the document, and one that is tried again is the first that is not settled.
-        if self._new:
-            self._tables_read = joined_tables([self._tables, *self._new])
-            self._new = []
+        self._tables_read = joined_tables([self._tables, self._new.tables()])
+        self._new = TableRows()
 
     def _write_tables(self) -> None:
         self._join()
-        for name, table in self._tables.items():
-            _write_table(self._directory, name, table)
-        self._unwritten = 0
+        self._tables_bytes = sum(_write_table(self._directory, name, table) for name, table in self._tables.items())
+        self._logged_bytes = 0
+        self._is_written = True
 
     @cached_property
     def _plans(self) -> dict[str, bytes]:
@@ -363,7 +376,7 @@ def _look(directory: StoredDirectory) -> LoadedRun:
 
 
 def _rebuilt(directory: StoredDirectory, document: RunDocument) -> LoadedRun:
-    tables = _joined(directory, document)
+    tables = _rebuild(directory, document, document.cases)
     samples = tables.pop("samples").lazy()
     check(directory.path, document, tables, samples)
     return LoadedRun(document=document, samples=samples, **tables)
@@ -516,24 +529,35 @@ def _events_name(case: str) -> str:
     return f"logs/{case}/events.jsonl"
 
 
-def _joined(directory: StoredDirectory, document: RunDocument) -> Tables:
-    """The tables of all cases, from the logs."""
-    return joined_tables(_rebuild(directory, document).values())
+def _tables(directory: StoredDirectory, document: RunDocument) -> Tables:
+    """The tables of a run whose last process was killed: as they are, and from the logs what is not in them yet."""
+    try:
+        tables, samples = read_tables(directory, document)
+    except (FileNotFoundError, UsageError):
+        return _rebuild(directory, document, document.cases)
+    # The tables were written before run.json, so they hold every case that it knows to have ended. The log of the last
+    # one is read again: it tells when the run ended.
+    ended = [case.id for case in document.cases if case.state not in ("pending", "running", "not needed")][:-1]
+    stored = tables | {"samples": samples.collect()}
+    kept = {name: table.filter(pl.col("case").is_in(ended)) for name, table in stored.items()}
+    known = set(ended)
+    of_logs = [case for case in document.cases if case.id not in known]
+    return joined_tables([kept, _rebuild(directory, document, of_logs)])
 
 
-def _rebuild(directory: StoredDirectory, document: RunDocument) -> dict[str, Tables]:
-    """The tables of every case that has any, from the logs; settles `document` where nobody ended the run, and those
-    cases of a live one that have ended.
+def _rebuild(directory: StoredDirectory, document: RunDocument, cases: Sequence[CaseEntry]) -> Tables:
+    """The tables of `cases` from their logs; settles `document` where nobody ended the run, and those cases of a live
+    one that have ended.
     """
     if document.imported is not None:
         raise UsageError(
             f"{directory.path} lacks a table, and an imported run has no logs to rebuild it from.", "Import it again."
         )
-    tables = {}
+    rows = TableRows()
     ends = []
-    for case, events in _logged(directory, document):
+    for case, events in _logged(directory, cases):
         try:
-            tables[case.id] = case_tables(case, events)
+            rows.add(case, events)
         except Inconsistent as error:
             raise damaged(directory.path / _events_name(case.id), str(error)) from error
         if case.state in ("pending", "running"):
@@ -544,13 +568,14 @@ def _rebuild(directory: StoredDirectory, document: RunDocument) -> dict[str, Tab
         document.state = _settled(document)
         if ends and document.ended is None:
             document.ended = moment(max(ends))
-    return tables
+    return rows.tables()
 
 
-def _logged(directory: StoredDirectory, document: RunDocument) -> Iterator[tuple[CaseEntry, list[Event]]]:
-    for case in document.cases:
+def _logged(directory: StoredDirectory, cases: Sequence[CaseEntry]) -> Iterator[tuple[CaseEntry, list[Event]]]:
+    begun = set(directory.names("logs"))
+    for case in cases:
         name = _events_name(case.id)
-        if directory.exists(name) or case.state == "running":
+        if (case.id in begun and directory.exists(name)) or case.state == "running":
             yield case, stored_events(directory, name)
         elif case.state == "complete":
             raise UsageError(
@@ -593,12 +618,17 @@ def _take_over_started(document: RunDocument, events: list[Event]) -> None:
             document.environment += [node for node in event["nodes"] if node["host"] not in known]
 
 
-def _write_document(directory: StoredDirectory, document: RunDocument) -> None:
-    directory.write(DOCUMENT, (document.model_dump_json(indent=2) + "\n").encode())
+def _write_document(directory: StoredDirectory, document: RunDocument) -> int:
+    """Returns its size in bytes."""
+    content = (document.model_dump_json(indent=2) + "\n").encode()
+    directory.write(DOCUMENT, content)
+    return len(content)
 
 
-def _write_table(directory: StoredDirectory, name: str, table: pl.DataFrame) -> None:
+def _write_table(directory: StoredDirectory, name: str, table: pl.DataFrame) -> int:
+    """Returns its size in bytes."""
     # Through memory: polars would report a full disk as a malformed file.
     content = io.BytesIO()
     table.write_parquet(content)
     directory.write(table_name(name), content.getvalue())
+    return content.tell()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from ioassay.results.document import CaseEntry, JobEntry, RunDocument
 from ioassay.results.events import Event
-from ioassay.results.ingest import case_tables, joined_tables
+from ioassay.results.ingest import TableRows
 from ioassay.results.loaded import LoadedRun
 from ioassay.studies import Target, expand, parse_source, resolve
 from ioassay.testing.builder import STARTED_UNIX_NS, environment
@@ -26,11 +26,11 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
     """The run of the study in `text`."""
     resolved = resolve(parse_source(text, "study.yaml", "study"), None, [])
     cases = [case for case, _ in expand(resolved, "example", Target("directory", "/mnt/store"), "local")]
-    tables = []
+    rows = TableRows()
     for case in cases:
         case.state = "complete"
         nodes = {"event": "started", "nodes": [environment("client00")]}
-        tables.append(case_tables(case, [nodes, *(_event(case, key, rate(case, key)) for key in case.measured)]))
+        rows.add(case, [nodes, *(_event(case, key, rate(case, key)) for key in case.measured)])
     document = RunDocument(
         run="20260202-024000-example",
         study=resolved.entry,
@@ -45,7 +45,7 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
         started="2026-02-02T02:40:00+00:00",
         ended="2026-02-02T02:44:10+00:00",
     )
-    joined = joined_tables(tables)
+    joined = rows.tables()
     return LoadedRun(document=document, samples=joined.pop("samples").lazy(), **joined)
 
 
