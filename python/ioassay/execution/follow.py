@@ -18,7 +18,7 @@ from ioassay.results.events import Event, EventTail
 _LOOK_EVERY_S = 0.2
 
 LINGER_S = 3.0
-"""How long a launcher may go on when its engine has said its last word."""
+"""How long an engine, or its launcher, may go on after the engine's last word."""
 
 LINGER_LOST_S = 0.5
 """The same where a node is lost: many launchers wait for it for minutes."""
