@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.narrowness import by_point, half_width, is_narrow, still_wide, widths
+from ioassay.analysis.narrowness import Width, by_point, half_width, is_narrow, point_rates, still_wide, widths
 from ioassay.results.document import RunDocument, StopRule
+from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
 RULE = StopRule(share=0.05, at_least=3, at_most=4)
@@ -23,10 +24,16 @@ def ruled(document: RunDocument, rule: StopRule = RULE) -> RunDocument:
     return document
 
 
+def found(run: LoadedRun) -> list[Width]:
+    """How well the medians of the only point of `run` are known."""
+    (rates,) = point_rates(run.document.cases, run.measurements).values()
+    return widths(run.document.cases[0], rates)
+
+
 def narrow(*rates: float) -> bool:
     run = RunBuilder().workload("w").clients(1).repetitions(len(rates)).rates("w", "write", 1, *rates)
     built = run.rates("w", "read", 1, *[1e9] * len(rates)).build()
-    return is_narrow(RULE, widths(built.document.cases, built.measurements))
+    return is_narrow(RULE, found(built))
 
 
 def test_equal_repetitions_are_narrow_from_the_third_on() -> None:
@@ -42,16 +49,16 @@ def test_the_widest_measurement_of_a_point_decides() -> None:
 def test_what_is_invalid_does_not_count() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(3).rates("w", "write", 1, 1e9, 1e9, 1e9)
     run = builder.rates("w", "read", 1, 1e9, 1e9, 1e9).doubt("w-c1-r2", "read", "failed", invalidates=True).build()
-    found = {width.series.phase: width for width in widths(run.document.cases, run.measurements)}
-    assert (found["write"].repetitions, found["read"].repetitions) == (3, 2)
-    assert not is_narrow(RULE, [*found.values()])
+    of_phase = {width.series.phase: width for width in found(run)}
+    assert (of_phase["write"].repetitions, of_phase["read"].repetitions) == (3, 2)
+    assert not is_narrow(RULE, [*of_phase.values()])
 
 
 def test_what_was_never_measured_is_not_narrow() -> None:
     run = RunBuilder().workload("w").stop_after(0).build()
-    found = widths(run.document.cases[:1], run.measurements)
-    assert [width.share for width in found] == [math.inf, math.inf]
-    assert not is_narrow(RULE, found)
+    unknown = widths(run.document.cases[0], {})
+    assert [width.share for width in unknown] == [math.inf, math.inf]
+    assert not is_narrow(RULE, unknown)
 
 
 def test_the_interval_is_students_of_a_textbook() -> None:

@@ -22,6 +22,7 @@ from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
 from ioassay.results.document import CaseEntry, RunState, SweepPoint
 from ioassay.results.events import EventTail
+from ioassay.results.ingest import Row
 from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.run_directory import RunDirectory, now
 
@@ -84,13 +85,17 @@ def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watc
     for case in run.document.cases:
         if case.is_settled:
             continue
-        if interruption.first or not _run_case(run, case, start, interruption, watcher):
+        measurements = None if interruption.first else _run_case(run, case, start, interruption, watcher)
+        if measurements is None:
             return
+        spare.note(case, measurements)
         settle([case.point])
 
 
-def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
-    """Runs one case and stores its results. True if it is complete, and the next one may follow."""
+def _run_case(
+    run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher
+) -> list[Row] | None:
+    """Runs one case and stores its results. Returns its measurements if it is complete and the next one may follow."""
     files = run.files(case.id)
     run.begin(case)
     watcher.case_begins(case)
@@ -123,9 +128,9 @@ def _run_case(run: RunDirectory, case: CaseEntry, start: Start, interruption: In
     run.document.leftovers = end.leftovers
     if end.leftovers and end.state is None and not interruption.first:
         run.document.leftovers = clean(run, interruption, start).leftovers
-    run.end(case)
+    measurements = run.end(case)
     watcher.case_ends(case)
-    return case.state == "complete" and not run.document.leftovers
+    return measurements if case.state == "complete" and not run.document.leftovers else None
 
 
 def _launcher_first(end: Outcome, said: str) -> str | None:

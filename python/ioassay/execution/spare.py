@@ -5,10 +5,11 @@ Not here: when a point is narrow (`analysis.narrowness`), in which order cases r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
-from ioassay.analysis.narrowness import by_point, is_narrow, widths
-from ioassay.results.document import SweepPoint
+from ioassay.analysis.narrowness import by_point, is_narrow, note, point_rates, widths
+from ioassay.results.document import CaseEntry, SweepPoint
 from ioassay.results.run_directory import RunDirectory
 
 
@@ -16,24 +17,36 @@ class Spare:
     """The stop rules of a run."""
 
     def __init__(self, run: RunDirectory) -> None:
-        self._run = run
+        self._study = run.document.study
         self._points = by_point(run.document.cases) if run.document.stops_early else {}
+        complete = [case for case in run.document.cases if case.state == "complete"]
+        # Counted once and then by the case that ends, because a point may have 10,000.
+        self._rates = point_rates(complete, run.measurements) if self._points else {}
+
+    def note(self, case: CaseEntry, measurements: Iterable[Mapping[str, Any]]) -> None:
+        """Takes over what a case has measured, rows of that table, now that it is complete."""
+        rates = self._rates.setdefault(case.point, {})
+        for measurement in measurements:
+            note(rates, measurement)
 
     def settle(self, points: Collection[SweepPoint] | None = None) -> list[str]:
         """Settles the pending cases of every narrow point among `points` (`None`: all) as not needed.
 
         Returns why, a sentence for each point that was settled now.
         """
-        return [why for point in self._points if points is None or point in points for why in self._settle(point)]
+        if not self._points:
+            return []
+        return [why for point in (self._points if points is None else points) for why in self._settle(point)]
 
     def _settle(self, point: SweepPoint) -> Iterator[str]:
-        cases = self._points[point]
-        rule = self._run.document.study.until(point.workload)
-        pending = [case for case in cases if case.state == "pending"]
-        if rule is None or not pending:
+        rule = self._study.until(point.workload)
+        if rule is None:
             return
-        found = widths(cases, self._run.measurements)
+        found = widths(self._points[point][0], self._rates.get(point, {}))
         if not is_narrow(rule, found):
+            return
+        pending = [case for case in self._points[point] if case.state == "pending"]
+        if not pending:
             return
         widest = max(found, key=lambda width: width.share)
         spared = (
