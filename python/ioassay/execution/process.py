@@ -18,8 +18,10 @@ from types import TracebackType
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import signal_name
 
-STOP_S = 4.5
-"""How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s."""
+STOP_S = 4.9
+"""How long the engine may take to stop after a signal: it removes its files meanwhile. The promise is 5 s, and its own
+guard leaves what hangs a little earlier, and says what that is.
+"""
 
 LAUNCHED_STOP_S = 8.0
 """The same behind a launcher, whose helpers on other nodes have to end too."""
