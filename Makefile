@@ -84,8 +84,9 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
+# A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
 test-rust: build
-	cargo test --locked --workspace --quiet --no-fail-fast
+	env --default-signal=INT,QUIT,HUP cargo test --locked --workspace --quiet --no-fail-fast
 
 test-python: build
 	@failed=0; $(BIN)/pytest --quiet -m machine || failed=1; \
