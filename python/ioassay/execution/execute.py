@@ -162,11 +162,14 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
             "The engine hangs in a system call, so that it cannot even be killed; its target does not answer. "
             "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
         )
-    if process.killed and interruption.first:
-        return "The engine was killed because it did not stop in time. Remove the rest with `ioassay clean`."
+    said = process.printed
+    if interruption.first and (process.killed or said):
+        # Its guard leaves what hangs, and says first what that is.
+        printed_first = [f"It printed: {line}." for line in said.splitlines()[:1]]
+        killed = "The engine was killed because it did not stop in time."
+        return " ".join([killed, *printed_first, "Remove the rest with `ioassay clean`."])
     if interruption.first:
         return f"{interruption.name} came before the engine had begun."
-    said = process.printed
     if process.through and (process.killed or printed.losses(said)):
         quoted = _quoted(said)
         # Some messages of ssh have no name in them.
