@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from ioassay.lab.library import LABS, read
 from ioassay.lab.namespaces import HOST, LAB, Nursery, recognized
 from ioassay.lab.running import running
 from ioassay.lab.site import Host
+from ioassay.lab.up import LOCKS
 from ioassay.results.run_directory import load
 
 from .support import DEADLINE_S, LONG, Measurement, ioassay, measure, skip_without, study, until, up, workload
@@ -42,15 +44,25 @@ def traces() -> dict[str, object]:
         "mounts": sorted(Path("/proc/mounts").read_text().splitlines()),
         "loop devices": said("losetup", "--all"),
         "links": said("ip", "-oneline", "link"),
-        "namespaces": len(said("lsns", "--type", "net", "--noheadings")),
+        "namespaces": len(_network_namespaces()),
         "listening": said("ss", "--no-header", "--listening", "--tcp", "--udp", "--numeric"),
         "files": [sorted(Path(place).glob("*")) for place in ("/run", "/var/tmp", "/var/log", "/var/lib/glusterd")],
     }
 
 
+def _network_namespaces() -> set[str]:
+    """Those of all processes. `lsns` fails where a process ends while it looks."""
+    found = set()
+    for link in Path("/proc").glob("[0-9]*/ns/net"):
+        with contextlib.suppress(OSError):
+            found.add(os.readlink(link))
+    return found
+
+
 @pytest.fixture
 def untouched() -> Iterator[dict[str, object]]:
-    """The machine before a test, which it must be again after it."""
+    """The machine before a test, which it must be again after it; but for the empty file in which labs are locked."""
+    LOCKS.touch(0o600)
     before = traces()
     yield before
     until(lambda: traces() == before, f"{traces()} to be {before}")

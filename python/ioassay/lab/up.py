@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -20,7 +21,8 @@ from ioassay.lab.running import running
 from ioassay.lab.site import Host, Site
 from ioassay.units import format_count
 
-_LOCKS = Path("/run")
+LOCKS = Path("/run/ioassay-labs.lock")
+"""An empty file; each name of a lab has a byte of it, which is locked while the lab starts."""
 
 Say = Callable[[str], None]
 """Is told what is being done."""
@@ -57,30 +59,19 @@ def _alone(name: str) -> Iterator[None]:
     """Nobody else starts a lab of this name at the same time.
 
     Whoever can open a file can lock it, and anybody can bind a socket without one. So it is a file that only our user
-    can open, in a directory that only root writes to. The lock ends with this process.
+    can open, in a directory that only root writes to. It stays, for all labs; the lock ends with this process.
     """
-    path = _LOCKS / f"ioassay-lab-{name}.lock"
-    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    lock = os.open(LOCKS, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if os.fstat(lock).st_uid != os.geteuid():
-            raise UsageError(f"{path} belongs to another user.", "Remove it.")
-        if not _locked(lock):
-            raise UsageError(f"The lab {name} is being started by another process.", "Wait for that.")
+            raise UsageError(f"{LOCKS} belongs to another user.", "Remove it.")
         try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
+        except (BlockingIOError, PermissionError):  # POSIX allows both
+            raise UsageError(f"The lab {name} is being started by another process.", "Wait for that.") from None
+        yield
     finally:
         os.close(lock)
-
-
-def _locked(file: int) -> bool:
-    """Takes the lock of an open file. False if somebody else has it, or had it and has removed the file since."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return os.fstat(file).st_nlink > 0
 
 
 def _build(lab: Lab, text: str, space: Space, disk_place: Path, say: Say) -> record.Lab:
