@@ -104,8 +104,8 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
 
 
 def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
-    curve = rates.medians(points, unit.column)
     axis = rates.axis(points)
+    curve = rates.medians(points, unit.column).drop_nulls(axis)  # some imported results do not say how many there were
     both = peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)
     if both is None:
         return None

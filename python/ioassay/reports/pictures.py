@@ -29,6 +29,7 @@ from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 from ioassay.slugs import slug, unique
+from ioassay.units import format_count
 
 MOST_PANELS = 12
 """Panels in one figure of time lines, so that it fits on a page of paper."""
@@ -88,6 +89,7 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
     for part in content.workloads:
         own = points.filter(pl.col("workload") == part.name)
         axis = analysis.axis(own)
+        own = own.drop_nulls(axis)  # the table has what is of an unknown number
         data = latency_figure.data(own)
         place = ["phase", "job", "operation", "clients", "ranks"]
         if data[axis].n_unique() < 2 or own.select(place).n_unique() < own.height:
@@ -158,14 +160,18 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     titles = {name: content.names.workload(name) for name in entry.workloads}
     data = rate_by_clients.data(content.points, entry, titles)
     axis = analysis.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
+    data, unplaced = data.drop_nulls(axis), data[axis].null_count()
     description = f"{entry.title}: {entry.operation} rate in {entry.unit} against {axis}."
     if data.is_empty():
-        return Picture(identifier, entry.title, "", data, "Nothing was measured for this figure.", description)
+        why = f"The number of {axis} is not known." if unplaced else "Nothing was measured for this figure."
+        return Picture(identifier, entry.title, "", data, why, description)
     common, marks = _marks(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
     drawn = rate_by_clients.drawn(ceilings, data)
     laws = rate_by_clients.laws(data, content.sweeps, unit)
     caption = rate_words(data)
+    if unplaced:
+        caption.append(f"Not drawn: {format_count(unplaced, 'measurement')} of an unknown number of {axis}.")
     if common:
         caption.append(f"Doubts about every point: {', '.join(common)}.")
     if any(marks.values()):

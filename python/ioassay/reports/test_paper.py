@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import polars as pl
 import pytest
 
 from ioassay import reports
@@ -67,6 +68,18 @@ def test_of_an_import_that_does_not_tell_its_clients_the_abstract_tells_none() -
     for case in run.document.cases:
         case.clients = 0
     assert abstract.about(assemble(run)).startswith("8 measurements against ")
+
+
+def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_that_they_do_not() -> None:
+    run = RunBuilder().workload("seq", "Sequential", write=8e9, read=12e9).clients(1, 2).build()
+    first = (pl.col("operation") == "write") & (pl.col("clients") == 1)
+    unknown = pl.when(~first).then(pl.col("clients", "ranks"))
+    run = replace(run, measurements=run.measurements.with_columns(unknown))
+    assert "<figcaption" in (page := reports.build(run, "html").decode())
+    assert "Not drawn: 1 measurement of an unknown number of clients." in page
+    assert "writes peak at" in reports.build(run, "md").decode()
+    every = run.measurements.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("clients", "ranks"))
+    assert "The number of clients is not known." in reports.build(replace(run, measurements=every), "html").decode()
 
 
 def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_ended() -> None:

@@ -150,7 +150,9 @@ def results(content: Content) -> list[str]:
             ("reads", peak_read, sustained_read),
         ):
             if peak.text == format.ABSENT:
-                parts.append(f"no valid {operation}")
+                # Imported results may not tell how many there were.
+                known = " of a known number of clients" if content.document.imported else ""
+                parts.append(f"no valid {operation}{known}")
             else:
                 parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
         sentences.append(f"{line.label}: {'; '.join(parts)}.")

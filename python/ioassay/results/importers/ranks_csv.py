@@ -34,6 +34,16 @@ def read(source: Source, columns: Mapping[str, type[pl.DataType]]) -> pl.DataFra
     return rows
 
 
+def whole_numbers(rows: pl.DataFrame, amounts: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """The `rows` with columns of these names, rounded. Raises `Refused` for an amount that does not fit 64 bits."""
+    whole = [amount.round().cast(pl.Int64, strict=False).alias(name) for name, amount in amounts.items()]
+    found = rows.with_columns(whole)
+    bad = found.filter(pl.any_horizontal(pl.col(list(amounts)).is_null()))
+    if bad.height:
+        raise Refused("has a number that is too large", int(bad[LINE][0]))
+    return found
+
+
 _MOST = 2.0**62
 """More than any number of theirs: what would not fit the tables."""
 

@@ -95,6 +95,18 @@ def test_a_table_by_rank_alone_tells_what_all_moved_until_the_slowest_was_done()
     assert (first.ranks, first.clients, write.bytes, write.duration_ns) == (4, None, 16 * MIB, 838_041)
 
 
+def test_a_rank_that_ran_for_longer_than_64_bits_of_nanoseconds_is_refused_with_its_line() -> None:
+    source = Source.read(FILES / "ior" / "4.0.0-ranks.csv")
+    lines = source.text.splitlines(keepends=True)
+    columns = lines[0].strip().split(",")
+    cells = lines[2].split(",")
+    cells[columns.index("runtime-with-openclose")] = "19060000000"
+    long = changed(source, "".join([*lines[:2], ",".join(cells), *lines[3:]]))
+    with pytest.raises(Refused, match="has a number that is too large") as refused:
+        ior.read(long, beside_of(long))
+    assert refused.value.line == 3
+
+
 def test_json_and_csv_tell_the_same_rates_as_far_as_their_digits_go() -> None:
     in_json, in_csv = _cases("4.0.0.json"), _cases("4.0.0.csv")
     assert len(in_json) == len(in_csv) == 2

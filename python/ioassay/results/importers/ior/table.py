@@ -83,14 +83,17 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
     if rows.is_empty():
         raise Refused("has a header and no result", 1)
-    own = rows.select(
+    amounts = {
+        "end_ns": pl.col("runtime-with-openclose") * NS_PER_S,
+        "transfer_ns": pl.col("runtime") * NS_PER_S,
+        "bytes": pl.col("throughput-withopenclose") * pl.col("runtime-with-openclose"),
+    }
+    own = ranks_csv.whole_numbers(rows, amounts).select(
         "access",
         (pl.col("rank").cum_count().over("access", "rank") - 1).alias("iteration"),
-        pl.col(ranks_csv.LINE),
-        pl.col("rank"),
-        (pl.col("runtime-with-openclose") * NS_PER_S).round().cast(pl.Int64).alias("end_ns"),
-        (pl.col("runtime") * NS_PER_S).round().cast(pl.Int64).alias("transfer_ns"),
-        (pl.col("throughput-withopenclose") * pl.col("runtime-with-openclose")).round().cast(pl.Int64).alias("bytes"),
+        ranks_csv.LINE,
+        "rank",
+        *amounts,
     )
     ranks = list(range(own["rank"].n_unique()))
     found = {

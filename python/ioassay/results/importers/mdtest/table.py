@@ -64,11 +64,12 @@ def read(source: Source) -> Table:
         own = first.filter(pl.col(rate).is_not_null(), pl.col(time).is_not_null())
         for row in own.filter(rank="all").iter_rows(named=True):
             found.whole[name] = Whole(row[ranks_csv.LINE], row[rate], row[time])
-        each = own.filter(pl.col("rank") != "all").select(
-            pl.col("rank").cast(pl.Int64),
-            (pl.col(time) * NS_PER_S).round().cast(pl.Int64).alias("end_ns"),
-            (pl.col(rate) * pl.col(time)).round().cast(pl.Int64).alias("operations"),
-        )
+        amounts = {
+            "rank": pl.col("rank").cast(pl.Float64),
+            "end_ns": pl.col(time) * NS_PER_S,
+            "operations": pl.col(rate) * pl.col(time),
+        }
+        each = ranks_csv.whole_numbers(own.filter(pl.col("rank") != "all"), amounts).select(*amounts)
         if each.height:
             found.ranks[name] = each
     if not found.whole:
