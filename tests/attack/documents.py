@@ -137,7 +137,7 @@ def _import(random: Random, place: Path) -> list[Command]:
             data = mutate.as_bytes(random, mutate.text(random, text, _words([text])))
         (folder / path.name).write_bytes(data)
     arguments += [random.choice(("results", f"results/{sample.name}")), "--out", "run"]
-    form = random.choice(("md", "json", "csv"))
+    (form,) = random.choices(("md", "json", "csv", "html"), (10, 10, 10, 1))  # figures take seconds
     return [Command(arguments), Command(["report", "run", "--format", form])]
 
 
