@@ -107,6 +107,17 @@ def test_a_rank_that_ran_for_longer_than_64_bits_of_nanoseconds_is_refused_with_
     assert refused.value.line == 3
 
 
+def test_a_stonewall_that_is_no_number_is_refused_with_its_line() -> None:
+    source = Source.read(FILES / "ior" / "4.0.0-wearout.txt")
+    at, header = next((at, line.split()) for at, line in enumerate(source.lines) if "Stonewall(MiB)" in line)
+    words = source.lines[at + 1].split()
+    words[header.index("Stonewall(MiB)")] = "~"
+    odd = changed(source, "\n".join([*source.lines[: at + 1], " ".join(words), *source.lines[at + 2 :]]))
+    with pytest.raises(Refused, match="has '~' where a number should be") as refused:
+        ior.read(odd, beside_of(odd))
+    assert refused.value.line == at + 2
+
+
 def test_json_and_csv_tell_the_same_rates_as_far_as_their_digits_go() -> None:
     in_json, in_csv = _cases("4.0.0.json"), _cases("4.0.0.csv")
     assert len(in_json) == len(in_csv) == 2

@@ -319,7 +319,9 @@ def _stonewall(row: Row, summary: Summary | None, told: _Told) -> Stonewall | No
         return None
     at_s, mean_mib = said.at_s, said.mean_mib
     if summary is not None and summary.exact.get("Stonewall(s)", "NA") != "NA":
-        at_s, mean_mib = float(summary.exact["Stonewall(s)"]), float(summary.exact["Stonewall(MiB)"])
+        at_s, mean_mib = (
+            Printed.of(summary.exact[name], summary.line, name).value for name in ("Stonewall(s)", "Stonewall(MiB)")
+        )
     reached = round(mean_mib * MIB * told.tasks) if mean_mib and told.tasks else None
     return Stonewall(
         at_ns=None if at_s is None else round(at_s * 1e9),
