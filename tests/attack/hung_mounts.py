@@ -77,7 +77,7 @@ def _command(name: str, place: Path, point: Path) -> Command:
             arguments = ["mdtest", "-d", str(point / "tree"), "-n", "10000", "-i", "10", "--ranks", "2"]
         case _:
             files = [str(point / "a"), str(point / "b")]
-            arguments = ["iozone", "-t", "2", "-i", "0", "-i", "1", "-s", "64m", "-r", "4k", "-F", *files]
+            arguments = ["iozone", "-t", "2", "-i", "0", "-i", "1", "-s", "512m", "-r", "4k", "-F", *files]
     program = ENGINE if name in ("ior", "mdtest", "iozone") else "ioassay"
     return Command(arguments, program, stop=stop, stop_after_s=_STOP_AFTER_S)
 
