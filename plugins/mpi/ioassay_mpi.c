@@ -40,7 +40,12 @@ void ioassay_mpi_error_text(int error, char *text, size_t length) {
     }
 }
 
+/* Open MPI 5 over TCP ends a process whose peer is gone, whatever its communicators say, and its launcher then names the
+   node of that process. Where it waits first, the launcher notices the loss itself and names the node that was lost. */
+static void let_launcher_notice_first(void) { setenv("OMPI_MCA_mpi_abort_delay", "2", 0); }
+
 int ioassay_mpi_begin(int threads, int *rank, int *size) {
+    let_launcher_notice_first();
     int wanted = threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE;
     int got = MPI_THREAD_SINGLE;
     int error = MPI_Init_thread(NULL, NULL, wanted, &got);

@@ -65,6 +65,8 @@ class Launcher:
     options: Sequence[str]
     commands: Path | None = None
     """Where its MPI is, if not in the system's own place."""
+    notices_s: float = 0
+    """How long it takes itself to notice, before it has begun, that a node does not answer."""
 
     def environment(self) -> dict[str, str]:
         """For `ioassay` and for the launcher."""
@@ -76,7 +78,7 @@ LAUNCHERS = [
     Launcher("open-mpi-4", ["--launcher", "mpirun"]),
     Launcher("mpich", ["--launcher", "mpirun"], _MPIS / "mpich/bin"),
     Launcher("open-mpi-5", ["--launcher", "mpirun"], _MPIS / "openmpi/bin"),
-    Launcher("slurm", ["--launcher", "srun"]),
+    Launcher("slurm", ["--launcher", "srun"], notices_s=10),  # MessageTimeout
 ]
 
 
@@ -172,8 +174,8 @@ LOSSES = [
 class Row:
     """What came of a loss."""
 
-    launcher: str
-    loss: str
+    launcher: Launcher
+    loss: Loss
     ended_s: float | None
     """From the loss until run.json says that the run has ended; `None`: it went on."""
     finished_s: float | None
@@ -200,7 +202,8 @@ class Row:
     @property
     def is_good(self) -> bool:
         """As it is to be."""
-        in_time = self.ended_s is None or (self.ended_s <= LIMIT_S and self.names_node)
+        limit_s = LIMIT_S + (self.launcher.notices_s if self.loss.when == "before" else 0)
+        in_time = self.ended_s is None or (self.ended_s <= limit_s and self.names_node)
         return in_time and not self.stray and self.cleaned
 
     def __str__(self) -> str:
@@ -208,7 +211,7 @@ class Row:
         node = "named" if self.names_node else "NOT named"
         left = f"left {len(self.left)}, said {len(self.named)}" + ("" if self.cleaned else ", NOT CLEANED")
         return (
-            f"{'good' if self.is_good else 'BAD ':4} {self.launcher:11} {self.loss:24} {ended:>8} "
+            f"{'good' if self.is_good else 'BAD ':4} {self.launcher.name:11} {self.loss.name:24} {ended:>8} "
             f"(engine {self.finished_s or math.nan:4.1f} s, exit {self.exit_code} after {self.exited_s:4.1f} s)  "
             f"{node:9}  {left}  stray {self.stray}  {self.error}"
         )
@@ -274,8 +277,8 @@ def _watch(lab: Cluster, launcher: Launcher, loss: Loss, command: Command, run: 
     words = [event["unix_ns"] / 1e9 for event in events if event["event"] == "finished"]
     hosts = [host for host in find(lab.name).hosts() if host != VICTIM]
     return Row(
-        launcher.name,
-        loss.name,
+        launcher,
+        loss,
         None if ended_s < 0 else ended_s,
         words[-1] - began_s if words else None,
         exited_s,

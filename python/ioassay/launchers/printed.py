@@ -98,6 +98,7 @@ _LOSSES = (
     r"Remote daemon: .+",
     r"Remote host: .+",
     r".*noticed that process rank .+ on node \S+ exited .+",
+    r".*has exited due to process rank .+ on node \S+ calling .+",
     # Hydra of MPICH, in its table of a bad termination.
     r"PID \d+ RUNNING AT \S+",
     r"EXIT CODE: \d+",
@@ -138,9 +139,13 @@ def telling(printed: str) -> list[str]:
     return losses(printed)[:_MOST_LINES] or _lines(printed)[-1:]
 
 
+_WRAPPED = re.compile(r"\b(exited on|calling)\n")
+"""Where Open MPI breaks the sentence that names the node."""
+
+
 def _lines(printed: str) -> list[str]:
     """Each line once, without frames."""
-    lines = (" ".join(line.split()).strip("-*= ") for line in printed.splitlines())
+    lines = (" ".join(line.split()).strip("-*= \0") for line in _WRAPPED.sub(r"\1 ", printed).splitlines())
     return list(dict.fromkeys(line for line in lines if line and not _NOISE.search(line)))
 
 

@@ -98,6 +98,17 @@ in your environment. We apologize for the problem.
 [client1:03229] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help / error messages
 """
 
+PRTE_ABORT = """\
+[client4:00000] *** An error occurred in Socket closed
+[client4:00000] *** MPI_ERRORS_ARE_FATAL (processes in this communicator will now abort,
+--------------------------------------------------------------------------
+prterun has exited due to process rank 6 with PID 1332 on node client4 calling
+"abort". This may have caused other processes in the application to be
+terminated by signals sent by prterun (as reported here).
+--------------------------------------------------------------------------
+\0
+"""
+
 LOST = {
     ORTE_SSH: "ssh: connect to host client3 port 22: Connection refused",
     PRTE: "ssh: connect to host client3 port 22: Connection refused",
@@ -105,6 +116,8 @@ LOST = {
     HYDRA_KILLED: "PID 2143 RUNNING AT client3",
     SRUN: "srun: error: Task launch for StepId=9.0 failed on node client3: Communication connection failure",
     ORTE: "Connection to client3 closed by remote host.",
+    PRTE_ABORT: "prterun has exited due to process rank 6 with PID 1332 on node client4 calling "
+    '"abort". This may have caused other processes in the application to be',
 }
 
 
