@@ -28,7 +28,6 @@ from typing import Literal
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
 from ioassay.analysis import rates, series
 from ioassay.analysis.doubts import Place
@@ -242,6 +241,8 @@ def _drawn(terms: _Array, fitted: _Array, squares: float, freedom: int) -> list[
 
 def _solve(terms: _Array, costs: _Array) -> _Array:
     """The coefficients, none below 0, with the least squares of the relative residuals of `costs`."""
+    from scipy.optimize import nnls  # noqa: PLC0415  (0.4 s, and many runs have no sweep that is long enough)
+
     relative = terms / costs[:, None]
     scale = relative.max(axis=0)
     solved, _ = nnls(relative / scale, np.ones_like(costs))

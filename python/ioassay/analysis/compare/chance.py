@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import chdtrc
 
 from ioassay.analysis import intervals
 from ioassay.analysis.intervals import WANTED, Interval
@@ -68,6 +67,8 @@ def _may_be_chance(differing: Sequence[float], others: Sequence[float], level: f
 
     Of as many, those with the largest probabilities are the least surprising.
     """
+    from scipy.special import chdtrc  # noqa: PLC0415  (0.3 s, and a report of one run compares nothing)
+
     of_differing = np.cumsum(-2 * np.log(sorted(differing, reverse=True)))
     of_others = np.cumsum([0.0, *(-2 * np.log(sorted(others, reverse=True)))])
     counts = np.arange(len(others) + 1)
