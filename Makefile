@@ -88,12 +88,12 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 test-rust: build
 	env --default-signal=INT,QUIT,HUP cargo test --locked --workspace --quiet --no-fail-fast
 
-# Tests that need the machine for themselves mostly wait: those of single functions, which leave it alone, go on beside.
-# Of all others more than there are processors: they wait too, for signals, pauses and time limits.
+# Beside tests that look at the whole machine only those of single functions go on, which leave it alone.
+# Of all others more than there are processors: they wait for signals, pauses and time limits.
 test-python: build
 	@failed=0; printed=$$(mktemp); \
 	env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet -m machine > $$printed & \
-	$(BIN)/pytest --quiet --numprocesses 1 -m 'not machine' python bench/peers || failed=1; \
+	$(BIN)/pytest --quiet --numprocesses 2 -m 'not machine' python bench/peers || failed=1; \
 	wait $$! || failed=1; cat $$printed; rm $$printed; \
 	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m 'not machine' tests || failed=1; exit $$failed
 

@@ -15,8 +15,6 @@ from .attack.attempt import ENGINE, Command
 from .attack.family import of_commands
 from .support import DEADLINE_S
 
-pytestmark = pytest.mark.machine
-
 _TRIES = {
     "studies": 20,
     "settings": 20,

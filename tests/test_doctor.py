@@ -18,8 +18,6 @@ from ioassay.launchers.mpi import family_of_mpirun, mpirun
 
 from .support import DEADLINE_S, Command, ioassay, is_gone, until, up
 
-pytestmark = pytest.mark.machine
-
 NAME = f"doctortest-{os.getpid()}"
 WHERE = "/run/ioassay/disk/xfs"
 

@@ -17,8 +17,6 @@ from ioassay.results.run_directory import load, read_document
 from .attack import lost_nodes
 from .support import LONG, Command, ioassay, study, until, up, workload
 
-pytestmark = pytest.mark.machine
-
 NAME = f"nodestest-{os.getpid()}"
 HOSTS = ["client1", "client2", "client3", "client4"]
 

@@ -12,8 +12,6 @@ import pytest
 
 from .support import ioassay, measure, study, workload
 
-pytestmark = pytest.mark.machine
-
 VERIFYING = workload("nn", steps="[write, {read: {verify: reads}}]")
 
 

@@ -8,13 +8,9 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from ioassay.results.run_directory import load
 
 from .support import LONG, Measurement, ioassay, states, study, until, workload
-
-pytestmark = pytest.mark.machine
 
 Mount = Callable[[str], Path]
 
