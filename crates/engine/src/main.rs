@@ -3,6 +3,7 @@
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use ioassay_engine::command::{self, Ended};
 use ioassay_engine::crew::{self, Crew, Launch, Part};
 use ioassay_engine::supervise::guard;
 use ioassay_engine::survey::Errand;
-use ioassay_engine::{failure, frontends, launched, storage};
+use ioassay_engine::{failure, frontends, launched, stdio, storage};
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]
@@ -224,7 +225,10 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let Arguments { hosts, mpi, mpi_in_ranks, command } = Arguments::parse_from(arguments());
+    let Arguments { hosts, mpi, mpi_in_ranks, command } = match Arguments::try_parse_from(arguments()) {
+        Ok(arguments) => arguments,
+        Err(instead) => return print_instead(&instead),
+    };
     let in_ranks = mpi_in_ranks || command.speaks_mpi();
     let many = command.is_front_end() && (crew::several_were_started() || in_ranks);
     if in_ranks {
@@ -279,6 +283,16 @@ fn main() -> ExitCode {
     guard::ended(ended.code);
     crew.end(ended.code);
     code
+}
+
+/// Prints the help, the version, or what is wrong with the command line.
+fn print_instead(message: &clap::Error) -> ExitCode {
+    match message.print() {
+        Err(error) if !message.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+            said(&Ended::could_not(stdio::cannot_print(&error)))
+        }
+        _ => ExitCode::from(message.exit_code() as u8),
+    }
 }
 
 /// Says what went wrong.

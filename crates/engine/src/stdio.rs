@@ -28,7 +28,8 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-fn cannot_print(error: &io::Error) -> Failure {
+/// What is said where standard output cannot be written.
+pub fn cannot_print(error: &io::Error) -> Failure {
     let remedy = "free space where it goes, or print to another place, and run again".to_owned();
     Failure { path: None, remedy, ..failure::on_path("write", "standard output".as_ref(), error) }
 }

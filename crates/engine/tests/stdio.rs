@@ -41,7 +41,19 @@ fn exit_codes_are_the_same_where_standard_error_is_full() {
 #[test]
 fn figures_that_cannot_be_printed_are_an_error() {
     let directory = tempfile::tempdir().unwrap();
-    for line in [MEASURE, "ior -h", "iozone -h", "iozone -v", "io500 -l", "api list", "api list --json", "mpi list"] {
+    for line in [
+        MEASURE,
+        "ior -h",
+        "iozone -h",
+        "iozone -v",
+        "io500 -l",
+        "api list",
+        "api list --json",
+        "mpi list",
+        "--help",
+        "run --help",
+        "--version",
+    ] {
         let output = engine(directory.path(), line).stdout(full()).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{line}: {}", said(&output));
         assert!(said(&output).contains("write standard output: No space left"), "{line}: {}", said(&output));
@@ -52,7 +64,7 @@ fn figures_that_cannot_be_printed_are_an_error() {
 #[test]
 fn a_reader_that_has_gone_is_no_error() {
     let directory = tempfile::tempdir().unwrap();
-    for line in [MEASURE, "iozone -v", "api list"] {
+    for line in [MEASURE, "iozone -v", "api list", "--help"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let output = engine(directory.path(), line).stdout(writer).output().unwrap();
