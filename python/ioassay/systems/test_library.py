@@ -51,6 +51,10 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
             HEAD + FIGURE.replace("write", "wirte"),
             'mine.yaml:5: figures[0].operation: "wirte" is unknown; did you mean',
         ),
+        (
+            HEAD + FIGURE.replace("write", "[write, read]"),
+            "mine.yaml:5: figures[0].operation: is not a word; it can be `write`, `read`",
+        ),
         (HEAD + FIGURE.replace("paper", "papr:3"), 'mine.yaml:5: figures[0].at: the source "papr" is unknown; did you'),
         (HEAD + FIGURE.replace("paper", "p. 3"), 'mine.yaml:5: figures[0].at: "p. 3" is no place; write the source'),
         (

@@ -85,7 +85,8 @@ def _problem(model: type[Part], tree: Entries, details: ErrorDetails, advise: Ad
             return _below(origin, str(path[-1])).problem("is missing", f"add it: {field.description}")
         case "literal_error":
             words = re.findall(r"'([^']*)'", context["expected"])
-            return origin.problem(f"{quoted(details['input'])} is unknown", nearest(details["input"], words))
+            word = details["input"] if isinstance(details["input"], str) else ""
+            return origin.problem(f"{quoted(word)} is unknown" if word else "is not a word", nearest(word, words))
         case "value_error":
             wrong, _, meant = str(context["error"]).partition("; ")
             return origin.problem(wrong, meant)
