@@ -93,6 +93,14 @@ def children(pid: int) -> list[int]:
         return []
 
 
+def runs_a_case(pid: int) -> bool:
+    """True for an engine that runs a case, and for its guard."""
+    try:
+        return b"\0run\0--events\0" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def is_gone(pid: int) -> bool:
     """True if `pid` has ended, collected by its parent or not."""
     try:
@@ -162,7 +170,8 @@ class Measurement(Command):
     @property
     def guard(self) -> int:
         """The process that stands between this command and the engine."""
-        (guard,) = children(self.pid)
+        # Beside it may be a process that looks at a directory which does not answer.
+        (guard,) = filter(runs_a_case, children(self.pid))
         return guard
 
     @property

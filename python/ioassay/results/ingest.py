@@ -168,7 +168,7 @@ def _key(case: CaseEntry, phase: Event) -> Key:
 
 def _measurement(case: CaseEntry, phase: Event) -> Columns:
     job = case.job(phase["name"], phase["job"])
-    stonewall = phase["stonewall"] or {}
+    stonewall = phase.get("stonewall") or {}
     row = {
         "workload": case.workload,
         "file_set": job.file_set,
@@ -203,7 +203,7 @@ def _ranks(nodes: list[str], phase: Event) -> Columns:
 
 
 def _at_stonewall(rank: Event) -> Event:
-    done = rank["at_stonewall"] or {}
+    done = rank.get("at_stonewall") or {}
     return {"stonewall_bytes": done.get("bytes"), "stonewall_operations": done.get("operations")}
 
 
@@ -231,8 +231,8 @@ def _doubts(phase: Event) -> Columns:
 
 
 def _columns(rows: list[Row], columns: pl.Schema) -> Columns:
-    """The rows by column, without the key; what else they hold has no column."""
-    return {name: [row[name] for row in rows] for name in columns if name not in schema.KEY}
+    """The rows by column, without the key; what else they hold has no column, what they leave out is null."""
+    return {name: [row.get(name) for row in rows] for name in columns if name not in schema.KEY}
 
 
 def labelled(key: Mapping[str, str], values: Mapping[str, Sequence[Any]], columns: pl.Schema) -> pl.DataFrame:

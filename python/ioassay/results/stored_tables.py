@@ -7,6 +7,7 @@ unpacked, every column's range, and that each row is of a measurement that `run.
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,9 @@ _MOST_SAMPLES = 10_000_000
 """Of one rank and phase: a phase of a month sampled four times a second."""
 _MOST_CHARACTERS = 1 << 20
 
+_STDERR = 2
+"""The descriptor, whatever `sys.stderr` is."""
+
 
 def table_name(name: str) -> str:
     """The file of a table."""
@@ -57,7 +61,7 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
     samples = tables.pop("samples")
     read = {}
     for name, table in tables.items():
-        with _undamaged(directory.path / table_name(name)):
+        with _undamaged(directory.path / table_name(name)), _unheard():
             read[name] = table.collect()
     check(directory.path, document, read, samples)
     return read, samples
@@ -72,7 +76,7 @@ def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], sa
     )
     for name, table in {**{name: table.lazy() for name, table in tables.items()}, "samples": samples}.items():
         file = path / table_name(name)
-        with _undamaged(file):
+        with _undamaged(file), _unheard():
             problem = _problem(name, table, document) or _stranger(table, known)
         if problem is not None:
             raise _damaged(file, problem)
@@ -170,5 +174,21 @@ def _damaged(file: Path, why: str) -> UsageError:
 def _undamaged(file: Path) -> Iterator[None]:
     try:
         yield
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except pl.exceptions.PanicException as error:
+        raise _damaged(file, "a page of it cannot be decoded") from error
+    except (OSError, pl.exceptions.PolarsError) as error:
         raise _damaged(file, str(error).splitlines()[0] if str(error) else "it cannot be read") from error
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Where a page is damaged, polars writes a page about that to standard error, past Python, before it raises it."""
+    with contextlib.ExitStack() as kept:
+        with contextlib.suppress(OSError):  # it is closed, or there are no descriptors left
+            heard = os.dup(_STDERR)
+            kept.callback(os.close, heard)
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            kept.callback(os.close, nowhere)
+            os.dup2(nowhere, _STDERR)
+            kept.callback(os.dup2, heard, _STDERR)
+        yield

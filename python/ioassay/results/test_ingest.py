@@ -48,6 +48,19 @@ def test_a_phase_without_a_stonewall_has_none(case: CaseEntry, events: Events) -
     assert tables["ranks"]["stonewall_bytes"].to_list() == [None, None]
 
 
+def test_what_an_event_may_leave_out_is_null(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    for key in ("stonewall", "matched", "resident_bytes_before"):
+        given[1].pop(key, None)
+    for rank in given[1]["ranks"]:
+        rank.pop("at_stonewall")
+        rank["usage"] = {key: value for key, value in rank["usage"].items() if not key.startswith("device_")}
+    tables = case_tables(case, given)
+    row = tables["measurements"].row(0, named=True)
+    assert [row[name] for name in ("stonewall_bytes", "matched", "resident_bytes_before")] == [None] * 3
+    assert tables["ranks"]["stonewall_bytes"].to_list() == tables["ranks"]["device_write_bytes"].to_list() == [None] * 2
+
+
 def test_what_the_kernel_spent_is_kept_for_each_rank(case: CaseEntry, events: Events) -> None:
     rows = case_tables(case, events(case.id))["ranks"]
     assert rows.select("user_ns", "system_ns", "voluntary_switches", "device_read_bytes").row(0) == (5, 7, 3, None)

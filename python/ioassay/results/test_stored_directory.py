@@ -203,3 +203,22 @@ def test_more_runs_than_descriptors_can_be_loaded(run: Path) -> None:
     finally:
         del loaded
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_page_that_polars_panics_at_is_an_error_of_one_line_and_nothing_else_is_said(
+    run: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    table = run / "measurements.parquet"
+    whole = table.read_bytes()
+    said = []
+    for at in range(500, len(whole), 7):
+        table.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            load(run)
+        except UsageError as error:
+            said.append(error.message)
+        if said[-1:] == [f"{table} is damaged: a page of it cannot be decoded."]:
+            break
+    else:
+        pytest.fail(f"no damage is one that polars panics at: {set(said)}")
+    assert capfd.readouterr().err == ""
