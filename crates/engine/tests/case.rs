@@ -456,7 +456,7 @@ fn a_stonewall_ends_the_job_and_wear_out_lets_every_rank_do_what_the_first_did()
     for (wear_out, depth) in [(false, 1), (true, 1), (false, 3), (true, 3)] {
         let set = FileSet { block_bytes: 100 * 1000, ..SMALL };
         let mut write = job("write", work(Transfer::Write, Order::Random));
-        write.limit = Limit { stonewall_ns: Some(30_000_000), wear_out, ..Limit::default() };
+        write.limit = Limit { stonewall_ns: Some(300_000_000), wear_out, ..Limit::default() };
         let read = phase("read", work(Transfer::Read, Order::Sequential));
         let plan = in_flight(plan(set, 3, vec![phase_of("write", vec![write]), read]), depth);
         let storage = leak(slow());
@@ -465,7 +465,7 @@ fn a_stonewall_ends_the_job_and_wear_out_lets_every_rank_do_what_the_first_did()
         let write = phases(&events)[0];
         check_sums(write);
         let stonewall = write.stonewall.unwrap();
-        assert_eq!(stonewall.at_ns, 30_000_000);
+        assert_eq!(stonewall.at_ns, 300_000_000);
         assert!(write.complete && stonewall.operations > 0 && write.operations < 3000);
         let done: Vec<u64> = write.ranks.iter().map(|rank| rank.operations).collect();
         if wear_out {
@@ -489,11 +489,12 @@ fn a_rank_that_never_meets_the_stonewall_does_not_keep_the_others_waiting() {
 #[test]
 fn a_rank_that_is_done_before_the_stonewall_tells_so_before_it_waits_at_a_barrier() {
     let mut write = job("write", DataWork { barriers: true, ..work(Transfer::Write, Order::Sequential) });
-    write.limit = Limit { stonewall_ns: Some(30_000_000), wear_out: true, ..Limit::default() };
+    // So late that both ranks have begun, however busy the machine is.
+    write.limit = Limit { stonewall_ns: Some(1_000_000_000), wear_out: true, ..Limit::default() };
     let answer = |_, bytes| {
         static STALLED: AtomicBool = AtomicBool::new(false);
         if !STALLED.swap(true, Ordering::Relaxed) {
-            std::thread::sleep(std::time::Duration::from_millis(60));
+            std::thread::sleep(std::time::Duration::from_millis(1200));
         }
         Ok(bytes)
     };

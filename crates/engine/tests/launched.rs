@@ -163,7 +163,7 @@ fn metadata_and_find_count_the_same_as_on_one_node(mpi: &Mpi) {
 fn after_a_stonewall_the_ranks_of_all_nodes_do_what_the_fastest_did(mpi: &Mpi) {
     let bench = bench_of_two_nodes(mpi, 4);
     let mut worn = write("data", "never");
-    worn["jobs"][0]["limit"] = json!({"stonewall_ns": 30_000_000, "wear_out": true});
+    worn["jobs"][0]["limit"] = json!({"stonewall_ns": 300_000_000, "wear_out": true});
     // Only the first rank's pauses are short: the others have to catch up.
     let mut plan = only(plan(&bench, (2, 2), &[worn, read("data")]), &["data"]);
     plan["files"]["data"] = set(4096, 64 << 20, 1);

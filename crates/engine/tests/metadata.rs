@@ -361,7 +361,7 @@ proptest! {
 
 #[test]
 fn a_stonewall_ends_a_create_and_wear_out_lets_all_ranks_do_as_much_as_the_first() {
-    let limit = json!({"limit": {"stonewall_ns": 20_000_000, "wear_out": true}});
+    let limit = json!({"limit": {"stonewall_ns": 100_000_000, "wear_out": true}});
     let steps = [
         phase("grow", kind("create-tree")),
         with(phase("create", create(0)), &json!({}), &limit),
