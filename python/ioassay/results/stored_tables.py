@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,6 +46,9 @@ _MOST_CHARACTERS = 1 << 20
 
 _STDERR = 2
 """The descriptor, whatever `sys.stderr` is."""
+
+_silence = threading.Lock()
+"""A thread that found standard error going nowhere would leave it so."""
 
 
 def table_name(name: str) -> str:
@@ -183,7 +187,7 @@ def _undamaged(file: Path) -> Iterator[None]:
 @contextlib.contextmanager
 def _unheard() -> Iterator[None]:
     """Where a page is damaged, polars writes a page about that to standard error, past Python, before it raises it."""
-    with contextlib.ExitStack() as kept:
+    with _silence, contextlib.ExitStack() as kept:
         with contextlib.suppress(OSError):  # it is closed, or there are no descriptors left
             heard = os.dup(_STDERR)
             kept.callback(os.close, heard)

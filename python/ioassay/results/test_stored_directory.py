@@ -7,6 +7,7 @@ import resource
 import shutil
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,13 @@ def test_more_runs_than_descriptors_can_be_loaded(run: Path) -> None:
     finally:
         del loaded
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_standard_error_is_what_it_was_after_many_threads_have_loaded(run: Path) -> None:
+    before = os.fstat(2)
+    with ThreadPoolExecutor(8) as threads:
+        assert len(list(threads.map(load, [run] * 32))) == 32
+    assert os.path.samestat(before, os.fstat(2))
 
 
 def test_a_page_that_polars_panics_at_is_an_error_of_one_line_and_nothing_else_is_said(
