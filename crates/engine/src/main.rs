@@ -3,7 +3,6 @@
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 
 use std::ffi::{OsStr, OsString};
-use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -287,10 +286,8 @@ fn main() -> ExitCode {
 
 /// Prints the help, the version, or what is wrong with the command line.
 fn print_instead(message: &clap::Error) -> ExitCode {
-    match message.print() {
-        Err(error) if !message.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
-            said(&Ended::could_not(stdio::cannot_print(&error)))
-        }
+    match stdio::printed(message.print()) {
+        Err(failure) if !message.use_stderr() => said(&Ended::could_not(failure)),
         _ => ExitCode::from(message.exit_code() as u8),
     }
 }

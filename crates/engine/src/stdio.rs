@@ -22,14 +22,19 @@ pub(crate) use say;
 /// If it cannot be written.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(cannot_print(&error)),
-        _ => Ok(()),
-    }
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
 }
 
-/// What is said where standard output cannot be written.
-pub fn cannot_print(error: &io::Error) -> Failure {
-    let remedy = "free space where it goes, or print to another place, and run again".to_owned();
-    Failure { path: None, remedy, ..failure::on_path("write", "standard output".as_ref(), error) }
+/// What came of writing to standard output, as [`print`] has it.
+///
+/// # Errors
+/// As for [`print`].
+pub fn printed(written: io::Result<()>) -> Result<(), Failure> {
+    match written {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let remedy = "free space where it goes, or print to another place, and run again".to_owned();
+            Err(Failure { path: None, remedy, ..failure::on_path("write", "standard output".as_ref(), &error) })
+        }
+        _ => Ok(()),
+    }
 }
