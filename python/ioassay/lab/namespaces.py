@@ -5,6 +5,7 @@ Not here: what is started in them.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -226,7 +227,8 @@ def run_inside(space: Space, command: Sequence[str], environment: Mapping[str, s
             os._exit(127)
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
-        os.kill(child, number)
+        with contextlib.suppress(ProcessLookupError):  # it may have ended just now
+            os.kill(child, number)
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal gives it to the child as well
     for number in (signal.SIGTERM, signal.SIGHUP):

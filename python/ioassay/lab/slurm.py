@@ -59,8 +59,16 @@ PartitionName=lab Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 # What makes Slurm look for no cgroups, which belong to the machine.
 _CGROUP_CONF = "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"
 
-# Open MPI 5 finds its way only with these.
-_MPI_CONF = 'PMIxEnv="PMIX_MCA_gds=hash;PMIX_MCA_psec=native"\n'
+# Open MPI 5 finds its way only with the first two. The others leave MPI_Init one fence of two: where processors are
+# scarce Slurm ends the second for some while others wait in the first, and these die of the message that they then get
+# (github.com/open-mpi/ompi/issues/12495).
+_PMIX_ENVIRONMENT = {
+    "PMIX_MCA_gds": "hash",
+    "PMIX_MCA_psec": "native",
+    "OMPI_MCA_pmix_base_async_modex": "1",
+    "OMPI_MCA_pmix_base_collect_data": "0",
+}
+_MPI_CONF = f'PMIxEnv="{";".join(f"{name}={value}" for name, value in _PMIX_ENVIRONMENT.items())}"\n'
 
 
 def requirements() -> list[Requirement]:
