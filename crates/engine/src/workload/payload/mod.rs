@@ -8,11 +8,12 @@ mod iozone;
 mod stream;
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use ioassay_contract::plan::data::Payload;
 
 use self::ior::Packet;
-use self::stream::Stream;
+use self::stream::{Pool, Stream};
 use super::random::SplitMix64;
 
 /// Where a transfer lies.
@@ -43,12 +44,13 @@ pub struct Content {
     payload: Payload,
     /// Keys of everything random in it.
     keys: [u64; 2],
+    pool: Arc<Pool>,
 }
 
 impl Content {
     /// The content of the file set that is the `set`-th of a plan with `seed`.
     pub fn new(payload: Payload, seed: u64, set: u64) -> Self {
-        Self { payload, keys: [seed, set] }
+        Self { payload, keys: [seed, set], pool: Pool::new([seed, set]) }
     }
 
     /// True where each transfer has bytes of its own, so that it must be filled anew.
@@ -62,9 +64,9 @@ impl Content {
         match self.payload {
             Payload::Zero => transfer.fill(0),
             Payload::Repeated => SplitMix64::keyed(&[seed, set, u64::from(spot.part)]).fill(transfer),
-            Payload::Unique => Stream::new([seed, set, spot.file]).fill(transfer, spot.offset),
+            Payload::Unique => Stream::new(&self.pool, spot.file).fill(transfer, spot.offset),
             Payload::Reducible { zero_percent, duplicate_percent } => {
-                let stream = Stream::new([seed, set, spot.file]);
+                let stream = Stream::new(&self.pool, spot.file);
                 stream.reducible(zero_percent, duplicate_percent).fill(transfer, spot.offset);
             }
             Payload::IorTimestamp { signature } => ior::fill(transfer, Packet::Timestamp, signature, spot),
