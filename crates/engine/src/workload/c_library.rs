@@ -1,15 +1,23 @@
 //! The C library's `rand`, with which IOR draws: with the same seed the same numbers on the same system.
 
-/// The generator. There is one per process: only the last one made is in use.
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// The process has one generator.
+static TAKEN: Mutex<()> = Mutex::new(());
+
+/// The generator, while nobody else has it.
 #[derive(Debug)]
-pub struct CLibrary(());
+pub struct CLibrary {
+    _taken: MutexGuard<'static, ()>,
+}
 
 impl CLibrary {
-    /// The generator, with its sequence begun anew.
+    /// The generator, with its sequence begun anew. Waits while another thread has it: one that has it itself must not ask.
     pub fn seeded(seed: u32) -> Self {
-        // SAFETY: no other thread uses the generator: ranks, and what starts them, have one thread.
+        let _taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: no other thread uses the generator while this one has it.
         unsafe { libc::srand(seed) };
-        Self(())
+        Self { _taken }
     }
 
     /// The next number, from 0 to 2^31 - 1.

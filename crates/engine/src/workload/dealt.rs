@@ -60,20 +60,12 @@ impl Dealt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::data::{FileSet, Layout, Payload};
+    use crate::workload::given::file_set;
+    use ioassay_contract::plan::data::{FileSet, Layout};
     use proptest::prelude::*;
 
     fn geometry(layout: Layout, per_block: u64, segments: u64, ranks: u32) -> Geometry {
-        let set = FileSet {
-            layout,
-            ranks: None,
-            files_per_rank: 1,
-            transfer_bytes: 8,
-            block_bytes: 8 * per_block,
-            segments,
-            offset_bytes: 0,
-            payload: Payload::Zero,
-        };
+        let set = FileSet { layout, transfer_bytes: 8, block_bytes: 8 * per_block, segments, ..file_set() };
         Geometry::of(&set, ranks)
     }
 

@@ -133,6 +133,14 @@ impl Geometry {
         (0..blocks).map(move |segment| (first_bytes + segment * segment_bytes, bytes))
     }
 
+    /// Bytes of `part` that lie before `offset` in each of its files.
+    pub fn part_bytes_before(&self, part: u32, offset: u64) -> u64 {
+        let Place { first_bytes, segment_bytes, .. } = self.place(part);
+        let past = offset.saturating_sub(first_bytes);
+        let own = past / segment_bytes * self.block_bytes + (past % segment_bytes).min(self.block_bytes);
+        own.min(self.block_bytes * self.segments)
+    }
+
     /// Where `part`'s transfers lie in each of its files.
     pub fn place(&self, part: u32) -> Place {
         let within = u64::from(part % self.sharers);
@@ -190,19 +198,18 @@ impl Place {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::data::Payload;
+    use crate::workload::given::file_set;
     use proptest::prelude::*;
 
     fn set(layout: Layout, transfer: u64, per_block: u64, segments: u64, offset: u64) -> FileSet {
         FileSet {
             layout,
-            ranks: None,
             files_per_rank: 2,
             transfer_bytes: transfer,
             block_bytes: transfer * per_block,
             segments,
             offset_bytes: offset,
-            payload: Payload::Zero,
+            ..file_set()
         }
     }
 
@@ -222,6 +229,10 @@ mod tests {
                 let in_blocks = geometry.blocks(part).flat_map(|(begin, bytes)| begin..begin + bytes);
                 let in_transfers = offsets.flat_map(|offset| offset..offset + transfer);
                 prop_assert!(in_blocks.eq(in_transfers));
+                for (nth, (begin, bytes)) in (0..).zip(geometry.blocks(part)) {
+                    let before = [0, bytes / 2, bytes].map(|within| geometry.part_bytes_before(part, begin + within));
+                    prop_assert_eq!(before, [0, bytes / 2, bytes].map(|within| nth * bytes + within));
+                }
                 for nth in 0..geometry.files_per_rank {
                     for index in 0..geometry.transfers_per_file {
                         let offset = place.offset(index) as usize;

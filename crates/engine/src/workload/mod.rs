@@ -5,6 +5,8 @@
 pub mod buffer;
 pub mod c_library;
 pub mod dealt;
+#[cfg(test)]
+pub mod given;
 pub mod layout;
 pub mod payload;
 pub mod permutation;
