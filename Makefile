@@ -125,6 +125,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check
 	$(BIN)/python -m ioassay.criteria.reference --check
+	$(BIN)/python -m ioassay.results.doubts_reference --check
 
 generate: build ## Write the generated files: schemas and reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
@@ -132,6 +133,7 @@ generate: build ## Write the generated files: schemas and reference pages.
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference
 	$(BIN)/python -m ioassay.criteria.reference
+	$(BIN)/python -m ioassay.results.doubts_reference
 
 notebook: build ## Run the worked notebook again and keep what it shows.
 	$(BIN)/python -m tests.notebook

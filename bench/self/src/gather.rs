@@ -11,7 +11,6 @@ use ioassay_contract::plan::data::{Order, Transfer};
 use ioassay_contract::plan::storage::Storage;
 use ioassay_contract::plan::{Operation, Phase, Plan, RankCount, Step};
 use ioassay_engine::case::letters::{Found, Letter};
-use ioassay_engine::case::resident::Resident;
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::measure::clock::{self, Clock};
 use ioassay_engine::measure::phase::RankResult;
@@ -66,11 +65,8 @@ pub fn gather() -> Result<()> {
         }
         let begin = Instant::now();
         let start = Start { opened_ns: 0, left_ns: 0 };
-        let found = Found {
-            started_unix_ns: clock::unix_ns(),
-            resident: &[Resident::default()],
-            clocks_before: &clocks_before,
-        };
+        let found =
+            Found { started_unix_ns: clock::unix_ns(), clocks_before: &clocks_before, settled: None, node: None };
         case::conclude(&case, (&rank, &mut events), (0, &phase), start, letter, found).map_err(stopped)?;
         Ok(begin.elapsed().as_secs_f64())
     });
@@ -114,6 +110,7 @@ fn result(rank: u32, node: u32) -> RankResult {
         start_ns: odd(1),
         end_ns,
         open_ns: odd(2),
+        fill_ns: 0,
         transfer_ns: end_ns,
         fsync_ns: odd(3),
         close_ns: odd(4),

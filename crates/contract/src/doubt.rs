@@ -23,18 +23,28 @@ pub struct Doubt {
 pub enum Reason {
     /// Part of the file set was in the page cache before a read phase.
     CacheResident {
-        /// Bytes of the file set in the page cache before the phase.
+        /// Bytes of the file set in the page cache before the phase; of what was read of it, where a limit ended the phase.
         resident_bytes: u64,
-        /// Size of the file set.
+        /// Size of the file set, or of what was read of it.
         file_set_bytes: u64,
         /// The nodes in whose memory it was, the one with most first.
         #[serde(default)]
         hosts: Vec<String>,
     },
-    /// A read phase followed a write without any attempt to measure or empty the cache.
+    /// Nobody knows how much of what was read was in memory: nothing could measure it, or others than the nodes may hold it.
     CacheUnknown {
         /// Why nothing is known.
         because: String,
+    },
+    /// The device under the file system moved far less than a cold read or a write that was forced to it claims: something was
+    /// read or written again and again in memory, or was never written.
+    DeviceMovedLess {
+        /// Bytes that the ranks moved.
+        bytes: u64,
+        /// Bytes that came from the device for them, or went to it.
+        device_bytes: u64,
+        /// The device.
+        device: String,
     },
     /// The attributes of what was looked at were still in the memory of the node that asked, since it created them.
     AttributesCached {
@@ -52,6 +62,11 @@ pub enum Reason {
     UnsyncedWrite {
         /// Bytes that the phase wrote.
         written_bytes: u64,
+    },
+    /// Empty files or directories were created without a sync: they may still be in memory, in a journal that is not written.
+    UnsyncedCreate {
+        /// Items that the phase created.
+        items: u64,
     },
     /// The phase was too short to average out start, finish and scheduling.
     ShortPhase {
@@ -75,6 +90,20 @@ pub enum Reason {
         duration_ns: u64,
         /// The rank that finished last.
         slowest_rank: u32,
+    },
+    /// When the stonewall came, one rank had done far more than another, so the rate is that of unlike ranks.
+    Imbalance {
+        /// Operations of the rank that had done least.
+        least_operations: u64,
+        /// Operations of the rank that had done most.
+        most_operations: u64,
+        /// The rank that had done least.
+        slowest_rank: u32,
+    },
+    /// Something else used what the phase needed.
+    Disturbed {
+        /// What it was. Of nodes that the same happened to, the one to which most of it did.
+        by: Vec<Disturbance>,
     },
     /// More ranks than processors: the scheduler takes part in every figure.
     Oversubscribed {
@@ -133,15 +162,37 @@ pub enum Reason {
         /// Bytes planned.
         planned_bytes: u64,
     },
+    /// Not a single operation was done, so the rate of 0 says nothing about the storage.
+    NothingDone {
+        /// How long the phase took.
+        duration_ns: u64,
+    },
     /// Calls moved fewer bytes than asked and had to be repeated.
     ShortTransfers {
         /// How many calls.
         calls: u64,
     },
+    /// Part of what was read was never written: holes, or extents that were only allocated. The file system makes zeros of
+    /// them without reading anything.
+    Unwritten {
+        /// Bytes that hold no data.
+        unwritten_bytes: u64,
+        /// Bytes to read.
+        bytes: u64,
+    },
     /// The data could be compressed or deduplicated, so that less was stored than counted.
     ReduciblePayload {
-        /// What the data was.
+        /// What the data was; `unknown` of files that were read and that the case has not written.
         content: String,
+    },
+    /// A rank spent so much time in making the bytes that it wrote that the rate is partly that of its processor.
+    PayloadBound {
+        /// The rank with the largest share.
+        rank: u32,
+        /// Its time in making bytes.
+        fill_ns: u64,
+        /// Its time from start to end.
+        worked_ns: u64,
     },
     /// A job could not keep the rate that the plan gave it.
     RateNotKept {
@@ -164,4 +215,35 @@ pub enum Reason {
         /// The error as a sentence.
         error: String,
     },
+}
+
+/// Something that used what a phase needed, on one node.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disturbance {
+    /// What it was.
+    pub what: Disturber,
+    /// The node.
+    pub host: String,
+    /// How much: bytes of the first three, nanoseconds of processors, periods of quotas.
+    pub amount: u64,
+    /// Of how much.
+    pub of: u64,
+}
+
+/// What can disturb a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturber {
+    /// Bytes written before the phase that were still being written back in it; of all that its device moved, or its ranks.
+    WriteBack,
+    /// Bytes that others read from the device; of all that it moved.
+    OthersRead,
+    /// Bytes that others wrote to the device; of all that it moved.
+    OthersWrote,
+    /// Periods in which a quota of processor time was used up.
+    Quota,
+    /// Time of processors that a hypervisor gave to others; of the time that the ranks had.
+    Steal,
+    /// Time in which ranks waited for a processor while others' processes had it; of the time that the ranks had.
+    Processors,
 }

@@ -114,6 +114,9 @@ pub struct BlockDevice {
     pub model: Option<String>,
     /// Size of the device.
     pub size_bytes: u64,
+    /// The file that a loop device lies on, where its pages are kept in the node's memory, under those of the device.
+    #[serde(default)]
+    pub cached_file: Option<String>,
     /// Queue settings by file name, for example `scheduler`, `read_ahead_kb`, `nr_requests`.
     pub queue: BTreeMap<String, String>,
 }

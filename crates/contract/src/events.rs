@@ -205,12 +205,18 @@ pub struct PhaseRecord {
     /// How each node's clock differed from the first one's, in the order of nodes; empty where all ranks share a clock.
     #[serde(default)]
     pub clocks: Vec<NodeClock>,
-    /// Bytes that the phase was to read and that were in the page cache of the node that reads them, before it; `None`
-    /// where nothing could measure it.
+    /// Bytes that the phase was to read, or has read where a limit ended it, and that were in the page cache of the node
+    /// that reads them, before it; `None` where nothing could measure it.
     pub resident_bytes_before: Option<u64>,
     /// The same of each node, in the order of `started.nodes`; empty where nothing was measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resident_bytes_before_per_node: Vec<u64>,
+    /// How long the phase waited for what had been written before it, where it was to settle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// What went on on each node meanwhile, in the order of `started.nodes`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeRecord>,
     /// Latencies of the single operations of all ranks.
     pub latencies: Histogram,
     /// Every rank, ascending.
@@ -232,6 +238,42 @@ pub struct Stonewall {
     pub least_operations: u64,
     /// Operations of the rank that had done most.
     pub most_operations: u64,
+}
+
+/// What was written out before a phase, on all nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Settled {
+    /// How long the slowest node took.
+    pub waited_ns: u64,
+    /// Bytes that waited to be written back when it began, on all nodes; `None` where one does not tell.
+    pub dirty_bytes: Option<u64>,
+}
+
+/// What a node did while a phase ran, for whomever: its device, its processors. `None` where the system does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct NodeRecord {
+    /// Bytes in memory that waited to be written back when the phase began (`Dirty`, `Writeback`, `NFS_Unstable`).
+    pub dirty_bytes: Option<u64>,
+    /// Bytes that were read from the target's block device.
+    pub device_read_bytes: Option<u64>,
+    /// Bytes that were written to it.
+    pub device_write_bytes: Option<u64>,
+    /// Those that were read for the ranks of the node.
+    pub ranks_read_bytes: Option<u64>,
+    /// Those that the ranks of the node caused to be written, at once or later.
+    pub ranks_write_bytes: Option<u64>,
+    /// Processor time in user mode of all processes.
+    pub user_ns: Option<u64>,
+    /// That of the node's ranks.
+    pub ranks_user_ns: u64,
+    /// Time in which its ranks could have run and had no processor.
+    pub ranks_waited_ns: Option<u64>,
+    /// Time that a hypervisor gave to others, of all processors.
+    pub steal_ns: Option<u64>,
+    /// Periods of a processor quota of the job's control groups.
+    pub quota_periods: Option<u64>,
+    /// Those of them in which the quota was used up, and all had to wait.
+    pub throttled_periods: Option<u64>,
 }
 
 /// How a node's clock differed from the first node's, before and after a phase. Samples of all nodes lie on one time line
@@ -269,9 +311,12 @@ pub struct RankRecord {
     pub end_ns: u64,
     /// Time in open.
     pub open_ns: u64,
-    /// Time from the first to the last transfer.
+    /// Time in which it made the bytes that it wrote; no operation's.
+    #[serde(default)]
+    pub fill_ns: u64,
+    /// Time from the first to the last transfer, without what is in `fill_ns` and `fsync_ns`.
     pub transfer_ns: u64,
-    /// Time in fsync.
+    /// Time in fsync, wherever it came.
     pub fsync_ns: u64,
     /// Time in close.
     pub close_ns: u64,
@@ -308,7 +353,7 @@ pub struct Done {
 }
 
 /// What the kernel spent on a rank from the opening of the barrier to the rank's end (`getrusage`,
-/// `/proc/self/io`). A job with several operations has it in each of their records.
+/// `/proc/self/io`, `/proc/self/schedstat`). A job with several operations has it in each of their records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Processor time in user mode.
@@ -329,6 +374,10 @@ pub struct Usage {
     pub device_read_bytes: Option<u64>,
     /// Bytes that the rank caused to be written to a block device, at once or later; `None` where it does not tell.
     pub device_write_bytes: Option<u64>,
+    /// Time in which the rank could have run and had no processor (`/proc/self/schedstat`); `None` where the kernel does not
+    /// tell.
+    #[serde(default)]
+    pub waited_ns: Option<u64>,
 }
 
 /// A log-linear histogram of latencies: non-empty buckets, ascending. Within a bucket the relative error is under 1 %.

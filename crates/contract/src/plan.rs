@@ -139,6 +139,10 @@ pub enum Step {
 pub struct Phase {
     /// Name of the phase, unique in the case, for example `write`.
     pub name: String,
+    /// Before its clock runs, all that the nodes have not yet written to the target's file system is written out, so that the
+    /// phase does not share the storage with what came before.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub settle: bool,
     /// What is done in it, all at the same time. No rank has two jobs in a phase; a rank without one waits.
     pub jobs: Vec<Job>,
 }
@@ -146,7 +150,7 @@ pub struct Phase {
 impl Phase {
     /// These jobs side by side.
     pub fn new(name: &str, jobs: Vec<Job>) -> Self {
-        Self { name: name.to_owned(), jobs }
+        Self { name: name.to_owned(), settle: false, jobs }
     }
 }
 
@@ -263,4 +267,9 @@ impl CacheMethod {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
 fn is_zero(value: &u64) -> bool {
     *value == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }

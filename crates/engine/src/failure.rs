@@ -57,6 +57,15 @@ pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Fai
     Box::new(on_path(operation, path, error))
 }
 
+/// A write call at byte `offset` of a file that wrote nothing and reported no error.
+#[cold]
+pub fn nothing_written(offset: u64) -> io::Error {
+    let what = format!("the write call at byte {offset} returned 0: nothing was written, and no error was reported");
+    let remedy = "check free space and quota of the target, read the kernel log (dmesg) and the server's log, and report it \
+                  to the maker of the file system or storage plug-in";
+    Explained { what, remedy: remedy.to_owned() }.into_io()
+}
+
 /// An error that came with its errno and with a sentence about it.
 pub fn with_text(errno: i32, text: &str) -> io::Error {
     let what = format!("{text} ({:?})", Errno::from_raw(errno));

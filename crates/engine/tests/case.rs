@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::events::Event;
 use ioassay_contract::plan::cache::CacheStep;
 use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
@@ -369,13 +370,25 @@ fn a_failed_fsync_fails_the_phase() {
 
 #[test]
 fn a_file_that_ends_too_early_is_an_error_and_not_a_fast_read() {
-    // The write is one call per transfer; the read meets the end of the file in its second transfer.
     let truncated =
         || Watched { answer: |call, bytes| if call == 2 { Ok(0) } else { Ok(bytes) }, ..Watched::obedient() };
     for depth in [1, 2] {
-        let plan = in_flight(plan(SMALL, 1, write_and_read(Order::Sequential)), depth);
-        let (_, place) = run(&plan, leak(truncated()));
+        let read = phase("read", work(Transfer::Read, Order::Sequential));
+        let (_, place) = run(&in_flight(plan(SMALL, 1, vec![read]), depth), leak(truncated()));
         assert!(place.failure().unwrap().message.contains("the file ends at "));
+    }
+}
+
+#[test]
+fn a_write_call_that_writes_nothing_is_reported_as_that_and_not_as_the_end_of_the_file() {
+    // 40 bytes of the first transfer, and then none.
+    let stuck = || Watched { answer: |call, _| Ok(if call == 1 { 40 } else { 0 }), ..Watched::obedient() };
+    for depth in [1, 2] {
+        let write = phase("write", work(Transfer::Write, Order::Sequential));
+        let (_, place) = run(&in_flight(plan(SMALL, 1, vec![write]), depth), leak(stuck()));
+        let failure = place.failure().unwrap();
+        assert!(failure.message.contains("returned 0: nothing was written"), "{}", failure.message);
+        assert!(failure.remedy.contains("free space"), "{}", failure.remedy);
     }
 }
 
@@ -440,6 +453,30 @@ fn jobs_side_by_side_have_ranks_files_and_records_of_their_own() {
     assert_eq!(phases[1].ranks.iter().map(|rank| rank.rank).collect::<Vec<_>>(), [2, 3, 4]);
     assert_eq!(coverage(storage, Operation::Write).len(), 3);
     assert_eq!(coverage(storage, Operation::Read).len(), 2);
+}
+
+#[test]
+fn a_phase_that_did_nothing_is_invalid_and_one_of_two_ranks_without_work_is_not() {
+    let mut idle = job("write", work(Transfer::Write, Order::Sequential));
+    // The stonewall comes before the first operation is due.
+    idle.limit = Limit { stonewall_ns: Some(1), ..Limit::default() };
+    let one =
+        Job { ranks: Some(RankRange { first: 1, count: 1 }), ..job("write", work(Transfer::Write, Order::Random)) };
+    let steps = vec![phase_of("idle", vec![idle]), phase_of("one", vec![one])];
+    let (events, place) = run(&plan(SMALL, 2, steps), leak(Watched::obedient()));
+    assert_eq!(place.failure(), None);
+    let [idle, one] = phases(&events)[..] else { panic!("{events:?}") };
+    assert_eq!((idle.operations, idle.complete, doubts(idle)[0].as_str()), (0, true, "nothing-done"));
+    assert!(idle.doubts[0].invalidates);
+    assert!(one.operations == 10 && !doubts(one).contains(&"nothing-done".to_owned()));
+}
+
+#[test]
+fn a_failure_before_the_first_operation_is_said_once() {
+    let broken = Watched { answer: |_, _| Err(io::Error::from_raw_os_error(libc::EIO)), ..Watched::obedient() };
+    let (events, _) = run(&plan(SMALL, 1, write_and_read(Order::Sequential)), leak(broken));
+    let invalid: Vec<_> = phases(&events)[0].doubts.iter().filter(|doubt| doubt.invalidates).collect();
+    assert!(matches!(invalid[..], [Doubt { reason: Reason::Failed { .. }, .. }]), "{invalid:?}");
 }
 
 /// A transfer that takes so long that only few fit before the stonewall.
@@ -572,6 +609,56 @@ fn fsync_comes_when_it_was_asked_for() {
     assert_eq!(syncs(Fsync::AtClose), [10, 21]);
     assert_eq!(syncs(Fsync::AtEnd), [20, 21]);
     assert_eq!(syncs(Fsync::EveryWrites(4)), [4, 9, 12, 17, 22, 25]);
+}
+
+#[test]
+fn every_sync_is_timed_as_such_whenever_it_comes() {
+    const SYNC_NS: u64 = 2_000_000;
+    let sync = || {
+        std::thread::sleep(std::time::Duration::from_nanos(SYNC_NS));
+        Ok(())
+    };
+    for (fsync, syncs) in [
+        (Fsync::Never, 0),
+        (Fsync::AtClose, 2),
+        (Fsync::AtEnd, 2),
+        (Fsync::EveryWrites(4), 6),
+        (Fsync::EveryWrites(1), 22),
+    ] {
+        let mut write = work(Transfer::Write, Order::Sequential);
+        write.fsync = fsync;
+        let storage = leak(Watched { sync, ..Watched::obedient() });
+        let (events, _) = run(&plan(FileSet { files_per_rank: 2, ..SMALL }, 1, vec![phase("write", write)]), storage);
+        let rank = &phases(&events)[0].ranks[0];
+        assert!(rank.fsync_ns >= syncs * SYNC_NS, "{fsync:?}: {rank:?}");
+        assert!(syncs > 0 || rank.fsync_ns == 0, "{fsync:?}: {rank:?}");
+        let parts_ns = rank.open_ns + rank.fill_ns + rank.transfer_ns + rank.fsync_ns + rank.close_ns;
+        assert!(parts_ns <= rank.end_ns - rank.start_ns, "{fsync:?}: nothing is counted twice: {rank:?}");
+    }
+}
+
+/// The write itself takes no time here, so that a latency of bytes that are made would show.
+#[test]
+fn making_bytes_counts_in_no_latency_and_is_doubted_where_it_takes_long() {
+    let large = FileSet { transfer_bytes: 4 << 20, block_bytes: 40 << 20, ..SMALL };
+    for depth in [1, 4] {
+        let write = |payload| {
+            let set = FileSet { payload, ..large };
+            let steps = vec![phase("write", work(Transfer::Write, Order::Sequential))];
+            let (events, _) = run(&in_flight(plan(set, 1, steps), depth), leak(Watched::obedient()));
+            phases(&events)[0].clone()
+        };
+        for payload in [Payload::Unique, Payload::IorRandom { signature: 1 }] {
+            let write = write(payload);
+            let (rank, quickest_ns) = (&write.ranks[0], write.latencies.lowest_ns[0]);
+            assert!(rank.fill_ns > rank.transfer_ns, "depth {depth}: {rank:?}");
+            assert!(quickest_ns < rank.fill_ns / 10, "depth {depth}: {quickest_ns} ns of {} ns for ten", rank.fill_ns);
+            assert!(doubts(&write).contains(&"payload-bound".to_owned()), "depth {depth}");
+        }
+        let repeated = write(Payload::Repeated);
+        assert_eq!(repeated.ranks[0].fill_ns, 0, "depth {depth}");
+        assert!(!doubts(&repeated).contains(&"payload-bound".to_owned()), "depth {depth}");
+    }
 }
 
 #[test]

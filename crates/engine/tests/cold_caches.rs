@@ -15,6 +15,7 @@ use ioassay_contract::events::{ColdCache, CommandEnd, Event, Outcome, PhaseRecor
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
+use support::doubts;
 use support::lab::Lab;
 use support::mpi::Mpi;
 use support::process::{Bench, Ran, Running, phase, set, wait_until};
@@ -22,13 +23,13 @@ use support::skipped::skipped;
 
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// A host whose file system nobody else has mounted: ext4 in a file, at `mnt`.
+/// A host whose file system nobody else has mounted, in a file, at `mnt`.
 struct Disk {
     bench: Bench,
     first: Child,
 }
 
-const UP: &str = "mkfs.ext4 -q -F \"$1/disk\" && mount -o loop \"$1/disk\" \"$1/mnt\" && mkdir \"$1/mnt/target\" && echo up \
+const UP: &str = "mkfs.$2 -q \"$1/disk\" > /dev/null && mount -o \"loop,$3\" \"$1/disk\" \"$1/mnt\" && mkdir \"$1/mnt/target\" && echo up \
                   && exec sleep infinity";
 
 /// As a site would write it.
@@ -36,20 +37,26 @@ const REMOUNT: &str =
     "umount \"$IOASSAY_MOUNT_POINT\" && mount -t \"$IOASSAY_MOUNT_TYPE\" -o loop $DISK \"$IOASSAY_MOUNT_POINT\"";
 
 impl Disk {
-    /// `None`, said aloud, where this user, or this machine, cannot have it.
+    /// ext4. `None`, said aloud, where this user, or this machine, cannot have it.
     fn new() -> Option<Self> {
+        Self::of("ext4", "rw")
+    }
+
+    /// The same of any `file_system` with mount `options`.
+    fn of(file_system: &str, options: &str) -> Option<Self> {
         let mut bench = Bench::new();
         fs::create_dir(bench.path("mnt")).unwrap();
-        fs::File::create(bench.path("disk")).unwrap().set_len(64 << 20).unwrap();
+        fs::File::create(bench.path("disk")).unwrap().set_len(128 << 20).unwrap();
         let mut first = Command::new("unshare")
             .args(["--mount", "sh", "-c", UP, "sh"])
             .arg(bench.root.path())
+            .args([file_system, options])
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         if BufReader::new(first.stdout.take().unwrap()).lines().next().is_none() {
             let _ = first.wait();
-            skipped("ext4 in a loop device", "it needs root");
+            skipped(&format!("{file_system} in a loop device"), "it needs root and mkfs");
             return None;
         }
         bench.hosts.push(first.id());
@@ -144,6 +151,28 @@ fn a_remount_leaves_nothing_in_memory_of_what_was_all_there_before_it() {
     let [attempt] = cold.attempts.as_slice() else { panic!("{cold:?}") };
     assert!(attempt.done && attempt.commands.len() == 1 && attempt.commands[0].end == CommandEnd::Exited(0));
     assert!(disk.left().iter().all(|name| name == "lost+found"));
+}
+
+#[test]
+fn reducible_data_is_doubted_where_the_file_system_compresses_and_nowhere_else() {
+    let doubted = |file_system: &str, options: &str, zero_percent: u8| {
+        let disk = Disk::of(file_system, options)?;
+        let mut plan = plan(&disk.target(), 1, &[named("write", "write")]);
+        let payload = json!({"kind": "reducible", "zero_percent": zero_percent, "duplicate_percent": 0});
+        plan["files"]["data"]["payload"] = payload;
+        let ran = disk.bench.run(&plan);
+        ran.complete();
+        Some(doubts(phase_of(&ran, "write")).contains(&"reducible-payload".to_owned()))
+    };
+    for (file_system, options, zero_percent, expected) in [
+        ("ext4", "rw", 50, false),
+        ("btrfs", "compress=zstd", 50, true),
+        ("btrfs", "compress=zstd", 0, false),
+        ("btrfs", "rw", 50, false),
+    ] {
+        let doubted = doubted(file_system, options, zero_percent);
+        assert!(doubted.is_none_or(|doubted| doubted == expected), "{file_system} {options} {zero_percent}");
+    }
 }
 
 /// Whatever process stands in a file system keeps it from being unmounted: the launcher's own would, and be named.

@@ -4,10 +4,12 @@
 //! packets and the deal of its random transfers are tested where they are made.
 
 use std::fs;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::events::{Event, PhaseRecord};
 use ioassay_contract::front_end::FrontEnd;
 use ioassay_contract::plan::Plan;
@@ -42,6 +44,13 @@ fn succeeds(directory: &Path, line: &str) -> String {
     let output = ior(directory, line);
     assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
     stdout(&output)
+}
+
+/// What a command that succeeds says on standard error.
+fn says(directory: &Path, line: &str) -> String {
+    let output = ior(directory, line);
+    assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+    stderr(&output)
 }
 
 /// Names in a directory, ascending.
@@ -130,6 +139,66 @@ fn what_is_kept_is_read_and_verified_by_a_later_command_in_every_layout() {
             assert!(stderr(&other).contains("was written"), "{}", stderr(&other));
         }
     }
+}
+
+/// IOR's default payload repeats one pattern; only the command that wrote it, or compares it, knows that.
+#[test]
+fn what_a_file_holds_is_claimed_only_where_it_was_written_or_verified() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |line: &str| says(directory.path(), &format!("{line} -k -G 9 -F -b 64k -t 16k -o d"));
+    let (pattern, unknown) = ("one pattern again and again", "content is unknown");
+    for (line, claimed) in [("-w", true), ("-w -r", true), ("-r -R", true), ("-r", false)] {
+        let said = said(line);
+        assert_eq!((said.contains(pattern), said.contains(unknown)), (claimed, !claimed), "{line}: {said}");
+    }
+    // Nor is anything known of random data that an earlier command may have written.
+    assert!(!said("-w -l random").contains(pattern) && said("-r -l random").contains(unknown));
+}
+
+#[test]
+fn holes_and_extents_that_were_only_allocated_are_doubted_where_they_are_read() {
+    const M: u64 = 1 << 20;
+    // On the file system of the checkout, which is rarely a tmpfs: that tells allocated extents from holes.
+    let directory = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let make = |name: &str, make: &dyn Fn(&fs::File)| {
+        let file = fs::File::create(directory.path().join(name)).unwrap();
+        make(&file);
+        file.sync_all().unwrap();
+    };
+    let written = |from: u64, to: u64| {
+        move |file: &fs::File| file.write_all_at(&vec![7; ((to - from) * M) as usize], from * M).unwrap()
+    };
+    let read = |line: &str| {
+        let run = directory.path().join("run");
+        let _ = fs::remove_dir_all(&run);
+        succeeds(directory.path(), &format!("-r -k -t 64k -o d {line} --run run"));
+        let (_, cases) = run_directory(&run);
+        let record = &cases[0].1[0];
+        let device = |doubt: &Doubt| matches!(doubt.reason, Reason::DeviceMovedLess { .. });
+        assert!(!record.doubts.iter().any(device), "why the device moved less is known: {record:?}");
+        record.doubts.iter().find_map(|doubt| match doubt.reason {
+            Reason::Unwritten { unwritten_bytes, bytes } => Some((unwritten_bytes / M, bytes / M)),
+            _ => None,
+        })
+    };
+    make("d.00000000", &written(0, 8));
+    assert_eq!(read("-F -b 8m"), None, "a file without holes is clean");
+    make("d.00000000", &|file| {
+        written(0, 6)(file);
+        nix::fcntl::fallocate(file, nix::fcntl::FallocateFlags::empty(), 0, 8 * M as i64).unwrap();
+    });
+    assert_eq!(read("-F -b 8m"), Some((2, 8)), "space that is allocated at the end");
+    make("d.00000000", &|file| file.set_len(8 * M).unwrap());
+    assert_eq!(read("-F -b 8m"), Some((8, 8)), "a sparse file");
+    make("d.00000001", &written(0, 8));
+    assert_eq!(read("-F -b 8m --ranks 2"), Some((8, 16)), "of two ranks one has it");
+    // Each second MiB is rank 1's.
+    make("d", &|file| {
+        written(0, 5)(file);
+        written(6, 8)(file);
+    });
+    assert_eq!(read("-b 1m -s 4 --ranks 2"), Some((1, 8)), "a hole in a strided file");
+    assert_eq!(read("-b 1m -s 2 --ranks 2"), None, "a hole behind what is read");
 }
 
 #[test]

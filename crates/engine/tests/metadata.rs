@@ -5,6 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use ioassay_contract::doubt::Reason;
 use ioassay_contract::events::{Event, PhaseRecord, RankRecord, Removed};
 use ioassay_contract::plan::metadata::{Items, Sharing};
 use ioassay_contract::plan::storage::Target;
@@ -16,7 +17,9 @@ use ioassay_engine::workload::tree::{Entries, EntryPath, Shape};
 use ioassay_engine::workspace::Workspace;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use support::{phases, run_and_keep};
+use support::hung_mount::HungMount;
+use support::skipped::skipped;
+use support::{doubts, phases, run_and_keep};
 
 /// A plan for one tree, `t`, on `target`.
 fn plan_text(target: &Path, ranks: u32, tree: &Value, steps: &[Value]) -> Value {
@@ -584,6 +587,64 @@ fn items_that_this_node_has_just_created_are_doubted_when_it_looks_at_them() {
     assert!(doubts("stat").contains("attributes-cached"));
     assert!(!doubts("cold").contains("attributes-cached") && !doubts("grow").contains("attributes-cached"));
     assert!(doubts("create").contains("unsynced-write"));
+}
+
+#[test]
+fn empty_items_that_are_not_synced_are_doubted_and_those_that_are_or_hold_bytes_are_not() {
+    let local = "/var/tmp";
+    let file_system = ioassay_engine::environment::mount_of(Path::new(local)).unwrap().file_system;
+    if !["ext4", "xfs", "btrfs", "overlay"].contains(&file_system.as_str()) {
+        return skipped("a local journalling file system", &format!("{local} is {file_system}"));
+    }
+    let target = tempfile::tempdir_in(local).unwrap();
+    let steps = [
+        phase("grow", kind("create-tree")),
+        phase("create", create(0)),
+        phase("remove", kind("remove")),
+        with(phase("synced", create(0)), &json!({"sync_at_end": true}), &Value::Null),
+        phase("again", kind("remove")),
+        phase("bytes", create(10)),
+    ];
+    let ran = run(&parsed(&plan_text(target.path(), 1, &tree("shared", 0, 0, 4), &steps)).unwrap(), target.path());
+    no_failure(&ran);
+    let doubted: Vec<_> =
+        ran.phases().into_iter().filter(|phase| doubts(phase).contains(&"unsynced-create".into())).collect();
+    assert_eq!(doubted.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(), ["create"]);
+    let reason = doubted[0].doubts.iter().map(|doubt| &doubt.reason);
+    assert!(reason.into_iter().any(|reason| *reason == Reason::UnsyncedCreate { items: 4 }));
+}
+
+/// On a file system that writes half a page at a time.
+#[test]
+fn calls_that_move_less_than_an_item_holds_are_counted_and_doubted() {
+    let Some(mount) = HungMount::new() else { return };
+    mount.write_short();
+    let steps = [phase("grow", kind("create-tree")), phase("create", create(3 * 4096)), phase("small", kind("stat"))];
+    let plan = parsed(&plan_text(mount.path(), 1, &tree("shared", 0, 0, 4), &steps)).unwrap();
+    let ran = run(&plan, mount.path());
+    no_failure(&ran);
+    // The kernel asks for a page at a time, so that a call ends in the middle of each of the three.
+    assert_eq!(ran.phase("create").ranks[0].short_transfers, 4 * 3);
+    assert!(doubts(ran.phase("create")).contains(&"short-transfers".to_owned()));
+    assert!(!doubts(ran.phase("small")).contains(&"short-transfers".to_owned()));
+}
+
+#[test]
+fn only_what_forgets_attributes_withdraws_the_doubt_about_them() {
+    let target = tempfile::tempdir().unwrap();
+    let steps = [
+        phase("grow", kind("create-tree")),
+        phase("create", create(10)),
+        json!({"step": "cold-cache", "attempts": ["fadvise"]}),
+        phase("pages", kind("stat")),
+        json!({"step": "cold-cache", "attempts": ["fadvise", "drop-caches"]}),
+        phase("all", kind("stat")),
+    ];
+    let plan = parsed(&plan_text(target.path(), 1, &tree("shared", 0, 0, 4), &steps)).unwrap();
+    let ran = run(&plan, target.path());
+    let doubts = |name: &str| serde_json::to_string(&ran.phase(name).doubts).unwrap();
+    assert!(doubts("pages").contains("attributes-cached"), "pages were forgotten, and attributes were not");
+    assert!(!doubts("all").contains("attributes-cached"), "where the first way was not enough the next one was tried");
 }
 
 #[test]

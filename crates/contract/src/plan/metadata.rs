@@ -152,6 +152,17 @@ pub enum MetadataOperation {
     RemoveTree,
 }
 
+impl MetadataWork {
+    /// True if what it writes is forced to stable storage, item by item or at the end.
+    pub fn forces_to_storage(&self) -> bool {
+        let each = matches!(
+            self.operation,
+            MetadataOperation::Create { fsync: true, .. } | MetadataOperation::Write { fsync: true, .. }
+        );
+        each || self.sync_at_end
+    }
+}
+
 impl MetadataOperation {
     /// What is done to each item, one after the other, as records name it.
     pub fn operations(self) -> &'static [Operation] {

@@ -29,6 +29,12 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// True if a rank may end before it has done all of its work.
+    pub fn may_end_early(&self) -> bool {
+        let Self { bytes_per_rank, operations_per_rank, at_rate_of, stonewall_ns, .. } = self;
+        bytes_per_rank.is_some() || operations_per_rank.is_some() || at_rate_of.is_some() || stonewall_ns.is_some()
+    }
+
     /// True if nothing is limited.
     pub fn is_none(&self) -> bool {
         *self == Self::default()

@@ -1,7 +1,7 @@
 //! How much of a file is in the page cache of this node.
 //!
 //! The cachestat system call (Linux 6.5) counts pages without touching them. Older kernels have mincore on a
-//! mapping, which tells the same, page by page, to the owner of the file.
+//! mapping, which tells the same, page by page, to the owner of the file, and is right on an overlay too.
 
 use std::fs::File;
 use std::io;
@@ -9,6 +9,7 @@ use std::num::NonZeroUsize;
 use std::os::unix::fs::FileTypeExt;
 
 use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+use nix::sys::statfs::{ECRYPTFS_SUPER_MAGIC, FsType, OVERLAYFS_SUPER_MAGIC, fstatfs};
 
 use super::{descriptor, page_bytes};
 
@@ -37,30 +38,40 @@ impl Instrument {
     }
 }
 
-/// How much of `pieces` (first byte and length, ascending) of a file or device is in the page cache, in bytes,
-/// and what measured it.
-pub fn resident_bytes(file: &File, pieces: impl Iterator<Item = (u64, u64)>) -> io::Result<(u64, Instrument)> {
+/// File systems whose files have their pages in another one's: cachestat looks where none are, and finds nothing.
+const STACKED: [FsType; 2] = [OVERLAYFS_SUPER_MAGIC, ECRYPTFS_SUPER_MAGIC];
+
+/// Calls `found` for those of `pieces` (first byte and length, ascending) of a file or device that may be in the page cache,
+/// with the first byte and how many bytes are. Returns what measured it.
+pub fn count_resident(
+    file: &File,
+    pieces: impl Iterator<Item = (u64, u64)>,
+    mut found: impl FnMut(u64, u64),
+) -> io::Result<Instrument> {
+    let stacked = fstatfs(file).is_ok_and(|about| STACKED.contains(&about.filesystem_type()));
     // A look at the whole tells most often that there is nothing, however many pieces there are.
-    if let Ok(0) = cachestat_pages(file, 0, 0) {
-        return Ok((0, Instrument::Cachestat));
+    if !stacked && matches!(cachestat_pages(file, 0, 0), Ok(0)) {
+        return Ok(Instrument::Cachestat);
     }
     let about = file.metadata()?;
     // A device has no size of its own.
     let file_bytes = if about.file_type().is_block_device() { u64::MAX } else { about.len() };
-    let mut found = (0, Instrument::Cachestat);
+    let mut measured_with = Instrument::Cachestat;
     for (begin, bytes) in pieces {
         let end = begin.saturating_add(bytes).min(file_bytes);
         if end <= begin {
             break;
         }
-        let (pages, instrument) = match cachestat_pages(file, begin, end - begin) {
-            Ok(pages) => (pages, Instrument::Cachestat),
-            Err(_) => (mincore_pages(file, begin, end)?, Instrument::Mincore),
+        let counted = if stacked { None } else { cachestat_pages(file, begin, end - begin).ok() };
+        let (pages, instrument) = match counted {
+            Some(pages) => (pages, Instrument::Cachestat),
+            None => (mincore_pages(file, begin, end)?, Instrument::Mincore),
         };
+        measured_with = instrument;
         // A page counts in full, but no piece is more resident than it is long.
-        found = (found.0 + (pages * page_bytes()).min(end - begin), instrument);
+        found(begin, (pages * page_bytes()).min(end - begin));
     }
-    Ok(found)
+    Ok(measured_with)
 }
 
 #[repr(C)]
@@ -118,6 +129,12 @@ fn mincore_window(file: &File, offset: u64, length: NonZeroUsize) -> io::Result<
 mod tests {
     use super::*;
 
+    fn resident(file: &File, pieces: &[(u64, u64)]) -> (u64, Instrument) {
+        let mut sum = 0;
+        let measured_with = count_resident(file, pieces.iter().copied(), |_, bytes| sum += bytes).unwrap();
+        (sum, measured_with)
+    }
+
     /// On a real file of the build directory: /tmp may be a tmpfs, which never forgets a page.
     #[test]
     fn what_was_written_is_resident_and_both_instruments_say_the_same() {
@@ -127,11 +144,11 @@ mod tests {
         let file = File::open(&path).unwrap();
         let pages = 300_001_u64.div_ceil(page_bytes());
         assert_eq!(mincore_pages(&file, 0, 300_001).unwrap(), pages);
-        let (bytes, instrument) = resident_bytes(&file, [(0, u64::MAX)].into_iter()).unwrap();
+        let (bytes, instrument) = resident(&file, &[(0, u64::MAX)]);
         assert_eq!(bytes, 300_001);
         // Within a page, over its end, and beyond the end of the file.
         let pieces = [(100, 10), (4000, 200), (300_000, 100), (400_000, 1)];
-        assert_eq!(resident_bytes(&file, pieces.into_iter()).unwrap().0, 10 + 200 + 1);
+        assert_eq!(resident(&file, &pieces).0, 10 + 200 + 1);
         assert_eq!(mincore_pages(&file, 4000, 4200).unwrap(), 4200_u64.div_ceil(page_bytes()));
         if instrument == Instrument::Cachestat {
             assert_eq!(cachestat_pages(&file, 0, 300_001).unwrap(), pages);
@@ -146,7 +163,7 @@ mod tests {
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         let file = File::open(&path).unwrap();
         super::super::forget(&file).unwrap();
-        let (bytes, _) = resident_bytes(&file, [(0, u64::MAX)].into_iter()).unwrap();
+        let (bytes, _) = resident(&file, &[(0, u64::MAX)]);
         let file_system = nix::sys::statfs::statfs(&path).unwrap().filesystem_type();
         if file_system == nix::sys::statfs::TMPFS_MAGIC {
             assert_eq!(bytes, 1 << 20, "tmpfs keeps its pages");

@@ -27,11 +27,22 @@ impl<R: Ranks> Rank<'_, R> {
         let mut going_on = self.all_go_on(hooks.iter().all(site_command::succeeded))?;
         let mut tried: Vec<CacheAttempt> = Vec::new();
         let mut resident = self.resident_next()?;
+        if going_on && !hooks.is_empty() {
+            self.emptied.servers = Some(step);
+        }
+        let (has_files, has_trees) = (!self.case.plan.files.is_empty(), !self.case.plan.trees.is_empty());
         for &method in &cold.attempts {
-            let enough = self.is_cold(&resident);
+            let done = |useful: fn(CacheMethod) -> bool| {
+                tried.iter().any(|attempt: &CacheAttempt| attempt.done && useful(attempt.method))
+            };
             // Of files that a stonewall left short too little may be resident for this to tell, so something must be done.
-            if !going_on || enough && tried.iter().any(|attempt| attempt.done) {
+            let files_are_cold = !has_files || self.is_cold(&resident) && done(|_| true);
+            let trees_are_cold = !has_trees || done(CacheMethod::forgets_attributes);
+            if !going_on || files_are_cold && trees_are_cold {
                 break;
+            }
+            if files_are_cold && !method.forgets_attributes() {
+                continue;
             }
             let attempt = match method {
                 CacheMethod::DropCaches => self.drop_caches()?,
@@ -49,6 +60,9 @@ impl<R: Ranks> Rank<'_, R> {
             {
                 STILL_THERE.clone_into(&mut last.detail);
             }
+        }
+        if tried.iter().any(|attempt| attempt.done && attempt.method.forgets_attributes()) {
+            self.emptied.attributes = Some(step);
         }
         if self.ranks.rank() == 0 {
             self.write(&Event::ColdCache(ColdCache {

@@ -2,15 +2,16 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
 
-use ioassay_contract::events::{Done, Event, NodeClock, RankRecord, Usage};
+use ioassay_contract::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Settled, Usage};
 use ioassay_contract::plan::{Job, Operation, Phase};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
 use super::phase::Did;
-use super::resident::Resident;
-use crate::measure::doubts::{self, Facts};
+use super::resident::{self, BeforeRead};
+use crate::measure::doubts::{self, Facts, Unwritten};
 use crate::measure::histogram::Latencies;
+use crate::measure::node::NodeMeter;
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::measure::recorder::LANES;
 use crate::plan::Sizes;
@@ -24,10 +25,14 @@ pub struct Letter {
     pub(super) job: usize,
     /// By lane and operation.
     results: Vec<(usize, Operation, RankResult)>,
+    /// What it wrote has been forced to stable storage.
+    synced: bool,
     /// Entries that matched.
     matched: Option<u64>,
     /// As in [`Did`].
     pub(super) written: Option<u64>,
+    /// What it found of that which it read, before it did.
+    pub(super) before_read: Option<BeforeRead>,
     /// When the first rank of the job on this rank's node had finished, since the barrier opened, and what this one had done
     /// by then, by lane.
     first_finished: Option<(u64, [Done; LANES])>,
@@ -38,10 +43,21 @@ pub struct Letter {
 pub struct Found<'a> {
     /// Wall-clock time at which the barrier opened.
     pub started_unix_ns: u64,
-    /// What of that which each job reads was in page caches before.
-    pub resident: &'a [Resident],
     /// How the clocks of nodes differed before, on rank 0.
     pub clocks_before: &'a [Reading],
+    /// What was written out before, on rank 0.
+    pub settled: Option<Settled>,
+    /// Measures what goes on on the node, where this rank is the first one of it.
+    pub node: Option<&'a NodeMeter>,
+}
+
+/// A rank's letter, and from the first one of each node what went on on the node.
+type Sent = (Option<Letter>, Option<NodeRecord>);
+
+/// What the kernel spent on each rank that had a job.
+fn spent(sent: &[Sent]) -> Vec<Usage> {
+    let first = |letter: &Letter| letter.results.first().map(|(_, _, result)| result.record.usage);
+    sent.iter().filter_map(|(letter, _)| first(letter.as_ref()?)).collect()
 }
 
 /// What two comparisons of clocks say about the time between.
@@ -58,7 +74,15 @@ fn clocks_between(before: &[Reading], after: &[Reading]) -> Vec<NodeClock> {
 impl Letter {
     /// Of a rank whose only operations in job number `job` have this `result`.
     pub fn of(job: usize, operation: Operation, result: RankResult) -> Self {
-        Self { job, results: vec![(0, operation, result)], matched: None, written: None, first_finished: None }
+        Self {
+            job,
+            results: vec![(0, operation, result)],
+            synced: false,
+            matched: None,
+            written: None,
+            before_read: None,
+            first_finished: None,
+        }
     }
 
     /// Operations of all kinds.
@@ -75,7 +99,7 @@ impl Letter {
 impl<R: Ranks> Rank<'_, R> {
     /// What this rank did in job number `job`, for rank 0.
     pub(super) fn letter(&self, job: usize, did: Did, start: Start, end_ns: u64, usage: Usage) -> Letter {
-        let Did { lanes, ran, times, short_transfers, complete, matched, written, .. } = did;
+        let Did { lanes, ran, times, short_transfers, complete, synced, matched, written, .. } = did;
         let complete = complete && did.failure.is_none();
         let mut recorded: Vec<_> = ran.recorded.into_iter().map(Some).collect();
         let results = lanes
@@ -88,6 +112,7 @@ impl<R: Ranks> Rank<'_, R> {
                     start_ns: start.left_ns - start.opened_ns,
                     end_ns: end_ns - start.opened_ns,
                     open_ns: times.open,
+                    fill_ns: times.fill,
                     transfer_ns: times.transfer,
                     fsync_ns: times.fsync,
                     close_ns: times.close,
@@ -104,7 +129,7 @@ impl<R: Ranks> Rank<'_, R> {
                 Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
             })
             .collect();
-        Letter { job, results, matched, written, first_finished: None }
+        Letter { job, results, synced, matched, written, before_read: None, first_finished: None }
     }
 
     /// Brings what all ranks have done in step `step` to rank 0, which writes it down and returns all letters.
@@ -115,12 +140,18 @@ impl<R: Ranks> Rank<'_, R> {
         letter: Option<Letter>,
         found: Found<'_>,
     ) -> Result<Vec<Letter>, Stopped> {
-        let letters = self.gather_packed(&letter, |letters| self.pack(phase, start, letters))?;
-        let letters: Vec<Letter> = letters.into_iter().flatten().flatten().collect();
+        let sent: Sent = (letter, None);
+        let sent = self.gather_packed(&sent, |sent| {
+            self.pack(phase, start, sent);
+            sent[0].1 = found.node.map(|meter| meter.stop(&spent(sent)));
+        })?;
+        let (letters, nodes): (Vec<_>, Vec<_>) = sent.into_iter().flatten().unzip();
+        let letters: Vec<Letter> = letters.into_iter().flatten().collect();
+        let nodes: Vec<NodeRecord> = nodes.into_iter().flatten().collect();
         let clocks = clocks_between(found.clocks_before, &self.ranks.compare_clocks()?);
         if self.ranks.rank() == 0 {
             for job in phase.jobs.iter().enumerate() {
-                self.report(step, phase, job, (found, &clocks), &letters);
+                self.report(step, phase, job, (found, &clocks, &nodes), &letters);
             }
         }
         Ok(letters)
@@ -128,10 +159,11 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// Makes less of what the ranks of a node send, as one of them: their latencies become those of the first one, and each
     /// learns what it had done when the first of them had finished.
-    fn pack(&self, phase: &Phase, start: Start, letters: &mut [Option<Letter>]) {
+    fn pack(&self, phase: &Phase, start: Start, sent: &mut [Sent]) {
         for (index, job) in phase.jobs.iter().enumerate() {
             let finished = self.ranks.first_finished(index, self.case.plan.workers(job));
-            let mut own = letters.iter_mut().flatten().filter(|letter| letter.job == index).collect::<Vec<_>>();
+            let letters = sent.iter_mut().filter_map(|(letter, _)| letter.as_mut());
+            let mut own = letters.filter(|letter| letter.job == index).collect::<Vec<_>>();
             for (member, letter) in own.iter_mut().enumerate() {
                 let at = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
                 letter.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
@@ -152,7 +184,7 @@ impl<R: Ranks> Rank<'_, R> {
         step: u32,
         phase: &Phase,
         (index, job): (usize, &Job),
-        (found, clocks): (Found<'_>, &[NodeClock]),
+        (found, clocks, nodes): (Found<'_>, &[NodeClock], &[NodeRecord]),
         letters: &[Letter],
     ) {
         let own: Vec<&Letter> = letters.iter().filter(|letter| letter.job == index).collect();
@@ -160,7 +192,6 @@ impl<R: Ranks> Rank<'_, R> {
         let failure = self.ranks.failure();
         // The first of all nodes' first ones.
         let finished_ns = own.iter().filter_map(|letter| Some(letter.first_finished?.0)).min();
-        let unmeasured = Resident::default();
         for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
             let mut results: Vec<RankResult> = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
             for (letter, RankResult { record, .. }) in own.iter().zip(&mut results) {
@@ -176,24 +207,29 @@ impl<R: Ranks> Rank<'_, R> {
                     operations: sum.operations + own.operations,
                 })
             };
-            let resident = if operation == Operation::Read { &found.resident[index] } else { &unmeasured };
+            let resident = if operation == Operation::Read { self.resident_before(&own) } else { Vec::new() };
             let circumstances = Circumstances {
                 step,
                 operation,
                 started_unix_ns: found.started_unix_ns,
                 first_finished: finished_ns.map(|at_ns| (at_ns, at_first(&results))),
-                resident_bytes_before: resident.bytes(),
-                resident_bytes_before_per_node: resident.per_node.iter().copied().flatten().collect(),
+                resident_bytes_before: resident::sum_of(&resident),
+                resident_bytes_before_per_node: resident.into_iter().flatten().collect(),
                 matched: own.iter().filter_map(|letter| letter.matched).reduce(|sum, own| sum + own),
             };
             let (mut record, median_ns) = combine(self.case.plan, phase, job, circumstances, results);
             clocks.clone_into(&mut record.clocks);
+            nodes.clone_into(&mut record.nodes);
+            record.settled = found.settled;
             record.complete &= failure.is_none();
             record.doubts = doubts::about(Facts {
                 plan: self.case.plan,
                 job,
                 capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
                 nodes: &self.nodes,
+                emptied: self.emptied,
+                synced: own.iter().all(|letter| letter.synced),
+                unwritten: if operation == Operation::Read { unwritten(&own) } else { Unwritten::default() },
                 record: &record,
                 median_ns,
                 failure: failure.as_ref(),
@@ -201,6 +237,25 @@ impl<R: Ranks> Rank<'_, R> {
             self.write(&Event::Phase(Box::new(record)));
         }
     }
+
+    /// Bytes of what a job read that were in the memory of each node before; nothing where it read no file set.
+    fn resident_before(&self, letters: &[&Letter]) -> Vec<Option<u64>> {
+        let found = letters.iter().filter_map(|letter| {
+            let (_, _, result) = letter.results.first()?;
+            Some((result.record.node, letter.before_read.as_ref()?.resident_bytes()))
+        });
+        let found: Vec<_> = found.collect();
+        if found.is_empty() { Vec::new() } else { self.by_node(found.into_iter()) }
+    }
+}
+
+/// What of the bytes that a job read held no data.
+fn unwritten(letters: &[&Letter]) -> Unwritten {
+    let found = letters.iter().filter_map(|letter| Some(letter.before_read.as_ref()?.unwritten()));
+    found.fold(Unwritten::default(), |sum, own| Unwritten {
+        unwritten_bytes: sum.unwritten_bytes + own.unwritten_bytes,
+        bytes: sum.bytes + own.bytes,
+    })
 }
 
 /// What a rank of another node than the first finisher's had done at `at_ns`: as much as its samples say, the running one by

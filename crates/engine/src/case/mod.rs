@@ -5,6 +5,7 @@
 
 mod cold_cache;
 mod data;
+mod earlier_rates;
 mod find;
 mod grown;
 pub mod letters;
@@ -13,11 +14,12 @@ mod metadata;
 mod operations;
 mod pacing;
 mod phase;
+mod profile;
 mod remount;
 mod remove;
-pub mod resident;
+mod resident;
 mod seen;
-mod settled;
+mod write_back;
 mod written;
 
 use std::collections::BTreeMap;
@@ -31,14 +33,15 @@ use ioassay_contract::plan::{Job, Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use self::earlier_rates::Pace;
 use self::grown::Grown;
 use self::letters::{Found, Letter};
 use self::operations::LOOK_AGAIN;
-use self::settled::Pace;
 use self::written::Written;
 use crate::environment;
 use crate::failure;
 use crate::measure::clock::{self, Clock};
+use crate::measure::doubts::Emptied;
 use crate::output::{self, EventLog};
 use crate::plan::{Jobs, Sizes};
 use crate::ranks::seating::Seating;
@@ -167,8 +170,12 @@ struct Rank<'a, R> {
     events: &'a mut EventLog,
     /// Every node, on rank 0.
     nodes: Vec<Environment>,
+    /// The block device under the target, on the first rank of each node.
+    device: Option<String>,
     /// Reads work on the part of the rank this much further on, since a cold-cache step asked for it.
     reads_shifted_by: u32,
+    /// What cold-cache steps have emptied.
+    emptied: Emptied,
     /// What can be read back.
     written: Written,
     /// What there is of each tree.
@@ -187,7 +194,9 @@ impl<'a, R: Ranks> Rank<'a, R> {
             ranks,
             events,
             nodes: Vec::new(),
+            device: None,
             reads_shifted_by: 0,
+            emptied: Emptied::default(),
             written: Written::default(),
             grown: found(case),
             pace: BTreeMap::new(),
@@ -200,6 +209,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
         let Case { plan, workspace, clock, seating, direct_alignment_bytes, .. } = *self.case;
         let first = seating.is_first_on_node(self.ranks.rank());
         let own = first.then(|| environment::of_this_node(plan.target.path(), clock));
+        self.device = own.as_ref().and_then(|node| Some(node.block_device.as_ref()?.name.clone()));
         let Some(told) = self.gather(&(own, environment::binding()))? else { return Ok(()) };
         let (nodes, bindings): (Vec<Option<Environment>>, Vec<String>) = told.into_iter().unzip();
         self.nodes = nodes.into_iter().flatten().collect();

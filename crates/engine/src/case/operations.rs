@@ -1,7 +1,8 @@
 //! The loop that every job runs: one operation after the other, within the job's limits and at its rate, each timed.
 //!
 //! The end of one operation is the beginning of the next, so that one reading of the clock per operation is enough;
-//! what the engine does in between (some 20 ns) counts in the latency.
+//! what the engine does in between (some 20 ns) counts in the latency. What takes longer, such as making the bytes that are
+//! to be written, is done between two readings and counts in neither.
 //! Not here: what an operation is ([`Operate`]), and files.
 
 use std::ops::Range;
@@ -27,7 +28,15 @@ pub(super) struct Moved {
 
 /// Something that is done again and again.
 pub(super) trait Operate {
-    /// Does operation `index`.
+    /// True where [`Operate::prepare`] has something to do.
+    fn prepares(&self) -> bool {
+        false
+    }
+
+    /// Does for operation `index` what is not to count in its time.
+    fn prepare(&mut self, _index: u64) {}
+
+    /// Does operation `index`, after [`Operate::prepare`] where that has something to do.
     fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>>;
 
     /// Called about once per sample, for what must be done now and then but not per operation.
@@ -63,6 +72,7 @@ pub(super) struct Operations<'a, R> {
     done: u64,
     at_stonewall: Option<[Done; LANES]>,
     begin_ns: u64,
+    prepared_ns: u64,
 }
 
 /// What one rank did.
@@ -101,6 +111,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
             done: 0,
             at_stonewall: None,
             begin_ns: start.left_ns,
+            prepared_ns: 0,
         }
     }
 
@@ -112,6 +123,11 @@ impl<'a, R: Ranks> Operations<'a, R> {
     /// Operations done so far.
     pub fn done(&self) -> u64 {
         self.done
+    }
+
+    /// Time so far that went into preparing operations.
+    pub fn prepared_ns(&self) -> u64 {
+        self.prepared_ns
     }
 
     /// True where all work is done and must begin again.
@@ -139,11 +155,15 @@ impl<'a, R: Ranks> Operations<'a, R> {
     /// The hot loop. Returns where it ended: at the end of `range`, or before it at the stonewall or a stop.
     #[inline(always)]
     fn run_to_stonewall(&mut self, range: Range<u64>, work: &mut impl Operate) -> Result<u64, Box<Failure>> {
-        let (stonewall_ns, mut begin_ns) = (self.stonewall_ns, self.begin_ns);
+        let (stonewall_ns, mut begin_ns, prepares) = (self.stonewall_ns, self.begin_ns, work.prepares());
         for index in range.clone() {
             if begin_ns >= stonewall_ns || self.ranks.must_stop() {
                 self.begin_ns = begin_ns;
                 return Ok(index);
+            }
+            if prepares {
+                work.prepare(index);
+                begin_ns = self.prepared(begin_ns);
             }
             if let Some(pacing) = &mut self.pacing {
                 match pacing.wait(begin_ns, stonewall_ns, self.clock, self.ranks) {
@@ -233,6 +253,18 @@ impl<R: Ranks> Operations<'_, R> {
             },
             Some(pacing) => pacing.due(now_ns).map_or(Begin::Later, Begin::At),
         }
+    }
+
+    /// The time.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// An operation has been prepared since `begun_ns`. Returns the time.
+    pub fn prepared(&mut self, begun_ns: u64) -> u64 {
+        let now_ns = self.clock.now_ns();
+        self.prepared_ns += now_ns - begun_ns;
+        now_ns
     }
 
     /// Records an operation that has ended. True about once per sample.

@@ -14,9 +14,11 @@ use super::find::FindJob;
 use super::letters::{Found, Letter};
 use super::metadata::MetadataJob;
 use super::operations::Ran;
+use super::profile::ReadShare;
 use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
+use crate::measure::node::NodeMeter;
 use crate::measure::{clock, usage};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
@@ -35,10 +37,14 @@ pub(super) struct Did {
     pub short_transfers: u64,
     /// All that was to be done is done.
     pub complete: bool,
+    /// What it wrote has been forced to stable storage.
+    pub synced: bool,
     /// Entries that matched.
     pub matched: Option<u64>,
     /// Transfers that were written, of a job that writes; entries that were worked on, of one on a tree.
     pub written: Option<u64>,
+    /// What was read of the rank's part, where a limit may have ended the job before all of it was.
+    pub read: Option<Vec<ReadShare>>,
     /// What ended it.
     pub failure: Option<Box<Failure>>,
 }
@@ -48,7 +54,9 @@ pub(super) struct Did {
 pub(super) struct Times {
     /// In open.
     pub open: u64,
-    /// From the first to the last operation.
+    /// In making the bytes that are written.
+    pub fill: u64,
+    /// From the first to the last operation, without the other times.
     pub transfer: u64,
     /// In fsync.
     pub fsync: u64,
@@ -77,10 +85,11 @@ impl<R: Ranks> Rank<'_, R> {
     /// Runs `phase`, which is step `step` of the plan.
     pub(super) fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
         let Case { clock, .. } = *self.case;
-        let settled = self.settled(phase);
-        let phase = settled.as_ref().unwrap_or(phase);
-        let resident = self.resident_before(phase)?;
+        let with_rates = self.with_earlier_rates(phase);
+        let phase = with_rates.as_ref().unwrap_or(phase);
+        let settled = self.settle(phase)?;
         let own = self.own_job(phase);
+        let inspected = own.and_then(|(_, job, member)| self.inspect(job, member));
         let prepared = own.map(|(_, job, member)| self.prepare(step, job, member)).transpose();
         let prepared = prepared.unwrap_or_else(|failure| {
             self.ranks.fail(&failure::at(*failure, self.ranks.rank(), &phase.name));
@@ -89,6 +98,7 @@ impl<R: Ranks> Rank<'_, R> {
 
         let before = self.ranks.compare_clocks()?;
         self.stamps.push((step, clock::file_stamp_unix_ns()));
+        let node = self.is_first_on_node().then(|| NodeMeter::prepared(self.device.as_deref()));
         let mut meter = usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
@@ -112,9 +122,12 @@ impl<R: Ranks> Rank<'_, R> {
             if let Some(failure) = &did.failure {
                 self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));
             }
-            self.letter(index, did, start, end_ns, usage)
+            let before_read = inspected.map(|part| part.of(did.read.as_deref()));
+            let mut letter = self.letter(index, did, start, end_ns, usage);
+            letter.before_read = before_read;
+            letter
         });
-        let found = Found { started_unix_ns, resident: &resident, clocks_before: &before };
+        let found = Found { started_unix_ns, clocks_before: &before, settled, node: node.as_ref() };
         let letters = self.conclude((step, phase), start, letter, found)?;
         self.note_writes(step, phase, &letters)?;
         self.note_pace(step, &letters)?;

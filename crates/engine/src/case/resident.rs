@@ -1,18 +1,22 @@
-//! How much of what a node's ranks are to read is in that node's memory.
+//! How much of what a node's ranks are to read is in that node's memory, and how much of it was never written.
 //!
 //! Every rank looks, on its own node, at the parts that it would read itself: what the node that wrote them still holds
 //! makes no read of another one warm. Not here: what that means for a number ([`crate::measure::doubts`]).
 
 use std::io;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use ioassay_contract::plan::data::{DataWork, FileSet};
 use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Phase, Work};
+use ioassay_contract::plan::{Job, Work};
 use serde::{Deserialize, Serialize};
 
+use super::profile::{Amounts, Profile, ReadShare};
 use super::{Rank, data};
-use crate::cache::residency;
+use crate::cache::holes;
+use crate::cache::residency::{self, Instrument};
+use crate::measure::doubts::Unwritten;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::workload::layout::Geometry;
@@ -21,18 +25,60 @@ use crate::workload::layout::Geometry;
 const NOTHING: &str = "none";
 
 /// What was found in the page caches, and with what.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Resident {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Resident {
     /// Bytes in the memory of each node; `None` where nothing could measure it.
-    pub(super) per_node: Vec<Option<u64>>,
+    pub per_node: Vec<Option<u64>>,
     /// What measured it.
-    pub(super) measured_with: String,
+    pub measured_with: String,
 }
 
 impl Resident {
     /// Of all nodes together. `None` where one could not measure it.
-    pub(super) fn bytes(&self) -> Option<u64> {
-        if self.per_node.is_empty() { None } else { self.per_node.iter().copied().sum() }
+    pub fn bytes(&self) -> Option<u64> {
+        sum_of(&self.per_node)
+    }
+}
+
+/// Of all nodes together. `None` where one could not measure it, or none was asked.
+pub(super) fn sum_of(per_node: &[Option<u64>]) -> Option<u64> {
+    if per_node.is_empty() { None } else { per_node.iter().copied().sum() }
+}
+
+/// What a rank found, before it read, of that which it then read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct BeforeRead {
+    measured: bool,
+    amounts: Amounts,
+}
+
+impl BeforeRead {
+    /// Bytes that were in the node's memory; `None` where nothing could measure it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        self.measured.then_some(self.amounts.resident_bytes)
+    }
+
+    /// What of it held no data.
+    pub fn unwritten(&self) -> Unwritten {
+        let Amounts { bytes, unwritten_bytes, .. } = self.amounts;
+        Unwritten { unwritten_bytes, bytes }
+    }
+}
+
+/// The part that a rank is to read.
+pub(super) struct Inspected {
+    measured: bool,
+    /// `None` where another rank of the node looks.
+    profile: Option<Profile>,
+}
+
+impl Inspected {
+    /// What counts of it where only these shares of it were `read`; without them all of it was to be.
+    pub fn of(&self, read: Option<&[ReadShare]>) -> BeforeRead {
+        let amounts = self.profile.as_ref().map_or_else(Amounts::default, |profile| {
+            read.map_or_else(|| profile.whole(), |shares| profile.read(shares))
+        });
+        BeforeRead { measured: self.measured, amounts }
     }
 }
 
@@ -56,24 +102,28 @@ impl<R: Ranks> Rank<'_, R> {
         self.resident(&self.own_parts(self.reads_shifted_by))
     }
 
-    /// What each job of the phase is going to read; nothing for jobs that read no file set.
-    pub(super) fn resident_before(&self, phase: &Phase) -> Result<Vec<Resident>, Stopped> {
-        phase.jobs.iter().map(|job| self.resident_before_job(job)).collect()
-    }
-
-    fn resident_before_job(&self, job: &Job) -> Result<Resident, Stopped> {
-        match &job.work {
-            Work::Data(work) if work.transfer.reads() => {
-                let members = self.case.plan.workers(job);
-                let own = members.member(self.ranks.rank()).map(|member| self.part_to_read(work, member));
-                // Where several ranks of a node read the same part, the first of them looks.
-                let before = (members.first..self.ranks.rank()).filter(|&rank| self.node_of(rank) == self.node());
-                let mut before = before.filter_map(|rank| Some(self.part_to_read(work, members.member(rank)?).part));
-                let own = own.filter(|own| !before.any(|part| part == own.part));
-                self.resident(own.as_slice())
-            }
-            Work::Data(_) | Work::Metadata(_) | Work::Find(_) => Ok(Resident::default()),
+    /// What member number `member` of `job` is going to read; nothing of jobs that read no file set. Where several ranks of
+    /// a node read the same part, the first of them looks.
+    pub(super) fn inspect(&self, job: &Job, member: u32) -> Option<Inspected> {
+        let Work::Data(work) = &job.work else { return None };
+        if !work.transfer.reads() {
+            return None;
         }
+        let members = self.case.plan.workers(job);
+        let part = self.part_to_read(work, member);
+        let mut before = (members.first..self.ranks.rank()).filter(|&rank| self.node_of(rank) == self.node());
+        if before.any(|rank| members.member(rank).is_some_and(|other| self.part_to_read(work, other).part == part.part))
+        {
+            return Some(Inspected { measured: true, profile: None });
+        }
+        let part_bytes = part.geometry.part_bytes();
+        let limited = job.limit.may_end_early();
+        let mut profile = if limited { Profile::in_slices(part_bytes) } else { Profile::of_whole(part_bytes) };
+        // What this case has written has no holes.
+        let files = !matches!(self.case.plan.target, Target::Device(_) | Target::Url(_));
+        let unwritten = files && !self.written.knows(&work.files, part.part);
+        let measured = self.look(&part, unwritten, &mut profile).is_ok();
+        Some(Inspected { measured, profile: Some(profile) })
     }
 
     fn part_to_read<'a>(&'a self, work: &'a DataWork, member: u32) -> Part<'a> {
@@ -126,33 +176,64 @@ impl<R: Ranks> Rank<'_, R> {
     fn resident(&self, own: &[Part<'_>]) -> Result<Resident, Stopped> {
         let mut found = Found { bytes: Some(0), measured_with: NOTHING.to_owned() };
         for part in own {
-            for (path, begin) in self.files_of(part) {
-                let pieces = part.geometry.blocks(part.part).map(|(offset, bytes)| (begin + offset, bytes));
-                let opened = self.case.workspace.open_to_read(&path);
-                match opened.and_then(|file| residency::resident_bytes(&file, pieces)) {
-                    Ok((bytes, with)) => {
-                        found.bytes = found.bytes.map(|sum| sum + bytes);
-                        with.name().clone_into(&mut found.measured_with);
-                    }
-                    // A file that is not written yet has nothing in the cache.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(_) => found.bytes = None,
+            let mut profile = Profile::of_whole(part.geometry.part_bytes());
+            match self.look(part, false, &mut profile) {
+                Ok(measured_with) => {
+                    found.bytes = found.bytes.map(|sum| sum + profile.whole().resident_bytes);
+                    measured_with.inspect(|with| with.name().clone_into(&mut found.measured_with));
                 }
+                Err(_) => found.bytes = None,
             }
         }
-        let all = self.gather(&found)?.map(|all| self.by_node(all));
+        let all = self.gather(&found)?.map(|all| {
+            let looked = all.iter().find(|found| found.measured_with != NOTHING);
+            let measured_with = looked.map_or(NOTHING, |found| &found.measured_with).to_owned();
+            let found = (0..).zip(&all).map(|(rank, found)| (self.node_of(rank), found.bytes));
+            Resident { per_node: self.by_node(found), measured_with }
+        });
         Ok(self.broadcast(&all)?.expect("rank 0 gathers"))
     }
 
-    fn by_node(&self, found: Vec<Found>) -> Resident {
-        let mut per_node = vec![self.keeps_files().then_some(0); self.case.seating.nodes() as usize];
-        let looked = found.iter().find(|found| found.measured_with != NOTHING);
-        let measured_with = looked.map_or(NOTHING, |found| &found.measured_with).to_owned();
-        for (rank, found) in (0..).zip(found) {
-            let node: &mut Option<u64> = &mut per_node[self.node_of(rank) as usize];
-            *node = node.zip(found.bytes).map(|(sum, bytes)| sum + bytes);
+    /// Counts in `profile` what of `part` is in this node's memory and, if asked, what of it is `unwritten`. Returns what
+    /// measured the memory; `None` where none of the files is there.
+    fn look(&self, part: &Part<'_>, unwritten: bool, profile: &mut Profile) -> io::Result<Option<Instrument>> {
+        let Part { geometry, part: number, .. } = part;
+        let (file_bytes, slicing) = (geometry.part_bytes() / geometry.files_per_rank, profile.slicing());
+        let mut measured_with = None;
+        for (nth, (path, begin)) in (0..).zip(self.files_of(part)) {
+            let file = match self.case.workspace.open_to_read(&path) {
+                // A file that is not written yet has nothing in the cache.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                opened => opened?,
+            };
+            let first = nth * file_bytes;
+            let position = |offset| first + geometry.part_bytes_before(*number, offset - begin);
+            if unwritten {
+                let of_file = geometry.blocks(*number).next().map_or(0, |(offset, _)| offset)..geometry.file_bytes;
+                let hole = |hole: Range<u64>| profile.add_unwritten(position(hole.start)..position(hole.end));
+                // Not every file system can be asked.
+                let _ = holes::holes(&file, of_file, hole);
+            }
+            let pieces = geometry.blocks(*number).flat_map(|(offset, bytes)| {
+                let block = position(begin + offset);
+                slicing
+                    .cut(block..block + bytes)
+                    .map(move |piece| (begin + offset + piece.start - block, piece.end - piece.start))
+            });
+            let resident = |offset, bytes| profile.add_resident(position(offset), bytes);
+            measured_with = Some(residency::count_resident(&file, pieces, resident)?);
         }
-        Resident { per_node, measured_with }
+        Ok(measured_with)
+    }
+
+    /// Sums of what ranks found on each node.
+    pub(super) fn by_node(&self, found: impl Iterator<Item = (u32, Option<u64>)>) -> Vec<Option<u64>> {
+        let mut per_node = vec![self.keeps_files().then_some(0); self.case.seating.nodes() as usize];
+        for (node, bytes) in found {
+            let node: &mut Option<u64> = &mut per_node[node as usize];
+            *node = node.zip(bytes).map(|(sum, bytes)| sum + bytes);
+        }
+        per_node
     }
 
     /// Of all jobs or of none.

@@ -51,6 +51,12 @@ impl Written {
         }
     }
 
+    /// True if a job has written `part`, in full or what its limit let it write.
+    pub fn knows(&self, set: &str, part: u32) -> bool {
+        let part = (set.to_owned(), part);
+        self.full.contains(&part) || self.begun.contains_key(&part)
+    }
+
     /// What of `part` can be read.
     pub fn prefix(&self, set: &str, part: u32, geometry: &Geometry) -> Prefix {
         let all = Prefix::all(geometry);
@@ -90,6 +96,11 @@ impl Prefix {
         self.transfers.div_ceil(self.per_file)
     }
 
+    /// Files that have all of theirs.
+    pub fn whole_files(&self) -> u64 {
+        self.transfers / self.per_file
+    }
+
     /// Transfers in the `nth` file.
     pub fn transfers(&self, nth: u64) -> u64 {
         self.per_file.min(self.transfers - nth * self.per_file)
@@ -104,20 +115,11 @@ impl Prefix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::data::{FileSet, Layout, Payload};
+    use crate::workload::given::file_set;
+    use ioassay_contract::plan::data::FileSet;
 
     fn geometry() -> Geometry {
-        let set = FileSet {
-            layout: Layout::FilePerRank,
-            ranks: None,
-            files_per_rank: 3,
-            transfer_bytes: 1,
-            block_bytes: 10,
-            segments: 1,
-            offset_bytes: 0,
-            payload: Payload::Zero,
-        };
-        Geometry::of(&set, 2)
+        Geometry::of(&FileSet { files_per_rank: 3, block_bytes: 10, ..file_set() }, 2)
     }
 
     const RANDOM: OrderOfWrite = OrderOfWrite { order: Order::Random, step: 4 };

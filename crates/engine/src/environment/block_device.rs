@@ -45,6 +45,7 @@ pub fn under(target: &Path) -> Option<BlockDevice> {
         name: entry.file_name()?.to_string_lossy().into_owned(),
         model: read("device/model"),
         size_bytes: read("size").and_then(|sectors| sectors.parse::<u64>().ok()).unwrap_or(0) * SECTOR_BYTES,
+        cached_file: read("loop/backing_file").filter(|_| read("loop/dio").as_deref() != Some("1")),
         queue,
     })
 }

@@ -1,10 +1,11 @@
 //! The memory of this node, how much of it the job may use, and the kernel's settings that decide what it does with it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use procfs::Current;
 
+use super::groups::{self, Version};
 use super::text::{chosen, number, text};
 
 /// Settings of the kernel's virtual memory that change when data is written out, and what is kept in memory.
@@ -57,26 +58,16 @@ pub fn limit_bytes(root: &Path, memory_bytes: u64) -> Option<u64> {
 }
 
 fn least_of_groups(root: &Path, memory_bytes: u64) -> Option<Limit> {
-    let groups = text(root, "proc/self/cgroup")?;
-    let limits = groups.lines().flat_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, group) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
-        // Of version 2 there is one hierarchy, and its line names no controllers.
-        let (mounted, files): (_, &[&str]) = match controllers {
-            "" => ("sys/fs/cgroup", &["memory.max", "memory.high"]),
-            _ if controllers.split(',').any(|one| one == "memory") => {
-                ("sys/fs/cgroup/memory", &["memory.limit_in_bytes"])
-            }
-            _ => ("", &[]),
+    let limits = groups::on_the_way_up(root, "memory").into_iter().flat_map(|(version, group)| {
+        let files: &[&str] = match version {
+            Version::Two => &["memory.max", "memory.high"],
+            Version::One => &["memory.limit_in_bytes"],
         };
-        // The names of groups may be those outside of a container; then only the top is seen in it.
-        let ways_up = Path::new(group.trim_start_matches('/')).ancestors().map(|group| Path::new(mounted).join(group));
-        let in_files = ways_up.flat_map(|group| files.iter().map(move |file| group.join(file)));
-        let limit = |file: std::path::PathBuf| {
+        let limit = |file: PathBuf| {
             let bytes = number(root, file.to_str()?)?;
             Some(Limit { bytes, whose: format!("the memory control group's /{}", file.display()) })
         };
-        in_files.filter_map(limit).collect::<Vec<_>>()
+        files.iter().filter_map(|file| limit(group.join(file))).collect::<Vec<_>>()
     });
     // "No limit" is a word in version 2, and in version 1 a number beyond all memory.
     limits.min_by_key(|limit| limit.bytes).filter(|limit| limit.bytes < memory_bytes)

@@ -5,9 +5,11 @@
 mod block_device;
 mod client;
 pub mod direct;
+mod groups;
 mod memory;
 mod network;
 mod processors;
+mod quota;
 mod text;
 
 use std::os::unix::fs::MetadataExt;
@@ -16,8 +18,10 @@ use std::path::Path;
 use ioassay_contract::environment::{Clock as ClockRecord, Environment, Mount};
 use procfs::FromRead;
 
+pub use self::block_device::under as block_device_under;
 pub use self::memory::{limit as memory_limit, memory_bytes};
 pub use self::processors::{binding, processors, say_once};
+pub use self::quota::{Quota, quotas};
 use crate::measure::clock::Clock;
 
 /// This node, with the storage under `target`, a directory or a block device, where that is a path of this node. Where its

@@ -15,8 +15,6 @@ pub mod obdfilter_survey;
 pub mod options;
 mod packet;
 mod phases;
-#[cfg(test)]
-mod records;
 mod result_file;
 pub mod session;
 mod text;

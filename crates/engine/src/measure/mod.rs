@@ -5,6 +5,9 @@
 pub mod clock;
 pub mod doubts;
 pub mod histogram;
+pub mod node;
 pub mod phase;
 pub mod recorder;
+#[cfg(test)]
+pub mod records;
 pub mod usage;

@@ -78,6 +78,8 @@ pub fn combine(
         clocks: Vec::new(),
         resident_bytes_before: found.resident_bytes_before,
         resident_bytes_before_per_node: found.resident_bytes_before_per_node,
+        settled: None,
+        nodes: Vec::new(),
         latencies: latencies.buckets(),
         ranks,
         doubts: Vec::new(),

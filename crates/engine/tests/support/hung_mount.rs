@@ -1,5 +1,5 @@
-//! A file system that stops answering: FUSE, spoken by a thread of the test, which reads requests of chosen kinds and never
-//! replies. Whoever waits for one of those waits in the kernel, where no signal ends it, as on a dead NFS or Lustre server.
+//! A file system that stops answering, or writes less than asked: FUSE, spoken by a thread of the test, which reads requests
+//! of chosen kinds and never replies. Whoever waits for one of those waits in the kernel, where no signal ends it, as on a dead NFS or Lustre server.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 
@@ -43,6 +43,8 @@ struct State {
     hung: AtomicU64,
     /// Requests that were read and not answered.
     waiting: AtomicU64,
+    /// Writes move at most half a page.
+    short: AtomicBool,
 }
 
 /// A mounted file system, in memory, flat but for directories without files of interest.
@@ -84,6 +86,11 @@ impl HungMount {
         let bits =
             kinds.iter().map(|&kind| if kind == ALL { u64::MAX } else { 1 << kind }).fold(0, |all, bit| all | bit);
         self.state.hung.store(bits, Ordering::SeqCst);
+    }
+
+    /// From now on a write moves at most half a page, and says so.
+    pub fn write_short(&self) {
+        self.state.short.store(true, Ordering::SeqCst);
     }
 
     /// True if somebody waits for an answer that never comes.
@@ -187,7 +194,8 @@ impl Server {
             }
             OPEN | OPENDIR => vec![0; 16],
             WRITE => {
-                let (offset, size) = (number(body, 8, 8), number(body, 16, 4));
+                let (offset, asked) = (number(body, 8, 8), number(body, 16, 4));
+                let size = if self.state.short.load(Ordering::SeqCst) { asked.min(2048) } else { asked };
                 let file = self.nodes.get_mut(&node).ok_or(libc::ENOENT)?;
                 file.size = file.size.max(offset + size);
                 [(size as u32).to_le_bytes(), [0; 4]].concat()

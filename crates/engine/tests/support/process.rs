@@ -113,7 +113,8 @@ impl Bench {
         let ended = self.engine(arguments).output().unwrap();
         let events = self.events();
         let said = String::from_utf8(ended.stderr).unwrap();
-        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap();
+        // Where nothing was stored, what was said tells why.
+        let stored = fs::read_to_string(self.path("events.jsonl")).unwrap_or_default();
         let secrets = self.environment.iter().filter(|(name, value)| name.contains("SECRET") && !value.is_empty());
         for (_, secret) in secrets {
             assert!(!said.contains(secret.as_str()) && !stored.contains(secret.as_str()), "a secret got out");

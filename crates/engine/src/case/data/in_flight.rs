@@ -7,7 +7,7 @@ use ioassay_contract::events::Failure;
 use ioassay_contract::plan::data::Verify;
 use ioassay_contract::plan::storage::Storage;
 
-use super::one_by_one::too_short;
+use super::one_by_one::nothing_moved;
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Begin, Flow, Moved, Operations};
@@ -115,7 +115,7 @@ impl<'a> InFlightTransfers<'a> {
         mut index: u64,
         transfers: u64,
         operations: &mut Operations<'_, R>,
-        now_ns: u64,
+        mut now_ns: u64,
     ) -> Result<(u64, Begin), Box<Failure>> {
         let depth = self.slots.len();
         let mut begin = Begin::Later;
@@ -126,12 +126,15 @@ impl<'a> InFlightTransfers<'a> {
             }
             // Only with nothing in flight there is time to wait for the next intended start.
             begin = operations.next_begin(now_ns, in_flight == 0);
-            let Begin::At(begin_ns) = begin else { break };
+            let Begin::At(mut begin_ns) = begin else { break };
             self.free.pop();
             let offset = self.kind.offset(index);
             let lane = self.kind.lane();
             if self.extras && lane == WRITE {
+                let (unpaced, before_ns) = (begin_ns == now_ns, operations.now_ns());
                 self.kind.fill(&mut self.buffers[buffer as usize], offset);
+                now_ns = operations.prepared(before_ns);
+                begin_ns = if unpaced { now_ns } else { begin_ns };
             }
             self.slots[buffer as usize] = Slot { begin_ns, offset, lane, moved: 0, verifies: false };
             self.begin(buffer)?;
@@ -189,7 +192,8 @@ impl<'a> InFlightTransfers<'a> {
         match moved {
             Ok(0) => {
                 let offset = self.kind.base_bytes + slot.offset;
-                return Err(self.kind.failed(name(lane), &too_short(offset, slot.moved.into())));
+                let error = nothing_moved(lane == WRITE && !slot.verifies, offset, slot.moved.into());
+                return Err(self.kind.failed(name(lane), &error));
             }
             Ok(count) => {
                 slot.moved += count as u32;

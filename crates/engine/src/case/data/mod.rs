@@ -4,6 +4,7 @@
 
 mod in_flight;
 mod one_by_one;
+mod read_shares;
 mod transfer;
 
 use std::path::{Path, PathBuf};
@@ -15,10 +16,12 @@ use ioassay_contract::plan::{Job, Operation, Step, Work};
 
 use self::in_flight::InFlightTransfers;
 use self::one_by_one::OneByOne;
+use self::read_shares::read_shares;
 use self::transfer::Kind;
 use super::Case;
 use super::operations::{Flow, Operations};
 use super::phase::{Did, Times};
+use super::profile::ReadShare;
 use super::written::{Prefix, Written};
 use crate::failure;
 use crate::plan::Sizes;
@@ -117,12 +120,14 @@ impl<'a> DataJob<'a> {
     /// Moves the bytes. What was done until a failure or a stop is returned too.
     pub fn run<R: Ranks>(mut self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
         let Case { plan, clock, .. } = *self.case;
-        let bytes_each = self.geometry.transfer_bytes;
+        let (bytes_each, may_end_early) = (self.geometry.transfer_bytes, job.1.limit.may_end_early());
         let mut operations = Operations::new(ranks, clock, job, bytes_each, start, plan.sample_interval_ns);
         let mut counts = Counts::default();
         let failure = self.passes(ranks, &mut operations, &mut counts).err();
+        counts.times.fill = operations.prepared_ns();
         let reached = operations.done();
         let ran = operations.finish(failure.is_some());
+        let read = may_end_early.then(|| self.read_so_far(reached, ran.recorded[READ].operations));
         let lanes: &[(usize, Operation)] = match self.work.transfer {
             Transfer::Write => &[(WRITE, Operation::Write)],
             Transfer::Read => &[(READ, Operation::Read)],
@@ -134,10 +139,19 @@ impl<'a> DataJob<'a> {
             times: counts.times,
             short_transfers: counts.short_transfers,
             complete: counts.complete,
+            synced: counts.complete && failure.is_none() && self.work.fsync != Fsync::Never,
             matched: None,
             written: (self.work.transfer == Transfer::Write).then_some(reached),
+            read,
             failure,
         }
+    }
+
+    /// What of the part has been read by `done` transfers of which so many were `reads`.
+    fn read_so_far(&self, done: u64, reads: u64) -> Vec<ReadShare> {
+        let mut shares = read_shares(&self.geometry, &self.prefix, self.work.order, done);
+        shares.iter_mut().for_each(|part| part.share *= reads as f64 / done.max(1) as f64);
+        shares
     }
 
     /// All files, and again while there is time to be filled.
@@ -183,10 +197,11 @@ impl<'a> DataJob<'a> {
         counts.times.open += after_open_ns - before_open_ns;
         let (transfers, kind) = (self.transfers(nth), self.kind(nth, base_bytes, &path));
         self.wait_between(ranks);
-        let begin_ns = clock.now_ns();
+        let (begin_ns, apart_ns) = (clock.now_ns(), operations.prepared_ns() + counts.times.fsync);
         operations.begin_now();
         let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
-        counts.times.transfer += clock.now_ns() - begin_ns;
+        let apart_ns = operations.prepared_ns() + counts.times.fsync - apart_ns;
+        counts.times.transfer += (clock.now_ns() - begin_ns).saturating_sub(apart_ns);
         let flow = flow?;
         if self.has_one_file() {
             operations.all_done();
@@ -235,12 +250,13 @@ impl<'a> DataJob<'a> {
         let again = self.has_one_file();
         let scratch: &mut [u8] = self.scratch.as_deref_mut().unwrap_or(&mut []);
         if self.storage.depth == 1 {
-            let mut work = OneByOne::new(file, kind, &mut self.buffers[0], scratch);
+            let mut work = OneByOne::new(file, kind, &mut self.buffers[0], scratch, self.case.clock);
             let mut flow = operations.run(0..transfers, &mut work);
             while again && flow == Ok(Flow::On) && operations.again() {
                 flow = operations.run(0..transfers, &mut work);
             }
             counts.short_transfers += work.short_transfers();
+            counts.times.fsync += work.fsync_ns();
             flow
         } else {
             let mut work = InFlightTransfers::new(file, kind, &mut self.buffers, scratch, self.storage);

@@ -8,7 +8,8 @@ use ioassay_contract::plan::data::Verify;
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Moved, Operate};
-use crate::failure::Explained;
+use crate::failure::{self, Explained};
+use crate::measure::clock::Clock;
 use crate::storage::OpenFile;
 
 /// The transfers of one rank in one open file.
@@ -18,21 +19,47 @@ pub(super) struct OneByOne<'a> {
     buffer: &'a mut [u8],
     /// To compare with.
     scratch: &'a mut [u8],
+    clock: &'a Clock,
     extras: bool,
+    /// Lane and offset of the transfer that is prepared.
+    prepared: (usize, u64),
     short_transfers: u64,
+    fsync_ns: u64,
     writes: u64,
 }
 
 impl<'a> OneByOne<'a> {
     /// Transfers of `kind` between `file` and `buffer`.
-    pub fn new(file: &'a mut dyn OpenFile, kind: Kind, buffer: &'a mut [u8], scratch: &'a mut [u8]) -> Self {
+    pub fn new(
+        file: &'a mut dyn OpenFile,
+        kind: Kind,
+        buffer: &'a mut [u8],
+        scratch: &'a mut [u8],
+        clock: &'a Clock,
+    ) -> Self {
         let extras = kind.has_extras();
-        Self { file, kind, buffer, scratch, extras, short_transfers: 0, writes: 0 }
+        Self {
+            file,
+            kind,
+            buffer,
+            scratch,
+            clock,
+            extras,
+            prepared: (0, 0),
+            short_transfers: 0,
+            fsync_ns: 0,
+            writes: 0,
+        }
     }
 
     /// Calls that moved less than asked.
     pub fn short_transfers(&self) -> u64 {
         self.short_transfers
+    }
+
+    /// Time in syncs after every so many writes.
+    pub fn fsync_ns(&self) -> u64 {
+        self.fsync_ns
     }
 
     #[inline(always)]
@@ -61,7 +88,7 @@ impl<'a> OneByOne<'a> {
         let mut answer = first;
         loop {
             match answer {
-                Ok(0) => return Err(too_short(offset, moved as u64)),
+                Ok(0) => return Err(nothing_moved(lane == WRITE, offset, moved as u64)),
                 Ok(count) => {
                     moved += count;
                     if moved == self.buffer.len() {
@@ -79,9 +106,6 @@ impl<'a> OneByOne<'a> {
     /// A transfer with all that some jobs ask for besides.
     #[inline(never)]
     fn transfer_with_extras(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
-        if lane == WRITE {
-            self.kind.fill(self.buffer, offset);
-        }
         let lock = self.kind.locked(self.kind.base_bytes + offset, self.buffer.len(), lane == WRITE);
         if let Some(range) = lock {
             self.file.lock(range).map_err(|error| self.kind.failed("lock", &error))?;
@@ -93,7 +117,9 @@ impl<'a> OneByOne<'a> {
         if lane == WRITE {
             self.writes += 1;
             if self.kind.sync_every.is_some_and(|every| self.writes.is_multiple_of(every)) {
+                let before_ns = self.clock.now_ns();
                 self.file.sync().map_err(|error| self.kind.failed("fsync", &error))?;
+                self.fsync_ns += self.clock.now_ns() - before_ns;
             }
         }
         match self.kind.verify {
@@ -107,9 +133,12 @@ impl<'a> OneByOne<'a> {
     }
 }
 
-/// A file that ended when `moved` bytes of the transfer at `offset` had been moved.
+/// A call that returned 0 when `moved` bytes of the transfer at `offset` had been moved: for a read the end of the file.
 #[cold]
-pub(super) fn too_short(offset: u64, moved: u64) -> io::Error {
+pub(super) fn nothing_moved(write: bool, offset: u64, moved: u64) -> io::Error {
+    if write {
+        return failure::nothing_written(offset + moved);
+    }
     let message = match moved {
         0 => format!("the file ends at or before byte {offset}, where the transfer begins"),
         _ => format!("the file ends at byte {}, inside the transfer", offset + moved),
@@ -119,15 +148,29 @@ pub(super) fn too_short(offset: u64, moved: u64) -> io::Error {
 }
 
 impl Operate for OneByOne<'_> {
+    fn prepares(&self) -> bool {
+        self.extras
+    }
+
+    #[inline(never)]
+    fn prepare(&mut self, index: u64) {
+        let (offset, lane) = (self.kind.offset(index), self.kind.lane());
+        if lane == WRITE {
+            self.kind.fill(self.buffer, offset);
+        }
+        self.prepared = (lane, offset);
+    }
+
     #[inline(always)]
     fn operate(&mut self, index: u64) -> Result<Moved, Box<Failure>> {
+        if self.extras {
+            let (lane, offset) = self.prepared;
+            self.transfer_with_extras(lane, offset)?;
+            return Ok(Moved { bytes: self.buffer.len() as u64, lane });
+        }
         let offset = self.kind.offset(index);
         let lane = self.kind.lane();
-        if self.extras {
-            self.transfer_with_extras(lane, offset)?;
-        } else {
-            self.transfer(lane, offset)?;
-        }
+        self.transfer(lane, offset)?;
         Ok(Moved { bytes: self.buffer.len() as u64, lane })
     }
 

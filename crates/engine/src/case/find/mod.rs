@@ -102,9 +102,11 @@ impl<'a> FindJob<'a> {
             ran: operations.finish(failure.is_some()),
             times: Times { transfer: clock.now_ns() - start.left_ns, ..Times::default() },
             short_transfers: 0,
+            synced: false,
             complete: !ranks.must_stop(),
             matched: Some(matched),
             written: None,
+            read: None,
             failure,
         }
     }

@@ -10,6 +10,7 @@ mod held;
 mod replace;
 
 use std::ffi::CString;
+use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
@@ -25,6 +26,7 @@ use super::Case;
 use super::grown::{self, Grown, Part};
 use super::operations::Operations;
 use super::phase::{Did, Times};
+use crate::cache;
 use crate::failure;
 use crate::plan::{Sizes, moved_at_once, operations_each};
 use crate::ranks::{Ranks, Start};
@@ -46,6 +48,9 @@ pub(super) struct MetadataJob<'a> {
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
     held: Held,
+    /// What is written back at the end, held open since before anything is written: an error of that is told once to each who
+    /// had it open.
+    file_system: Option<File>,
 }
 
 /// What there is to be done.
@@ -112,8 +117,10 @@ impl<'a> MetadataJob<'a> {
             };
             Task::Entries { entries, order, open }
         };
+        let written_back = work.sync_at_end && case.capabilities(case.plan.storage_of(job)).files;
+        let file_system = written_back.then(|| file_system(case)).transpose()?;
         let job = Job { ranks: Some(case.plan.workers(job)), ..job.clone() };
-        Ok(Self { case, work, job, target, task, connection, buffers, held })
+        Ok(Self { case, work, job, target, task, connection, buffers, held, file_system })
     }
 
     /// Does the operations. What was done until a failure or a stop is returned too.
@@ -137,26 +144,42 @@ impl<'a> MetadataJob<'a> {
                 operations.run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.held))
             }
         };
-        let failure = ran.err();
+        let mut failure = ran.err();
         let reached = operations.done();
         let ran = operations.finish(failure.is_some());
         let worked_ns = clock.now_ns();
-        if self.work.sync_at_end && failure.is_none() && !ranks.must_stop() {
-            names_of(&mut *self.connection).sync_all();
+        let names = names_of(&mut *self.connection);
+        let (mut fsync_ns, short_transfers) = (names.fsync_ns(), names.short_transfers());
+        let transfer_ns = (worked_ns - start.left_ns).saturating_sub(fsync_ns);
+        if let Some(file_system) = &self.file_system
+            && failure.is_none()
+            && !ranks.must_stop()
+        {
+            let path = self.case.workspace.path();
+            failure =
+                cache::write_out(file_system).map_err(|error| failure::boxed_on_path("syncfs", path, &error)).err();
+            fsync_ns += clock.now_ns() - worked_ns;
         }
-        let times =
-            Times { transfer: worked_ns - start.left_ns, fsync: clock.now_ns() - worked_ns, ..Times::default() };
+        let times = Times { transfer: transfer_ns, fsync: fsync_ns, ..Times::default() };
         Did {
             lanes: self.work.operation.operations().iter().copied().enumerate().collect(),
             ran,
             times,
-            short_transfers: 0,
+            short_transfers,
             complete: !ranks.must_stop(),
+            synced: failure.is_none() && !ranks.must_stop() && self.work.forces_to_storage(),
             matched: None,
             written: Some(reached),
+            read: None,
             failure,
         }
     }
+}
+
+/// The file system of the target.
+fn file_system(case: &Case<'_>) -> Result<File, Box<Failure>> {
+    let path = case.workspace.path();
+    case.workspace.open_to_read(path).map_err(|error| failure::boxed_on_path("open", path, &error))
 }
 
 fn names_of(connection: &mut dyn Connection) -> &mut dyn Names {

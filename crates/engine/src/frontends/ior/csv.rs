@@ -2,6 +2,7 @@
 
 use ioassay_contract::events::{PhaseRecord, RankRecord};
 
+use super::figures::moving_ns;
 use super::report::{Access, Line, Tested};
 use crate::frontends::text::scientific;
 
@@ -34,7 +35,7 @@ pub const RANKS: &str = "access,rank,runtime-with-openclose,runtime,throughput-w
 pub fn ranks(access: Access, record: &PhaseRecord) -> String {
     let line = |rank: &RankRecord| {
         let whole_s = (rank.end_ns - rank.start_ns) as f64 / 1e9;
-        let moving_s = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e9;
+        let moving_s = moving_ns(rank) as f64 / 1e9;
         let bytes = rank.bytes as f64;
         let values = [whole_s, moving_s, bytes / whole_s, bytes / moving_s];
         format!("{},{},{}\n", access.name(), rank.rank, values.map(|value| scientific(value, 10)).join(","))
@@ -45,7 +46,7 @@ pub fn ranks(access: Access, record: &PhaseRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontends::records;
+    use crate::measure::records;
     use ioassay_contract::plan::Operation;
 
     #[test]

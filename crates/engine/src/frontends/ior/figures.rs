@@ -34,7 +34,7 @@ impl Figures {
         let last = |of: fn(&RankRecord) -> u64| record.ranks.iter().map(of).max().unwrap_or(0);
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / NS_PER_S;
         let access_s = seconds(first(opened), last(moved));
-        let each = |rank: &RankRecord| (rank.transfer_ns + rank.fsync_ns) as f64 / NS_PER_S / rank.operations as f64;
+        let each = |rank: &RankRecord| moving_ns(rank) as f64 / NS_PER_S / rank.operations as f64;
         let working = record.ranks.iter().filter(|rank| rank.operations > 0);
         let latency_s = working.map(each).fold(f64::INFINITY, f64::min);
         Self {
@@ -63,9 +63,14 @@ fn opened(rank: &RankRecord) -> u64 {
     rank.start_ns + rank.open_ns
 }
 
+/// What IOR counts between open and close: making the bytes is part of it.
+pub fn moving_ns(rank: &RankRecord) -> u64 {
+    rank.fill_ns + rank.transfer_ns + rank.fsync_ns
+}
+
 /// When a rank had moved and synced everything. With `-g` ranks wait before they close, which is in neither figure.
 fn moved(rank: &RankRecord) -> u64 {
-    (opened(rank) + rank.transfer_ns + rank.fsync_ns).min(closing(rank))
+    (opened(rank) + moving_ns(rank)).min(closing(rank))
 }
 
 /// When a rank began to close its file.

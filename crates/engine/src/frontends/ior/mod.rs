@@ -368,7 +368,7 @@ fn name_outliers(test: &Test, record: &PhaseRecord) {
     let times: [(&str, Time); 5] = [
         ("start time", |rank| rank.start_ns),
         ("elapsed create time", |rank| rank.open_ns),
-        ("elapsed transfer time", |rank| rank.transfer_ns),
+        ("elapsed transfer time", |rank| rank.fill_ns + rank.transfer_ns),
         ("elapsed close time", |rank| rank.close_ns),
         ("end time", |rank| rank.end_ns),
     ];

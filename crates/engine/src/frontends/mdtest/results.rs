@@ -114,7 +114,7 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontends::records;
+    use crate::measure::records;
     use ioassay_contract::events::RankRecord;
     use ioassay_contract::plan::Operation;
 

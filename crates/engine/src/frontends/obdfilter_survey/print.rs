@@ -201,7 +201,7 @@ fn extremes(rates: &[f64]) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frontends::records;
+    use crate::measure::records;
     use ioassay_contract::events::RankRecord;
     use ioassay_contract::plan::Operation;
 

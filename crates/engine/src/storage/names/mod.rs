@@ -67,11 +67,19 @@ pub trait Names {
     /// Gives an entry another name.
     fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()>;
 
-    /// Forces everything that the node has not written yet to stable storage.
-    fn sync_all(&mut self);
-
     /// Removes a file.
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()>;
+
+    /// Time so far in syncs of contents, where they are calls of their own.
+    fn fsync_ns(&self) -> u64 {
+        0
+    }
+
+    /// Calls so far that moved fewer bytes than asked and whose rest was moved by another one, where an entry may take
+    /// several.
+    fn short_transfers(&self) -> u64 {
+        0
+    }
 }
 
 #[cfg(test)]

@@ -54,8 +54,6 @@ impl Names for NullNames {
         Ok(())
     }
 
-    fn sync_all(&mut self) {}
-
     fn remove(&mut self, _entry: Entry<'_>) -> io::Result<()> {
         Ok(())
     }

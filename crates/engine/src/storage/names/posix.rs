@@ -3,13 +3,17 @@
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat, renameat};
 use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat, mknodat};
+use nix::sys::uio::{pread, pwrite};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use super::{Content, Entry, Names, Presence};
 use crate::beneath::Resolver;
+use crate::failure;
 use crate::storage::{NameCapabilities, Setup};
 
 /// What they can do.
@@ -21,11 +25,15 @@ pub(in crate::storage) const CAPABILITIES: NameCapabilities =
 const FILE_MODE: Mode = Mode::from_bits_truncate(0o664);
 const DIRECTORY_MODE: Mode = Mode::from_bits_truncate(0o775);
 
-/// Without state of its own: the kernel has it all.
+/// The kernel has the state of all entries.
 #[derive(Debug)]
 pub(in crate::storage) struct PosixNames {
     /// Bytes go past the page cache.
     direct: bool,
+    /// Time in syncs.
+    synced: Duration,
+    /// Calls that moved fewer bytes than asked.
+    short_transfers: u64,
     /// How paths are resolved.
     pub resolver: Resolver,
 }
@@ -33,7 +41,8 @@ pub(in crate::storage) struct PosixNames {
 impl PosixNames {
     /// Those of a connection.
     pub fn new(setup: Setup<'_>) -> Self {
-        Self { direct: setup.storage.direct, resolver: Resolver::new(setup.root) }
+        let resolver = Resolver::new(setup.root);
+        Self { direct: setup.storage.direct, synced: Duration::ZERO, short_transfers: 0, resolver }
     }
 
     /// The flags for opening a file whose bytes are moved. One that is only opened and closed needs no more, and some
@@ -51,6 +60,19 @@ impl PosixNames {
         }
     }
 
+    fn write_and_close(&mut self, file: OwnedFd, content: Content<'_>) -> io::Result<()> {
+        let (bytes, short) = (content.bytes, &mut self.short_transfers);
+        move_all(bytes.len(), short, failure::nothing_written, |from| {
+            pwrite(&file, &bytes[from..], from as libc::off_t)
+        })?;
+        if content.sync {
+            let before = Instant::now();
+            nix::unistd::fsync(&file)?;
+            self.synced += before.elapsed();
+        }
+        Ok(nix::unistd::close(file)?)
+    }
+
     fn open(&self, entry: Entry<'_>, flags: OFlag) -> io::Result<OwnedFd> {
         match entry.directory {
             Some(directory) => {
@@ -61,24 +83,31 @@ impl PosixNames {
     }
 }
 
-fn write_all(file: &OwnedFd, bytes: &[u8]) -> io::Result<()> {
-    let mut written = 0;
-    while written < bytes.len() {
-        match nix::sys::uio::pwrite(file, &bytes[written..], written as libc::off_t) {
-            Ok(count) => written += count,
-            Err(nix::errno::Errno::EINTR) => {}
+/// Repeats `call` from the byte that it came to until all `bytes` have been moved, and counts in `short` how often it moved
+/// fewer than asked. A call that moves none is the error that `nothing` makes of the byte.
+fn move_all(
+    bytes: usize,
+    short: &mut u64,
+    nothing: fn(u64) -> io::Error,
+    mut call: impl FnMut(usize) -> nix::Result<usize>,
+) -> io::Result<()> {
+    let mut moved = 0;
+    while moved < bytes {
+        match call(moved) {
+            Ok(0) => return Err(nothing(moved as u64)),
+            Ok(count) => {
+                moved += count;
+                *short += u64::from(moved < bytes);
+            }
+            Err(Errno::EINTR) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
     Ok(())
 }
 
-fn write_and_close(file: OwnedFd, content: Content<'_>) -> io::Result<()> {
-    write_all(&file, content.bytes)?;
-    if content.sync {
-        nix::unistd::fsync(&file)?;
-    }
-    Ok(nix::unistd::close(file)?)
+fn file_ends(byte: u64) -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends at byte {byte}"))
 }
 
 impl Names for PosixNames {
@@ -108,7 +137,7 @@ impl Names for PosixNames {
                 opened => opened?,
             },
         };
-        write_and_close(file, content)
+        self.write_and_close(file, content)
     }
 
     fn make_node(&mut self, entry: Entry<'_>) -> io::Result<()> {
@@ -124,22 +153,14 @@ impl Names for PosixNames {
 
     fn read(&mut self, entry: Entry<'_>, content: &mut [u8]) -> io::Result<()> {
         let file = self.open(entry, self.moving(OFlag::O_RDONLY, content))?;
-        let mut read = 0;
-        while read < content.len() {
-            match nix::sys::uio::pread(&file, &mut content[read..], read as libc::off_t) {
-                Ok(0) => {
-                    return Err(io::Error::new(io::ErrorKind::UnexpectedEof, format!("the file ends at byte {read}")));
-                }
-                Ok(count) => read += count,
-                Err(nix::errno::Errno::EINTR) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
+        let (bytes, short) = (content.len(), &mut self.short_transfers);
+        move_all(bytes, short, file_ends, |from| pread(&file, &mut content[from..], from as libc::off_t))?;
         Ok(nix::unistd::close(file)?)
     }
 
     fn write(&mut self, entry: Entry<'_>, content: Content<'_>) -> io::Result<()> {
-        write_and_close(self.open(entry, self.moving(OFlag::O_WRONLY, content.bytes))?, content)
+        let file = self.open(entry, self.moving(OFlag::O_WRONLY, content.bytes))?;
+        self.write_and_close(file, content)
     }
 
     fn rename(&mut self, from: Entry<'_>, to: Entry<'_>) -> io::Result<()> {
@@ -147,12 +168,16 @@ impl Names for PosixNames {
         Ok(renameat(from_directory, from, to_directory, to)?)
     }
 
-    fn sync_all(&mut self) {
-        nix::unistd::sync();
-    }
-
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
         let (directory, name) = self.place(entry)?;
         Ok(unlinkat(directory, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    fn fsync_ns(&self) -> u64 {
+        self.synced.as_nanos() as u64
+    }
+
+    fn short_transfers(&self) -> u64 {
+        self.short_transfers
     }
 }

@@ -24,7 +24,6 @@ use crate::storage::{Access, Ended, InFlight, OpenFile, Opening};
 /// A transfer of which some request is under way.
 struct Transfer {
     memory: Memory,
-    write: bool,
     requests: u32,
     /// Bytes from its beginning on that are moved when all requests have ended.
     bytes: usize,
@@ -43,7 +42,6 @@ impl Transfer {
     fn moved(&mut self) -> io::Result<usize> {
         match self.failed.take() {
             Some(error) => Err(error),
-            None if self.write && self.bytes == 0 => Err(io::ErrorKind::WriteZero.into()),
             None => Ok(self.bytes),
         }
     }
@@ -98,7 +96,7 @@ impl NfsFile {
         let file = &self.handle;
         let (most_read, most_written) = session.most_bytes();
         let most = if write { most_written } else { most_read };
-        let mut transfer = Transfer { memory, write, requests: 0, bytes: memory.bytes(), failed: None };
+        let mut transfer = Transfer { memory, requests: 0, bytes: memory.bytes(), failed: None };
         for from in (0..memory.bytes()).step_by(most) {
             let (offset, part) = (offset + from as u64, memory.after(from as u32).first(most));
             let request = if write {

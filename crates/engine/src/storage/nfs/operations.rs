@@ -9,6 +9,7 @@ use std::io;
 
 use super::library::{Cookie, Handle, Kind, Named, Reply, Request};
 use super::session::Session;
+use crate::failure;
 use crate::storage::memory::Memory;
 
 /// Rights of ACCESS: to change entries, and to add some.
@@ -74,8 +75,11 @@ impl Session {
             let end = bytes.len().min(written + most);
             let from = Memory::read_from(&bytes[written..end]);
             match self.call(&Request::Write { file, offset: written as u64, from, stable: true })? {
-                Reply::Moved { bytes: 0, .. } => return Err(io::ErrorKind::WriteZero.into()),
-                Reply::Moved { bytes, .. } => written += bytes,
+                Reply::Moved { bytes: 0, .. } => return Err(failure::nothing_written(written as u64)),
+                Reply::Moved { bytes, .. } => {
+                    written += bytes;
+                    self.short_transfers += u64::from(written < end);
+                }
                 other => return Err(unexpected(&other)),
             }
         }
@@ -91,7 +95,10 @@ impl Session {
             let into = Memory::written_to(&mut room[read..end]);
             match self.call(&Request::Read { file, offset: read as u64, into })? {
                 Reply::Moved { bytes: 0, .. } => break,
-                Reply::Moved { bytes, .. } => read += bytes,
+                Reply::Moved { bytes, .. } => {
+                    read += bytes;
+                    self.short_transfers += u64::from(read < end);
+                }
                 other => return Err(unexpected(&other)),
             }
         }

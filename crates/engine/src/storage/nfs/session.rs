@@ -62,6 +62,8 @@ pub struct Session {
     /// Why nothing is sent or awaited any more.
     broken: Option<String>,
     arrived: VecDeque<Answer>,
+    /// Requests for whole files that moved fewer bytes than asked, and whose rest was moved by another one.
+    pub(super) short_transfers: u64,
 }
 
 impl Session {
@@ -81,6 +83,7 @@ impl Session {
             asked_for_sign: false,
             broken: None,
             arrived: VecDeque::new(),
+            short_transfers: 0,
         })
     }
 

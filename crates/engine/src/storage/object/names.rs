@@ -98,8 +98,6 @@ impl Names for ObjectNames {
         self.client.wait(self.client.operator().rename(&from, &to))
     }
 
-    fn sync_all(&mut self) {}
-
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
         self.client.wait(self.client.operator().delete(&self.key(entry)?))
     }

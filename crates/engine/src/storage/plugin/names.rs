@@ -67,10 +67,6 @@ impl Names for Connected {
         shared.answer(unsafe { rename(shared.raw, from.name.as_ptr(), to.name.as_ptr()) })
     }
 
-    fn sync_all(&mut self) {
-        nix::unistd::sync();
-    }
-
     fn remove(&mut self, entry: Entry<'_>) -> io::Result<()> {
         let (shared, remove) = (self.shared(), self.shared().functions().remove_file.expect(LOOKED_AT));
         // SAFETY: as above.

@@ -31,8 +31,8 @@ impl Pace {
 
 impl<R: Ranks> Rank<'_, R> {
     /// `phase` with numbers in the place of rates of earlier jobs; `None` where it has them already.
-    pub(super) fn settled(&self, phase: &Phase) -> Option<Phase> {
-        let settle = |job: &Job| {
+    pub(super) fn with_earlier_rates(&self, phase: &Phase) -> Option<Phase> {
+        let with_rate = |job: &Job| {
             let Some(AtRateOf { step, duration_ns }) = job.limit.at_rate_of else { return job.clone() };
             let pace = self.pace[&step];
             let (ranks, round) = (self.case.plan.workers(job).count, round(self.case.plan, job));
@@ -42,7 +42,7 @@ impl<R: Ranks> Rank<'_, R> {
             Job { limit, ..job.clone() }
         };
         let open = phase.jobs.iter().any(|job| job.limit.at_rate_of.is_some());
-        open.then(|| Phase { jobs: phase.jobs.iter().map(settle).collect(), ..phase.clone() })
+        open.then(|| Phase { jobs: phase.jobs.iter().map(with_rate).collect(), ..phase.clone() })
     }
 
     /// Every rank learns what was done in step `step`, where a later job asks for its rate.

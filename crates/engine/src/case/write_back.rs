@@ -1,0 +1,39 @@
+//! Waiting, before a phase, for what was written before it.
+
+use ioassay_contract::events::Settled;
+use ioassay_contract::plan::Phase;
+use ioassay_contract::plan::storage::Target;
+
+use super::Rank;
+use crate::cache;
+use crate::failure;
+use crate::measure::node;
+use crate::ranks::{Ranks, Stopped};
+
+impl<R: Ranks> Rank<'_, R> {
+    /// Has each node write out all that is dirty of the target, where `phase` is to settle. What cannot be written ends the
+    /// case: somebody has been told that it was. Rank 0 gets what it took.
+    pub(super) fn settle(&self, phase: &Phase) -> Result<Option<Settled>, Stopped> {
+        // What lies behind a URL is in no page cache.
+        if !phase.settle || matches!(self.case.plan.target, Target::Url(_)) {
+            return Ok(None);
+        }
+        let own = self.is_first_on_node().then(|| {
+            let (dirty_bytes, before_ns) = (node::dirty_bytes(), self.case.clock.now_ns());
+            let path = self.case.workspace.path();
+            let target = self.case.workspace.open_to_read(path);
+            if let Err(error) = target.and_then(|target| cache::write_out(&target)) {
+                self.ranks.fail(&failure::at(failure::on_path("syncfs", path, &error), self.ranks.rank(), &phase.name));
+            }
+            Settled { waited_ns: self.case.clock.now_ns() - before_ns, dirty_bytes }
+        });
+        let all = self.gather(&own)?;
+        self.go_on()?;
+        Ok(all.and_then(|all| {
+            all.into_iter().flatten().reduce(|all, own| Settled {
+                waited_ns: all.waited_ns.max(own.waited_ns),
+                dirty_bytes: all.dirty_bytes.zip(own.dirty_bytes).map(|(all, own)| all + own),
+            })
+        }))
+    }
+}

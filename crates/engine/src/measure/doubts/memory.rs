@@ -1,0 +1,236 @@
+//! Doubts about memory: what was read from it and not from the storage, or was written into it and may still be there.
+
+use ioassay_contract::doubt::{Doubt, Reason};
+use ioassay_contract::environment::Environment;
+use ioassay_contract::events::RankRecord;
+use ioassay_contract::plan::data::Transfer;
+use ioassay_contract::plan::metadata::MetadataOperation;
+use ioassay_contract::plan::storage::Target;
+use ioassay_contract::plan::{Job, Operation, Work};
+use ioassay_units::{Bytes, count};
+
+use super::payload::unwritten;
+use super::{Facts, doubt};
+use crate::plan::Sizes;
+use crate::workload::layout::Geometry;
+
+/// File systems whose data lies on other machines.
+const NETWORK_FILE_SYSTEMS: [&str; 15] = [
+    "9p", "afs", "beegfs", "ceph", "cifs", "gpfs", "lustre", "nfs", "nfs4", "orangefs", "panfs", "pvfs2", "smb3",
+    "virtiofs", "wekafs",
+];
+
+/// File systems that keep their data in memory.
+const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
+
+/// Above this share of the file set in memory, a read figure is partly memory's.
+const RESIDENT_SHARE: f64 = 0.01;
+
+/// A doubt names at most so many nodes; its evidence has all of them.
+const HOSTS_NAMED: usize = 4;
+
+/// Below this share of the bytes on the device, the rest was moved in memory.
+const ON_DEVICE: f64 = 0.8;
+
+pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
+    let set = facts.plan.files.get(&facts.data()?.files)?;
+    // What another job left in memory, one that goes past it does not read.
+    let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
+    // A stonewall may have let far less be written than was planned; then all that is there was read.
+    let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
+    // And several nodes may each hold what they all read.
+    let file_set_bytes = planned_bytes.min(facts.record.bytes).max(resident_bytes).max(1);
+    let share = resident_bytes as f64 / file_set_bytes as f64;
+    if share <= RESIDENT_SHARE {
+        return None;
+    }
+    let hosts = warm_hosts(facts);
+    let whole = if file_set_bytes < planned_bytes { "what was read" } else { "the file set" };
+    let message = format!(
+        "{:.0} % of {whole} ({} of {}) was in {} before the read",
+        share * 100.0,
+        Bytes(resident_bytes).about(),
+        Bytes(file_set_bytes).about(),
+        whose_memory(facts.nodes.len(), &hosts),
+    );
+    let remedy = "empty the caches before it (as root a cold-cache step does), remount in that step, or use a file set \
+                  of twice the memory";
+    doubt(Reason::CacheResident { resident_bytes, file_set_bytes, hosts }, message, remedy)
+}
+
+/// The nodes that held something of what they were to read, the one with most first.
+fn warm_hosts(facts: Facts<'_>) -> Vec<String> {
+    let held = &facts.record.resident_bytes_before_per_node;
+    let mut warm: Vec<(u64, &str)> =
+        held.iter().zip(facts.nodes).map(|(&bytes, node)| (bytes, node.host.as_str())).collect();
+    warm.retain(|&(bytes, _)| bytes > 0);
+    warm.sort_by_key(|&(bytes, _)| std::cmp::Reverse(bytes));
+    warm.into_iter().map(|(_, host)| host.to_owned()).collect()
+}
+
+fn whose_memory(nodes: usize, hosts: &[String]) -> String {
+    let (named, more) = hosts.split_at(hosts.len().min(HOSTS_NAMED));
+    match more.len() {
+        _ if nodes == 1 => "this node's memory".to_owned(),
+        0 => format!("the memory of {}", named.join(", ")),
+        more => format!("the memory of {} and {}", named.join(", "), count(more as u64, "other node")),
+    }
+}
+
+pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
+    let files = &facts.data().filter(|_| facts.capabilities.files)?.files;
+    if facts.record.operation != Operation::Read {
+        return None;
+    }
+    let (because, remedy) = if facts.record.resident_bytes_before.is_none() {
+        let because = "neither cachestat nor mincore could look at the files";
+        (because.to_owned(), "use Linux 6.5 or newer, or a file set of twice the memory")
+    } else {
+        let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
+        let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
+        (because, "empty that memory by a hook of the cold-cache step, or use a file set of twice its size")
+    };
+    let message = format!("nobody knows how much of the file set was in memory before the read: {because}");
+    doubt(Reason::CacheUnknown { because }, message, remedy)
+}
+
+/// True if the target's data lies on other machines.
+pub(super) fn on_network(nodes: &[Environment]) -> bool {
+    let mounts = nodes.iter().filter_map(|node| node.mount.as_ref());
+    mounts.into_iter().any(|mount| NETWORK_FILE_SYSTEMS.contains(&mount.file_system.as_str()))
+}
+
+/// Whose memory may hold what no node has in its page cache.
+fn memory_of_others(nodes: &[Environment]) -> Option<String> {
+    nodes.iter().find_map(|node| {
+        let file_system = &node.mount.as_ref()?.file_system;
+        if NETWORK_FILE_SYSTEMS.contains(&file_system.as_str()) {
+            return Some(format!("the servers of {file_system} have memory of their own"));
+        }
+        if file_system.starts_with("fuse") {
+            return Some(format!(
+                "the process that serves {file_system} has memory of its own, or files in the page cache"
+            ));
+        }
+        let backing = node.block_device.as_ref()?.cached_file.as_ref()?;
+        Some(format!("its device is the file {backing}, of which the node keeps pages"))
+    })
+}
+
+/// What was in memory before is another doubt; here it comes into memory, or stays there, while the phase lasts.
+pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
+    let work = facts.data().filter(|work| !matches!(work.transfer, Transfer::Mixed(_)))?;
+    let device =
+        facts.nodes.iter().map(|node| node.block_device.as_ref()).collect::<Option<Vec<_>>>()?.first()?.name.clone();
+    let forced = !work.transfer.writes() || facts.synced || facts.direct();
+    if !forced || !facts.capabilities.files || facts.failure.is_some() {
+        return None;
+    }
+    // Then it is known why.
+    if cache_resident(facts).is_some() || unwritten(facts).is_some() {
+        return None;
+    }
+    let on_device = |rank: &RankRecord| match facts.record.operation {
+        Operation::Read => rank.usage.device_read_bytes,
+        _ => rank.usage.device_write_bytes,
+    };
+    let (bytes, device_bytes) = (facts.record.bytes, facts.record.ranks.iter().map(on_device).sum::<Option<u64>>()?);
+    if device_bytes as f64 >= ON_DEVICE * bytes as f64 {
+        return None;
+    }
+    let [moved, of_device] = [bytes, device_bytes].map(|bytes| Bytes(bytes).about());
+    let message = match facts.record.operation {
+        Operation::Read => format!(
+            "{moved} were read, of which {of_device} came from the device {device}: the rest was read before in the same \
+             phase, or was never written"
+        ),
+        _ => format!(
+            "{moved} were written, of which {of_device} went to the device {device}: the rest was overwritten in memory before"
+        ),
+    };
+    let remedy = "take a file set so large that nothing is moved twice, or direct I/O";
+    doubt(Reason::DeviceMovedLess { bytes, device_bytes, device }, message, remedy)
+}
+
+/// Stat and small reads are answered from the node's own memory unless something emptied it since the items were
+/// created there.
+pub(super) fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
+    let Work::Metadata(work) = &facts.job.work else { return None };
+    let looks = matches!(facts.record.operation, Operation::Stat | Operation::Read);
+    // Of what lies behind a URL the node remembers nothing.
+    if !looks || !facts.capabilities.files || matches!(facts.plan.target, Target::Url(_)) {
+        return None;
+    }
+    let emptied = facts.is_later(facts.emptied.attributes, |job| uses_tree(job, &work.tree));
+    // Ranks follow each other client by client, so a shift by all of a client's ranks leads to another one.
+    let other_node = facts.machines() > 1 && work.shift >= facts.plan.ranks.per_client;
+    if emptied || other_node {
+        return None;
+    }
+    let (items, shift) = (facts.record.operations, work.shift);
+    let message = format!("the node had created what it looked at ({}) and may remember it", count(items, "item"));
+    let remedy =
+        "shift the job by the ranks of a client, on more than one node, or drop the caches or remount before it";
+    doubt(Reason::AttributesCached { items, shift }, message, remedy)
+}
+
+fn uses_tree(job: &Job, tree: &str) -> bool {
+    matches!(&job.work, Work::Metadata(work) if work.tree == tree)
+}
+
+pub(super) fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
+    let mount = facts.nodes.first()?.mount.as_ref()?;
+    let file_system = mount.file_system.clone();
+    if !facts.capabilities.files || !MEMORY_FILE_SYSTEMS.contains(&file_system.as_str()) {
+        return None;
+    }
+    let message = format!("the target is {file_system}, so this is the speed of memory");
+    doubt(Reason::MemoryBacked { file_system }, message, "choose a target on the storage that is to be measured")
+}
+
+pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
+    let written_bytes = facts.record.bytes;
+    let remedy = match &facts.job.work {
+        Work::Data(_) if facts.record.operation == Operation::Write => {
+            "fsync at the end of the phase, counted in its time"
+        }
+        Work::Metadata(work) => match work.operation {
+            MetadataOperation::Create { write_bytes: 1.., .. } | MetadataOperation::Write { .. } => {
+                "fsync each file, or sync at the end, counted in its time"
+            }
+            MetadataOperation::Replace { bytes: 1.. } if facts.record.operation == Operation::Create => {
+                "sync at the end, counted in its time"
+            }
+            _ => return None,
+        },
+        Work::Data(_) | Work::Find(_) => return None,
+    };
+    let kept = facts.synced || facts.capabilities.synced_by_close;
+    if kept || facts.direct() || !facts.capabilities.files {
+        return None;
+    }
+    let message = format!("{} were written without fsync and may still be in memory", Bytes(written_bytes).about());
+    doubt(Reason::UnsyncedWrite { written_bytes }, message, remedy)
+}
+
+/// A local file system has created an entry when it is in its journal in memory, which is written seconds later. What lies
+/// on other machines is as durable there as they promise.
+pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
+    let Work::Metadata(work) = &facts.job.work else { return None };
+    let empty = matches!(
+        work.operation,
+        MetadataOperation::Create { write_bytes: 0, .. } | MetadataOperation::Replace { bytes: 0 }
+    );
+    let local = |file_system: &str| {
+        let elsewhere = NETWORK_FILE_SYSTEMS.contains(&file_system) || file_system.starts_with("fuse");
+        !elsewhere && !MEMORY_FILE_SYSTEMS.contains(&file_system)
+    };
+    let in_memory = facts.nodes.iter().filter_map(|node| node.mount.as_ref()).any(|mount| local(&mount.file_system));
+    let kept = facts.synced || facts.capabilities.synced_by_close || !facts.capabilities.files;
+    if facts.record.operation != Operation::Create || !empty || !in_memory || kept {
+        return None;
+    }
+    let items = facts.record.operations;
+    let message = format!("{} were created without a sync and may still be in memory", count(items, "item"));
+    doubt(Reason::UnsyncedCreate { items }, message, "sync at the end, counted in its time (mdtest: -Y)")
+}

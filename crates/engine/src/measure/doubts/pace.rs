@@ -1,0 +1,44 @@
+//! Doubts about pace: the plan gave a job a rate or pauses.
+
+use ioassay_contract::doubt::{Doubt, Reason};
+use ioassay_contract::plan::data::Transfer;
+use ioassay_contract::plan::pace::Rate;
+
+use super::{Facts, doubt};
+
+/// Below this share of the intended operations a rate was not kept.
+const RATE_KEPT_SHARE: f64 = 0.99;
+
+/// What rate a job was given, in its own unit, and what it reached.
+fn given_and_reached(facts: Facts<'_>) -> Option<(f64, f64, &'static str)> {
+    let mixed = facts.data().is_some_and(|work| matches!(work.transfer, Transfer::Mixed(_)));
+    let seconds = facts.record.duration_ns as f64 / 1e9;
+    // Of a mix each operation has only its share of the rate.
+    if mixed || seconds <= 0.0 {
+        return None;
+    }
+    Some(match facts.job.rate? {
+        Rate::BytesPerS(given) => (given as f64, facts.record.bytes as f64 / seconds, "bytes/s"),
+        Rate::OperationsPerS(given) => (given as f64, facts.record.operations as f64 / seconds, "operations/s"),
+    })
+}
+
+pub(super) fn rate_not_kept(facts: Facts<'_>) -> Option<Doubt> {
+    let (given, reached, unit) = given_and_reached(facts)?;
+    if reached >= RATE_KEPT_SHARE * given || facts.failure.is_some() {
+        return None;
+    }
+    let message = format!("the job was to do {given:.0} {unit} and did {reached:.0}: latencies count the waiting");
+    let reason = Reason::RateNotKept { given_per_s: given, reached_per_s: reached, unit: unit.to_owned() };
+    doubt(reason, message, "give a lower rate, or read the rate reached as what the storage can do")
+}
+
+pub(super) fn paced(facts: Facts<'_>) -> Option<Doubt> {
+    let because = match (facts.job.rate, facts.job.think) {
+        (None, None) => return None,
+        (Some(_), _) => "the plan gave it a rate".to_owned(),
+        (None, Some(_)) => "the plan gave it pauses".to_owned(),
+    };
+    let message = format!("the rate is not the storage's alone: {because}");
+    doubt(Reason::Paced { because }, message, "read its latencies, and take the rate from a job without a pace")
+}

@@ -1,0 +1,122 @@
+//! What a node does while a phase runs, for whomever: what its device moves, what its processors do, what waits to be
+//! written back.
+//!
+//! Not here: what the kernel spends on one rank ([`super::usage`]), and what all that means ([`super::doubts`]).
+
+use std::path::Path;
+
+use ioassay_contract::events::{NodeRecord, Usage};
+use procfs::{Current, CurrentSI};
+
+use crate::environment::{self, Quota};
+
+/// Sectors of `/proc/diskstats` have so many bytes, whatever the device's own.
+const SECTOR_BYTES: u64 = 512;
+
+/// Measures what a node does from when it is made to [`NodeMeter::stop`].
+///
+/// One rank of each node has one. It reads some files of the kernel's, which takes about a millisecond, so that it is made before
+/// the clock of a phase runs.
+#[derive(Debug)]
+pub struct NodeMeter {
+    device: Option<String>,
+    dirty_bytes: Option<u64>,
+    before: Counts,
+}
+
+/// What the kernel has counted since it began.
+#[derive(Debug)]
+struct Counts {
+    /// Bytes read from the device and written to it.
+    device: Option<[u64; 2]>,
+    user_ns: Option<u64>,
+    steal_ns: Option<u64>,
+    quotas: Vec<Quota>,
+}
+
+impl Counts {
+    fn now(device: Option<&str>) -> Self {
+        let total = procfs::KernelStats::current().ok().map(|stats| stats.total);
+        let ns = |ms: u64| ms * 1_000_000;
+        Self {
+            device: device.and_then(moved),
+            user_ns: total.as_ref().map(|time| ns(time.user_ms() + time.nice_ms())),
+            steal_ns: total.as_ref().and_then(|time| time.steal_ms().map(ns)),
+            quotas: environment::quotas(Path::new("/")),
+        }
+    }
+}
+
+/// Bytes read from `device` and written to it since the kernel began.
+fn moved(device: &str) -> Option<[u64; 2]> {
+    let disks = procfs::DiskStats::current().ok()?.0;
+    let disk = disks.into_iter().find(|disk| disk.name == device)?;
+    Some([disk.sectors_read, disk.sectors_written].map(|sectors| sectors * SECTOR_BYTES))
+}
+
+/// Bytes in the memory of this node that wait to be written back, to any storage.
+pub fn dirty_bytes() -> Option<u64> {
+    let memory = procfs::Meminfo::current().ok()?;
+    Some(memory.dirty + memory.writeback + memory.nfs_unstable.unwrap_or(0))
+}
+
+impl NodeMeter {
+    /// A meter of this node, whose target lies on the block device `device`.
+    pub fn prepared(device: Option<&str>) -> Self {
+        let before = Counts::now(device);
+        Self { device: device.map(str::to_owned), dirty_bytes: dirty_bytes(), before }
+    }
+
+    /// What was done since then, `of_ranks` among it.
+    pub fn stop(&self, of_ranks: &[Usage]) -> NodeRecord {
+        let Self { device, dirty_bytes, before } = self;
+        let after = Counts::now(device.as_deref());
+        let since = |count: fn(&Counts) -> Option<u64>| Some(count(&after)?.saturating_sub(count(before)?));
+        let sum = |count: fn(&Usage) -> Option<u64>| of_ranks.iter().map(count).sum();
+        // Of several groups the one that held the job back most. A job that is moved meanwhile has others, with other counts.
+        let throttled = before.quotas.iter().zip(&after.quotas);
+        let throttled = throttled.map(|(before, after)| {
+            (after.throttled.saturating_sub(before.throttled), after.periods.saturating_sub(before.periods))
+        });
+        let (throttled_periods, quota_periods) = throttled.max_by_key(|&(throttled, _)| throttled).unzip();
+        NodeRecord {
+            dirty_bytes: *dirty_bytes,
+            device_read_bytes: since(|counts| counts.device.map(|[read, _]| read)),
+            device_write_bytes: since(|counts| counts.device.map(|[_, written]| written)),
+            ranks_read_bytes: sum(|usage| usage.device_read_bytes),
+            ranks_write_bytes: sum(|usage| usage.device_write_bytes),
+            user_ns: since(|counts| counts.user_ns),
+            ranks_user_ns: of_ranks.iter().map(|usage| usage.user_ns).sum(),
+            ranks_waited_ns: sum(|usage| usage.waited_ns),
+            steal_ns: since(|counts| counts.steal_ns),
+            quota_periods,
+            throttled_periods,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_goes_to_the_device_and_what_runs_takes_time_of_processors() {
+        let directory = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+        let device = environment::block_device_under(directory.path()).map(|device| device.name);
+        let meter = NodeMeter::prepared(device.as_deref());
+        let file = std::fs::File::create(directory.path().join("file")).unwrap();
+        std::io::Write::write_all(&mut &file, &vec![1; 8 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let begun = std::time::Instant::now();
+        while begun.elapsed() < std::time::Duration::from_millis(60) {
+            std::hint::black_box(0);
+        }
+        let of_rank = Usage { user_ns: 7, device_write_bytes: Some(3), ..Usage::default() };
+        let record = meter.stop(&[of_rank, of_rank]);
+        assert_eq!(record.device_write_bytes.is_some(), device.is_some());
+        assert!(record.device_write_bytes.is_none_or(|bytes| bytes >= 8 << 20), "{record:?}");
+        assert!(record.user_ns.unwrap() >= 20_000_000, "{record:?}");
+        assert_eq!((record.ranks_user_ns, record.ranks_write_bytes), (14, Some(6)));
+        assert_eq!(record.ranks_read_bytes, None, "a rank does not tell");
+    }
+}
