@@ -12,6 +12,8 @@ import pytest
 from ioassay.engine import find_engine
 from ioassay.errors import CannotRun
 
+from .support import run_or_skip
+
 # What labs need that no package has, as `make labs` builds it.
 os.environ.setdefault("IOASSAY_LAB_CACHE", str(Path(__file__).parents[1] / "target/lab"))
 
@@ -43,13 +45,38 @@ def mount(tmp_path: Path) -> Iterator[Callable[[str], Path]]:
         point.mkdir()
         if os.geteuid() != 0:
             pytest.skip("mounting a tmpfs needs root")
-        command = ["mount", "-t", "tmpfs", "-o", options, "ioassay-test", str(point)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            pytest.skip(f"this machine does not let root mount a tmpfs: {done.stderr.strip()}")
+        run_or_skip(["mount", "-t", "tmpfs", "-o", options, "ioassay-test", point], "does not let root mount a tmpfs")
         mounted.append(point)
         return point
 
     yield do
     for point in mounted:
         subprocess.run(["umount", "-l", str(point)], check=False)
+
+
+@pytest.fixture
+def disk(tmp_path: Path, mount: Callable[[str], Path]) -> Iterator[Callable[[str], Path]]:
+    """Makes a disk with ext4 of 400 MiB, which only the test uses, and returns where it is mounted.
+
+    The disk has room for as much as is said. Where there is no loop device the test is skipped.
+    """
+    mounted: list[Path] = []
+
+    def do(room: str) -> Path:
+        image, point = mount(f"size={room}") / "disk", tmp_path / f"disk-{len(mounted)}"
+        point.mkdir()
+        image.touch()
+        commands = (
+            ["truncate", "-s", "400m", image],
+            # Else the kernel goes on making it while it is mounted.
+            ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", image],
+            ["mount", "-o", "loop", image, point],
+        )
+        for command in commands:
+            run_or_skip(command, "has no ext4 in a loop device")
+        mounted.append(point)
+        return point
+
+    yield do
+    for point in mounted:
+        subprocess.run(["umount", point], check=True)

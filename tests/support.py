@@ -237,6 +237,13 @@ def up(lab: str, name: str, *options: str, needed: Sequence[Requirement] = ()) -
             assert ioassay("lab", "down", name, "--force")[0] == 0
 
 
+def run_or_skip(command: Sequence[str | Path], lacking: str) -> None:
+    """Runs a command that the machine may refuse. Then the test is skipped, and says what the machine is `lacking`."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"this machine {lacking}: {done.stderr.strip()}")
+
+
 def states(document: RunDocument) -> dict[str, str]:
     """The state of each workload's only case."""
     return {case.workload: case.state for case in document.cases}

@@ -1,0 +1,164 @@
+"""What else used the device and the processors is told, and what is waited for is no longer there.
+
+On disks that only the test uses, since other tests run at the same time: there it is seen as well that nothing is told
+where nobody is. Of processors only the engine's own tests can see that.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ioassay.engine import find_engine
+from ioassay.results.loaded import LoadedRun
+
+from .support import measure, study, workload
+
+MIB = 1 << 20
+
+Disk = Callable[[str], Path]
+
+PACED = "{rate: 50MB/s}"
+"""Whoever goes on meanwhile moves much more."""
+
+
+def disturbances(run: LoadedRun, phase: str) -> dict[str, dict[str, Any]]:
+    """What disturbed the only measurement of a phase, by what it was."""
+    rows = run.doubts.filter(kind="disturbed", phase=phase)["evidence"].to_list()
+    return {one["what"]: one for row in rows for one in json.loads(row)["by"]}
+
+
+def of_device(run: LoadedRun, phase: str) -> dict[str, dict[str, Any]]:
+    return {what: one for what, one in disturbances(run, phase).items() if what not in ("processors", "steal", "quota")}
+
+
+@contextmanager
+def busy(*command: str | Path) -> Iterator[None]:
+    """Runs a command again and again as long as the context."""
+    enough = threading.Event()
+
+    def again() -> None:
+        while not enough.is_set():
+            subprocess.run(command, stderr=subprocess.DEVNULL, check=True)
+
+    with ThreadPoolExecutor() as pool:
+        running = pool.submit(again)
+        try:
+            yield
+        finally:
+            enough.set()
+            running.result()
+
+
+def reading_and_writing(tmp_path: Path, disk: Path, name: str) -> LoadedRun:
+    steps = f"[{{write: {PACED}}}, {{cold-cache: [fadvise]}}, {{read: {PACED}}}]"
+    file = study(tmp_path / name, workload("seq", transfer="1MiB", total="64MiB", steps=steps))
+    return measure(file, disk, tmp_path / name / "run")
+
+
+def test_a_neighbour_on_the_disk_is_told_with_what_it_moved(disk: Disk, tmp_path: Path) -> None:
+    own = disk("400m")
+    other = own / "other"
+    other.write_bytes(os.urandom(32 * MIB))
+    with busy("dd", f"if={other}", "of=/dev/null", "bs=1M", "iflag=direct"):
+        run = reading_and_writing(tmp_path, own, "read")
+    for phase in ("write", "read"):
+        found = of_device(run, phase)["others-read"]
+        assert found["of"] >= found["amount"] >= 32 * MIB
+    with busy("dd", "if=/dev/zero", f"of={other}", "bs=1M", "count=32", "oflag=direct", "conv=notrunc"):
+        run = reading_and_writing(tmp_path, own, "written")
+    for phase in ("write", "read"):
+        found = of_device(run, phase)["others-wrote"]
+        assert found["of"] >= found["amount"] >= 32 * MIB
+
+
+def test_a_disk_without_neighbours_is_not_doubted(disk: Disk, tmp_path: Path) -> None:
+    run = reading_and_writing(tmp_path, disk("400m"), "alone")
+    assert of_device(run, "write") == of_device(run, "read") == {}
+
+
+def test_small_writes_that_sync_each_time_are_not_taken_for_a_neighbour(disk: Disk, tmp_path: Path) -> None:
+    steps = "[{write: {fsync: every 1 writes}}]"
+    file = study(tmp_path, workload("seq", transfer="4KiB", total="4MiB", steps=steps))
+    run = measure(file, disk("400m"), tmp_path / "run")
+    assert of_device(run, "write") == {}
+
+
+def test_a_direct_write_waits_for_what_was_written_before_it_and_says_so(disk: Disk, tmp_path: Path) -> None:
+    own = disk("400m")
+
+    def direct(name: str, more: str = "") -> LoadedRun:
+        second = f"{{name: direct, storage: {{direct: yes}}{more}}}"
+        steps = f"[{{write: {{name: first, fsync: never}}}}, {{write: {second}}}]"
+        file = study(tmp_path / name, workload("seq", transfer="1MiB", total="128MiB", steps=steps))
+        return measure(file, own, tmp_path / name / "run")
+
+    waited = direct("waited")
+    assert of_device(waited, "direct") == {}
+    settled = dict(waited.measurements.select("phase", "settled_ns").iter_rows())
+    assert settled["first"] is None
+    assert settled["direct"] > 0
+    at_once = direct("at-once", ", settle: no")
+    assert of_device(at_once, "direct")["write-back"]["amount"] >= 64 * MIB
+    assert at_once.measurements["settled_ns"].to_list() == [None, None]
+
+
+def ior(directory: Path, *around: str) -> str:
+    """What IOR's front end says of a write of 4 GiB to memory, more than a second of a processor's time."""
+    command = [find_engine(), "ior", "-w", "-t", "64k", "-b", "64m", "-s", "1", "-o", directory / "file", "-D", "2"]
+    command += ["-O", "minTimeDuration=2"]
+    done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+@pytest.fixture
+def group() -> Iterator[Path]:
+    """A control group that lets its processes have a fifth of a processor."""
+    if os.geteuid() != 0:
+        pytest.skip("making a control group needs root")
+    two, one = Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/cpu")
+    name = f"ioassay-test-{os.getpid()}"
+    try:
+        if one.is_dir():
+            place = one / name
+            place.mkdir()
+            (place / "cpu.cfs_period_us").write_text("50000")
+            (place / "cpu.cfs_quota_us").write_text("10000")
+        else:
+            place = two / name
+            place.mkdir()
+            (place / "cpu.max").write_text("10000 50000")
+    except OSError as error:
+        pytest.skip(f"this machine gives out no processor time by control groups: {error}")
+    yield place
+    place.rmdir()
+
+
+def test_a_quota_of_processor_time_that_was_used_up_is_told(mount: Callable[[str], Path], group: Path) -> None:
+    enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+    assert "used up its quota of processor time in" in ior(mount("size=100m"), "sh", "-c", enter, "sh")
+    assert "quota" not in ior(mount("size=101m"))
+
+
+@pytest.mark.machine
+def test_processes_that_take_the_processors_of_ranks_are_told(mount: Callable[[str], Path]) -> None:
+    hog = "while True: pass"
+    hogs = [subprocess.Popen([sys.executable, "-c", hog]) for _ in range(2 * (os.cpu_count() or 1))]
+    try:
+        said = ior(mount("size=100m"))
+    finally:
+        for process in hogs:
+            process.kill()
+            process.wait()
+    assert "for processors that other processes had" in said
