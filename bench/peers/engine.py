@@ -100,7 +100,7 @@ def plan_of(work: Data | Metadata | Find, directory: Path, manner: Manner) -> Ob
 
 def _data(work: Data, manner: Manner) -> Object:
     orders = {"write": work.order, "read": manner.random_reads if work.order == "random" else work.order}
-    file_set = {"layout": work.layout, "files_per_rank": 1, "segments": 1, "payload": {"kind": "repeated"}}
+    file_set = {"layout": work.layout, "files_per_rank": 1, "segments": 1, "payload": {"kind": work.payload}}
     file_set |= {"transfer_bytes": work.transfer_bytes, "block_bytes": work.rank_bytes}
     prepare = _phase("prepare", _transfers("write", "sequential"))
     limit = {"minimum_ns": work.seconds * 10**9}

@@ -26,8 +26,8 @@ class Fio:
         self._reduced = ["--gtod_reduce=1", "--scramble_buffers=0"] if reduced else []
 
     def does(self, work: Work) -> bool:
-        """All data."""
-        return isinstance(work, Data)
+        """All data; without altered buffers what writes one buffer."""
+        return isinstance(work, Data) and not (self._reduced and work.payload == "unique")
 
     def version(self, search_path: str) -> str:
         """Its version."""
@@ -68,6 +68,8 @@ def _job(work: Data, place: Place) -> list[str]:
     tokens += ["--invalidate=0", "--fallocate=none", f"--direct={int(work.direct)}", *_engine(work.depth)]
     tokens += [f"--directory={place.directory}", f"--numjobs={work.ranks}"]
     tokens += [f"--size={work.rank_bytes}", f"--bs={work.transfer_bytes}"]
+    if work.payload == "unique":
+        tokens.append("--refill_buffers")
     if work.layout == "N-N":
         return [*tokens, "--filename_format=fio.$jobnum"]
     return [*tokens, "--filename=fio", f"--offset_increment={work.rank_bytes}"]

@@ -2,7 +2,8 @@
 
 Its rate is bandwidth over `totalTime`, from the first rank's open to the last rank's close. It repeats its passes
 itself (`minTimeDuration`), which is faster than repetitions (`-i`): those shuffle the offsets anew in the time
-measured. Each transfer is a seek and a read or write; the buffer is written as it is (`-l timestamp`, its default).
+measured. Each transfer is a seek and a read or write; the buffer is written as it is (`-l timestamp`, its default), or
+made of random bytes for each transfer (`-l random`).
 """
 
 from __future__ import annotations
@@ -81,4 +82,6 @@ def _job(work: Data, place: Place) -> list[str]:
     tokens += ["-b", str(work.rank_bytes), "-t", str(work.transfer_bytes), "-o", str(place.directory / "ior")]
     if work.layout == "N-N":
         tokens.append("-F")
+    if work.payload == "unique":
+        tokens += ["-l", "random"]
     return [*tokens, "--posix.odirect"] if work.direct else tokens
