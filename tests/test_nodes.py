@@ -65,8 +65,9 @@ def _nodes(run: Path) -> set[str]:
 def test_the_quick_study_runs_over_four_nodes_as_a_job_of_slurm(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
     asked = ["run", "quick", "--target", _target(lab), "--launcher", "sbatch", "--out", str(run)]
-    few = ["--set", "clients=4", "--set", "repetitions=1", "--set", "total=8MiB"]
-    code, out, err = ioassay("lab", "exec", lab, *_python(), *asked, *few)
+    few = ["clients=4", "ranks=1", "repetitions=1", "time=100ms", "write_time=100ms"]
+    settings = [word for setting in few for word in ("--set", setting)]
+    code, out, err = ioassay("lab", "exec", lab, *_python(), *asked, *settings)
     assert code in (0, 1), err  # a busy machine may miss a criterion
     assert "completed" in err
     assert "Peak and sustained" in out
@@ -122,8 +123,11 @@ def test_a_job_that_comes_to_its_time_limit_ends_in_order_and_keeps_what_it_has(
 
 def test_a_node_that_is_cut_off_ends_the_run_by_name_and_resume_does_the_rest(lab: str, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    asked = ["--target", f"lab:{lab}", "--launcher", "mpirun", "--set", "clients=4", "--set", "repetitions=2"]
-    command = Command(["run", "quick", *asked, "--set", "total=1GiB", "--out", run])
+    asked = ["--target", f"lab:{lab}", "--launcher", "mpirun"]
+    # Amounts end the writes, so that none of the second sweep is over before the cut.
+    amounts = ["clients=4", "ranks=1", "repetitions=2", "total=1GiB", "random_file=64KiB", "write_time=60s"]
+    settings = [word for setting in amounts for word in ("--set", setting)]
+    command = Command(["run", "quick", *asked, *settings, "--out", run])
 
     def second_is_moving() -> bool:
         assert command.process.poll() is None, command.end()

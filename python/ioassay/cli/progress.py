@@ -415,13 +415,16 @@ def _need(need: Need) -> str:
         if need.free_bytes is None
         else f"has {format_about_bytes(need.free_bytes)} free"
     )
+    written = format_about_bytes(need.written_bytes)
+    at_once = f"at most {format_about_bytes(need.at_once_bytes)} at once"
+    less = need.walled or need.stops_early
+    if need.again:
+        in_all = f"at most {written} in one pass" if less else f"at least {written}"
+        again = "phases with a minimum time write their files again until it has passed"
+        return f"Writes {in_all}: {again}; {at_once}; {where} {free}."
     if need.walled:
-        return f"Writes up to {format_about_bytes(need.written_bytes)} before its stonewalls come; {where} {free}."
-    in_all = "at most " if need.stops_early else ""
-    return (
-        f"Writes {in_all}{format_about_bytes(need.written_bytes)}, at most {format_about_bytes(need.at_once_bytes)} "
-        f"at once; {where} {free}."
-    )
+        return f"Writes up to {written} before its stonewalls come; {where} {free}."
+    return f"Writes {'at most ' if less else ''}{written}, {at_once}; {where} {free}."
 
 
 def _where(names: Names, case: CaseEntry) -> str:

@@ -136,6 +136,29 @@ def test_without_a_terminal_there_is_a_line_per_phase() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"walled": True}, "Writes up to 8.00 GiB before its stonewalls come; "),
+        ({"again": True}, "Writes at least 8.00 GiB: phases with a minimum time write their files again until "),
+        (
+            {"again": True, "walled": True},
+            "Writes at most 8.00 GiB in one pass: phases with a minimum time write their ",
+        ),
+        (
+            {"again": True, "stops_early": True},
+            "Writes at most 8.00 GiB in one pass: phases with a minimum time write their ",
+        ),
+    ],
+)
+def test_what_a_run_writes_is_said_as_far_as_it_is_known_before(changed: dict[str, Any], said: str) -> None:
+    stream = io.StringIO()
+    _show(Lines(Console(file=stream, width=200), replace(NEED, **changed)))
+    line = stream.getvalue().splitlines()[1]
+    assert line.startswith(said)
+    assert ("; at most 4.00 GiB at once; " in line) == ("again" in changed)
+
+
 def test_with_a_stop_rule_what_is_to_come_is_the_most_that_can_come() -> None:
     cases = [_case(), _case("random", 64), _case("random", 65)]
     document = _document(cases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,7 +17,7 @@ from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
 from ioassay.execution.start import Start
 from ioassay.results.events import Event, EventTail
-from ioassay.results.planned import is_walled
+from ioassay.results.planned import is_walled, writes_again
 
 _WRONG_PLAN = 2  # the engine's exit code
 
@@ -35,7 +35,7 @@ class Need:
     """What a run will write, beside what the target has. Cases follow one another and remove their files."""
 
     written_bytes: int
-    """By all cases together."""
+    """By all cases together, in one pass over the files of each phase."""
     at_once_bytes: int
     """The largest file set: what lies on the target at any time."""
     at_once_files: int
@@ -45,6 +45,8 @@ class Need:
     """Its type, for example `lustre`."""
     walled: bool = False
     """A stonewall may end a phase before all that is written."""
+    again: bool = False
+    """A phase with a minimum time may write its files more than once, so that more is written."""
     stops_early: bool = False
     """A stop rule may spare cases, so that less is written."""
 
@@ -93,7 +95,8 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
             f"The engine could not check the plans (exit status {process.status}).",
             printed.strip() or f"Start it by hand: {command[0]} --version",
         )
-    return _need(checked, walled=any(map(is_walled, plans.values())), stops_early=stops_early)
+    walled, again = any(map(is_walled, plans.values())), any(map(writes_again, plans.values()))
+    return replace(_need(checked), walled=walled, again=again, stops_early=stops_early)
 
 
 _OF_A_PLAN = ("checked", "error")
@@ -128,7 +131,7 @@ def _alike(plans: Mapping[str, dict[str, Any]]) -> list[list[str]]:
     return list(alike.values())
 
 
-def _need(checked_cases: list[tuple[Event, int]], *, walled: bool, stops_early: bool) -> Need:
+def _need(checked_cases: list[tuple[Event, int]]) -> Need:
     """Of each plan that was checked what the engine said, and how many cases have it."""
     checked = [event for event, _ in checked_cases]
     mount = checked[0]["node"]["mount"]
@@ -138,6 +141,4 @@ def _need(checked_cases: list[tuple[Event, int]], *, walled: bool, stops_early: 
         at_once_files=max(event["files"] for event in checked),
         free_bytes=min((event["free_bytes"] for event in checked if event["free_bytes"] is not None), default=None),
         file_system=mount["file_system"] if mount else None,
-        walled=walled,
-        stops_early=stops_early,
     )

@@ -65,6 +65,16 @@ def test_ten_thousand_cases_are_ten_plans_to_check(tmp_path: Path, monkeypatch: 
     )
 
 
+def test_a_phase_with_a_minimum_time_needs_more_than_is_counted(tmp_path: Path) -> None:
+    request = _request(tmp_path, "4KiB")
+    (plain,) = prepare(request)
+    study = Path(request.study)
+    study.write_text(study.read_text().replace("[write, read]", "[{write: {limit: {minimum: 1s}}}, read]"))
+    (timed,) = prepare(request)
+    assert (plain.need.again, timed.need.again) == (False, True)
+    assert plain.need.written_bytes == timed.need.written_bytes == 1000 * 4096
+
+
 def test_a_refusal_names_the_first_case_and_counts_the_others(tmp_path: Path) -> None:
     with pytest.raises((CannotRun, UsageError), match=r"^Case w1\.c001\.r1 \(and 999 more\): "):
         prepare(_request(tmp_path, "4KiB", "4PiB"))

@@ -22,7 +22,7 @@ def example(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def metadata() -> LoadedRun:
-    return measured(example("one-directory-or-many"), lambda case, _: 12_300.0 * case.clients)
+    return measured(example("one-directory-or-many"), lambda case, _: 12_300.0 * case.ranks_per_client)
 
 
 @pytest.fixture(scope="module")
@@ -40,9 +40,9 @@ def survey() -> LoadedRun:
 
 def test_metadata_is_told_in_its_own_words(metadata: LoadedRun) -> None:
     text = reports.build(metadata, "md").decode()
-    assert "create peaks at 49200 creates/s with 4 clients" in text
+    assert "create peaks at 49200 creates/s with 4 ranks" in text
     assert "remove peaks at 49200 removes/s" in text
-    assert "| create | 4 |" in text
+    assert "| create | 1 client, 4 ranks |" in text
     assert "49200 creates/s" in text
     assert "49.2 kops/s" in text, "the figure's table is in the unit that the study asks for"
     assert "mdtest -a POSIX -F -C -I 10000" in text

@@ -53,6 +53,7 @@ def _phase(name: str = "write") -> Event:
             "start_ns": number,
             "end_ns": 2_000_000_000,
             "open_ns": 10,
+            "fill_ns": 0,
             "transfer_ns": 20,
             "fsync_ns": 30,
             "close_ns": 40,

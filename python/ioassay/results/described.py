@@ -180,11 +180,12 @@ def _step(plan: Plan, step: Plan) -> str:
             return _cold_cache(step)
         case "remove-files":
             return f"remove the files{_which(plan, listed(step['files']))}"
+    settled = "wait until all that was written before is on stable storage, then " if step.get("settle") else ""
     name, jobs = step["name"], step["jobs"]
     if len(jobs) == 1 and jobs[0]["name"] == name:
-        return _work(plan, jobs[0], name)
+        return settled + _work(plan, jobs[0], name)
     beside = " | ".join(f"{job['name']}: {_work(plan, job)}" for job in jobs)
-    return f"at the same time ({name}) {beside}"
+    return f"{settled}at the same time ({name}) {beside}"
 
 
 def _cold_cache(step: Plan) -> str:

@@ -62,9 +62,16 @@ class JobEntry(StoredModel):
         description="Size of the file set, or of the items of the tree; 0: an imported result does not tell."
     )
     planned_bytes: Count = Field(
-        description="What it moves when nothing stops it early; of an imported result what it moved."
+        description="What it moves in one pass when nothing stops it early; of an imported result what it moved."
     )
     planned_operations: Count
+    api: str | None = Field(default=None, description="The storage API. `None`, here and below: not told.")
+    direct: bool | None = Field(default=None, description="Past the page cache; `None` for a walk as well.")
+    depth: Count | None = Field(default=None, description="Transfers that each rank keeps in flight.")
+    fsync: str | None = Field(
+        default=None, description="When what it changes is forced to stable storage; `None` where it changes nothing."
+    )
+    payload: str | None = Field(default=None, description="What is or was written; `None` where nothing is moved.")
     command: str = Field(description="The equivalent command line of IOR or mdtest.")
 
 
@@ -94,7 +101,7 @@ class CaseEntry(StoredModel):
     groups: Count | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
     repetition: Count = Field(description="1, 2, …")
     file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
-    written_bytes: Count = Field(description="What all its phases together write, as far as that is told.")
+    written_bytes: Count = Field(description="What all its phases together write in one pass, as far as that is told.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")

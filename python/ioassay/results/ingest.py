@@ -192,6 +192,7 @@ def _measurement(case: CaseEntry, phase: Event) -> Columns:
         "stonewall_most_operations": stonewall.get("most_operations"),
         "stonewall_rate_bytes_per_s": rate(stonewall.get("bytes", 0), stonewall.get("at_ns", 0)),
         "stonewall_rate_operations_per_s": rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
+        "settled_ns": (phase.get("settled") or {}).get("waited_ns"),
         "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
     }
     return _columns([phase | row], schema.MEASUREMENTS)

@@ -1,8 +1,8 @@
 """What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
 
 A plan is the contract's (`crates/contract/src/plan.rs`), as JSON. The amounts are the engine's own
-(`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early. Under a stonewall
-that is the most there can be.
+(`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
+file set. Under a stonewall that is the most there can be, under a minimum time the least.
 
 Not: where a plan comes from, what of it was done (`ingest`).
 """
@@ -153,7 +153,7 @@ def file_set_bytes(plan: Plan) -> int:
 
 
 def written_bytes(plan: Plan) -> int:
-    """What all phases of a case write together."""
+    """What all phases of a case write together in one pass."""
     return sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
 
 
@@ -161,6 +161,22 @@ def is_walled(plan: Plan) -> bool:
     """True if a stonewall, or the rate of an earlier job, may end something before all of it is written."""
     ends = {"stonewall_ns", "at_rate_of"}
     return any(not ends.isdisjoint(job.get("limit", {})) and _writes(job["work"]) for job in _jobs(plan))
+
+
+def writes_again(plan: Plan) -> bool:
+    """True if a minimum time may let something be written more than once."""
+    return any(_begins_again(plan, job) and _writes(job["work"]) for job in _jobs(plan))
+
+
+def _begins_again(plan: Plan, job: Plan) -> bool:
+    """True if ranks that have done all their work have time left, and are allowed to do more."""
+    limit = job.get("limit", {})
+    if limit.get("minimum_ns") is None or job["work"]["kind"] != "data":
+        return False
+    files = plan["files"][job["work"]["files"]]
+    part = _part(files)
+    most = [limit.get("bytes_per_rank"), (limit.get("operations_per_rank") or 0) * files["transfer_bytes"] or None]
+    return all(one is None or one > part for one in most)
 
 
 def _ranks(plan: Plan) -> int:
@@ -190,8 +206,16 @@ def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
         "order": order_text(work.get("order", "sequential")),
         "planned_operations": steps * (len(operations) if _replaces(work) else 1),
         "planned_bytes": steps * moves * _bytes_each_of(plan, job),
+        "fsync": _fsync_text(work),
         "command": command,
     }
+    storage = job.get("storage") or plan["storage"]
+    if work["kind"] != "find":
+        entry |= {
+            "api": storage["api"],
+            "direct": storage.get("direct", False),
+            "depth": storage.get("depth", 1),
+        }
     if work["kind"] == "data":
         files = plan["files"][work["files"]]
         return JobEntry(
@@ -200,6 +224,7 @@ def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
             layout="N-M" if isinstance(files["layout"], Mapping) else files["layout"],
             files=_groups(files, ranks) * files["files_per_rank"],
             transfer_bytes=files["transfer_bytes"],
+            payload=payload_text(files["payload"]),
             file_set_bytes=_size(files, ranks),
         )
     if work["kind"] == "metadata":
@@ -210,6 +235,7 @@ def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
             layout=tree["sharing"],
             files=0,
             transfer_bytes=each or None,
+            payload=_item_payload(tree) if each else None,
             file_set_bytes=Shape.of(tree, ranks).items * each,
         )
     return JobEntry(**entry, file_set="", layout="", files=0, transfer_bytes=None, file_set_bytes=0)
@@ -299,3 +325,26 @@ def order_text(order: str | Plan) -> str:
     if isinstance(value, Mapping):
         return " ".join([word, *(f"{percent}%" for percent in value.values())])
     return f"{word} {value:g}"
+
+
+def payload_text(payload: Plan) -> str:
+    """A plan's payload as studies spell it, `reducible 50% 20%`; without the signature of IOR's."""
+    percents = [payload.get("zero_percent"), payload.get("duplicate_percent")]
+    return " ".join([payload["kind"], *(f"{percent}%" for percent in percents if percent is not None)])
+
+
+def _item_payload(tree: Plan) -> str:
+    """What a tree's items hold. A plan names only what can be verified; other items are random bytes, none twice."""
+    return payload_text(tree["payload"]) if tree.get("payload") else "unique"
+
+
+def _fsync_text(work: Plan) -> str | None:
+    """When a job forces what it changes to stable storage, as studies spell it; `None` where it changes nothing."""
+    if work["kind"] == "data" and _writes(work):
+        when = work["fsync"]
+        return f"every {when['every-writes']} writes" if isinstance(when, Mapping) else str(when)
+    if work["kind"] == "metadata" and work["operation"]["kind"] not in ("stat", "read"):
+        if work["operation"].get("fsync"):
+            return "at-close"
+        return "at-end" if work.get("sync_at_end") else "never"
+    return None

@@ -56,6 +56,7 @@ MEASUREMENTS = pl.Schema(
         "finish_spread_ns": pl.Int64,
         "sample_interval_ns": pl.Int64,
         "resident_bytes_before": pl.Int64,  # null where nothing measured it
+        "settled_ns": pl.Int64,  # for what was written before it the phase waited so long, null where it did not wait
         "short_transfers": pl.Int64,
     }
 )
@@ -68,6 +69,7 @@ RANKS = pl.Schema(
         "start_ns": pl.Int64,
         "end_ns": pl.Int64,
         "open_ns": pl.Int64,
+        "fill_ns": pl.Int64,  # making the bytes that it wrote
         "transfer_ns": pl.Int64,
         "fsync_ns": pl.Int64,
         "close_ns": pl.Int64,
@@ -87,6 +89,7 @@ RANKS = pl.Schema(
         "peak_memory_bytes": pl.Int64,  # the most that the rank had until then
         "device_read_bytes": pl.Int64,  # null where the kernel does not tell
         "device_write_bytes": pl.Int64,
+        "waited_ns": pl.Int64,  # could have run and had no processor; null where the kernel does not tell
     }
 )
 
@@ -156,8 +159,8 @@ _TOLD_BY_ALL = frozenset(
 """Columns without nulls in any run: what else an imported result has, its files may not tell."""
 
 _MAY_BE_NULL = frozenset(
-    {"transfer_bytes", "rate_bytes_per_s", "rate_operations_per_s", "matched", "resident_bytes_before"}
-    | {"device_read_bytes", "device_write_bytes", "half_unit_per_s", "lowest_rate", "highest_rate"}
+    {"transfer_bytes", "rate_bytes_per_s", "rate_operations_per_s", "matched", "resident_bytes_before", "settled_ns"}
+    | {"waited_ns", "device_read_bytes", "device_write_bytes", "half_unit_per_s", "lowest_rate", "highest_rate"}
     | {"rate_standard_deviation", "first_finished_rate_bytes_per_s", "first_finished_rate_operations_per_s"}
     | {name for columns in (MEASUREMENTS, RANKS) for name in columns if name.startswith("stonewall_")}
 )

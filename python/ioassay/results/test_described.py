@@ -127,6 +127,7 @@ def test_a_replacement_says_whose_files_and_how_many() -> None:
 
 def test_every_step_has_words() -> None:
     plan = ior_plan("case", Path("/scratch/test"))
+    plan["steps"][0]["settle"] = True
     plan["steps"] += [
         {"step": "pause", "duration_ns": 3 * 10**9},
         {
@@ -147,6 +148,7 @@ def test_every_step_has_words() -> None:
         "empty the caches on every node by dropping",
         "then by unmounting the file system and mounting it anew (`remount-scratch -a`), then by",
         "every entry changed since the phase write",
+        "wait until all that was written before is on stable storage, then write",
     ):
         assert said in text, text
 

@@ -57,13 +57,21 @@ def test_what_an_event_may_leave_out_is_null(case: CaseEntry, events: Events) ->
         rank["usage"] = {key: value for key, value in rank["usage"].items() if not key.startswith("device_")}
     tables = case_tables(case, given)
     row = tables["measurements"].row(0, named=True)
-    assert [row[name] for name in ("stonewall_bytes", "matched", "resident_bytes_before")] == [None] * 3
+    null = ("stonewall_bytes", "matched", "resident_bytes_before", "settled_ns")
+    assert [row[name] for name in null] == [None] * len(null)
+    assert tables["ranks"]["waited_ns"].to_list() == [None] * 2
     assert tables["ranks"]["stonewall_bytes"].to_list() == tables["ranks"]["device_write_bytes"].to_list() == [None] * 2
 
 
 def test_what_the_kernel_spent_is_kept_for_each_rank(case: CaseEntry, events: Events) -> None:
     rows = case_tables(case, events(case.id))["ranks"]
     assert rows.select("user_ns", "system_ns", "voluntary_switches", "device_read_bytes").row(0) == (5, 7, 3, None)
+
+
+def test_how_long_a_phase_waited_for_what_was_written_before_it_is_kept(case: CaseEntry, events: Events) -> None:
+    given = events(case.id)
+    given[1]["settled"] = {"waited_ns": 7, "dirty_bytes": None}
+    assert case_tables(case, given)["measurements"]["settled_ns"].to_list()[0] == 7
 
 
 def test_a_phase_that_took_no_time_has_no_rate(case: CaseEntry, events: Events) -> None:

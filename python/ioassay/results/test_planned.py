@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from ioassay.results.document import JobEntry
-from ioassay.results.planned import Shape, case_entry
+from ioassay.results.planned import Shape, case_entry, writes_again
 from ioassay.testing.front_ends import MIB, ior_plan
 
 
@@ -19,6 +19,7 @@ def tree_plan(sharing: str, operation: dict[str, Any], limit: dict[str, Any] | N
     tree = {"sharing": sharing, "depth": 2, "branch": 3, "items_per_directory": 10, "leaves_only": True}
     return {
         "case": "case",
+        "storage": {"api": "posix"},
         "ranks": {"clients": 2, "per_client": 2},
         "trees": {"tree": tree | {"items": "files"}},
         "steps": [{"step": "phase", "name": "it", "jobs": [{"name": "it", "work": work, "limit": limit or {}}]}],
@@ -49,6 +50,10 @@ def test_files_of_each_rank() -> None:
         file_set_bytes=6 * MIB,
         planned_bytes=6 * MIB,
         planned_operations=24,
+        api="posix",
+        direct=False,
+        depth=1,
+        payload="ior-timestamp",
         command="command of read",
     )
 
@@ -72,6 +77,28 @@ def test_a_limit_is_the_most_that_is_planned_and_a_stonewall_plans_all() -> None
         write["limit"] = limit
         assert job(plan, "write").planned_operations == operations
         assert job(plan, "write").planned_bytes == operations * MIB // 4
+
+
+@pytest.mark.parametrize(
+    ("phase", "limit", "again"),
+    [
+        ("write", {}, False),
+        ("write", {"stonewall_ns": 10**9}, False),
+        ("write", {"minimum_ns": 10**9}, True),
+        ("write", {"minimum_ns": 10**9, "stonewall_ns": 10**9}, True),
+        ("write", {"minimum_ns": 10**9, "bytes_per_rank": 8 * MIB}, True),
+        ("write", {"minimum_ns": 10**9, "bytes_per_rank": MIB}, False),
+        ("write", {"minimum_ns": 10**9, "operations_per_rank": 3}, False),
+        ("read", {"minimum_ns": 10**9}, False),
+    ],
+)
+def test_a_minimum_time_lets_files_be_written_again_unless_one_pass_is_all_that_is_allowed(
+    phase: str, limit: dict[str, Any], again: bool
+) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    (own,) = next(step["jobs"] for step in plan["steps"] if step.get("name") == phase)
+    own["limit"] = limit
+    assert writes_again(plan) == again
 
 
 def test_a_job_of_some_ranks_counts_these() -> None:
@@ -133,3 +160,52 @@ def test_an_order_is_spelled_as_in_studies(order: Any, text: str) -> None:
     plan = ior_plan("case", Path("/scratch/test"))
     plan["steps"][0]["jobs"][0]["work"]["order"] = order
     assert job(plan, "write").order == text
+
+
+@pytest.mark.parametrize(
+    ("work", "storage", "fsync"),
+    [
+        ({}, {"api": "posix"}, "at-close"),
+        ({"fsync": {"every-writes": 8}}, {"api": "uring", "direct": True, "depth": 32}, "every 8 writes"),
+        ({"fsync": "never"}, {"api": "object"}, "never"),
+        ({"transfer": "read"}, {"api": "posix"}, None),
+    ],
+)
+def test_how_a_job_does_its_io_is_told(work: dict[str, Any], storage: dict[str, Any], fsync: str | None) -> None:
+    plan = ior_plan("case", Path("/scratch/test"))
+    plan["files"]["test"]["payload"] = {"kind": "reducible", "zero_percent": 50, "duplicate_percent": 20}
+    (own,) = plan["steps"][0]["jobs"]
+    own["work"] |= work
+    own["storage"] = storage
+    told = job(plan, "write")
+    assert (told.fsync, told.payload) == (fsync, "reducible 50% 20%")
+    assert {"api": told.api, "direct": told.direct, "depth": told.depth} == {"direct": False, "depth": 1} | storage
+
+
+@pytest.mark.parametrize(
+    ("operation", "sync_at_end", "fsync"),
+    [
+        ({"kind": "create", "with": "open", "write_bytes": 100, "fsync": True}, False, "at-close"),
+        ({"kind": "create", "with": "open", "write_bytes": 100, "fsync": False}, True, "at-end"),
+        ({"kind": "replace", "bytes": 100}, False, "never"),
+        ({"kind": "remove"}, True, "at-end"),
+        ({"kind": "rename"}, False, "never"),
+        ({"kind": "stat"}, False, None),
+    ],
+)
+def test_of_items_it_is_told_too_when_they_are_forced_to_storage(
+    operation: dict[str, Any], sync_at_end: bool, fsync: str | None
+) -> None:
+    plan = tree_plan("unique", operation)
+    (own,) = plan["steps"][0]["jobs"]
+    own["work"]["sync_at_end"] = sync_at_end
+    assert job(plan, "it").fsync == fsync
+
+
+@pytest.mark.parametrize(
+    ("payload", "told"), [({"kind": "ior-random", "signature": 7}, "ior-random"), (None, "unique")]
+)
+def test_items_without_a_payload_of_their_own_hold_unique_bytes(payload: dict[str, Any] | None, told: str) -> None:
+    plan = tree_plan("unique", {"kind": "create", "with": "open", "write_bytes": 100})
+    plan["trees"]["tree"] |= {"payload": payload} if payload else {}
+    assert job(plan, "it").payload == told

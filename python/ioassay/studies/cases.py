@@ -85,7 +85,7 @@ def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target
         "case": _ANY_REPETITION,
         "target": target.plan(),
         "storage": study.storage.plan(),
-        **plans.work(workload, point),
+        **plans.work(study, workload, point),
         "seed": 0,
         **({"time_limit_ns": workload.time_limit} if workload.time_limit is not None else {}),
         "sample_interval_ns": study.sample_interval,

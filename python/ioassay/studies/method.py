@@ -6,6 +6,7 @@ Written from the resolved study, never by hand, so that what a report claims is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from ioassay.results import described
 from ioassay.results.document import CaseOrder
@@ -37,7 +38,7 @@ def method(study: Study) -> list[str]:
         *(sentence for workload in study.workloads.values() for sentence in _sets(workload)),
         *_said_once(study, _clients),
         *(words.format(seed=study.seed) for order, words in _ORDERS.items() if order == study.case_order),
-        *_said_once(study, _steps),
+        *_said_once(study, partial(_steps, study)),
         described.BARRIERS,
         f"{described.recording(study.sample_interval)} I/O goes through the {described.storage(study.storage.plan())}; "
         f"random choices begin at seed {study.seed}.",
@@ -97,9 +98,9 @@ def _often(repetitions: Repetitions) -> str:
     )
 
 
-def _steps(workload: Workload) -> str:
+def _steps(study: Study, workload: Workload) -> str:
     """What happens in a case: the same in each point of the sweep."""
-    case = plans.work(workload, sweep.points(workload)[0])
+    case = plans.work(study, workload, sweep.points(workload)[0])
     return described.steps(case)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ioassay.results.planned import is_walled
+from ioassay.results.planned import is_walled, writes_again
 from ioassay.studies.cases import expand
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.target import Target
@@ -23,9 +23,11 @@ class Need:
     at_once_bytes: int
     """The largest file set: cases follow one another and remove their files."""
     written_bytes: int
-    """By all cases together."""
+    """By all cases together, in one pass over the files of each phase."""
     walled: bool
     """Stonewalls may end phases before that."""
+    again: bool
+    """Phases with a minimum time may write their files more than once."""
     stops_early: bool
     """Stop rules may spare some of the cases."""
 
@@ -46,9 +48,10 @@ class Overview:
         for need in self.needs:
             size = f"{format_about_bytes(need.at_once_bytes)} at once, {format_about_bytes(need.written_bytes)} written"
             scale = f"--scale {need.scale}: " if need.scale else "needs "
-            before = ", or what stonewalls let be written before" if need.walled else ""
+            less = ", less where a stonewall comes earlier" if need.walled else ""
+            more = ", more where a minimum time lets files be written again" if need.again else ""
             at_most = "at most " if need.stops_early else ""
-            lines.append(f"  {scale}{size} in {at_most}{format_count(need.cases, 'case')}{before}")
+            lines.append(f"  {scale}{size} in {at_most}{format_count(need.cases, 'case')}{less}{more}")
         return "\n".join(lines)
 
     def document(self) -> dict[str, Any]:
@@ -81,5 +84,6 @@ def _need(source: Source, scale: str | None) -> Need:
         at_once_bytes=max(case.file_set_bytes for case in cases),
         written_bytes=sum(case.written_bytes for case in cases),
         walled=any(is_walled(plan) for _, plan in expanded),
+        again=any(writes_again(plan) for _, plan in expanded),
         stops_early=any(entry.until for entry in resolved.entry.workloads),
     )

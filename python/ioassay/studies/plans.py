@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from ioassay.studies import spelling, sweep
-from ioassay.studies.model import Workload
+from ioassay.studies.model import Study, Workload
 from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
 
 Plan = dict[str, Any]
 
 
-def work(workload: Workload, point: Point) -> Plan:
+def work(study: Study, workload: Workload, point: Point) -> Plan:
     """`ranks`, `files` and `trees` where there are any, `steps`: all that the amounts of a case follow from."""
     ranges = sweep.rank_ranges(workload, point)
     files = {name: _file_set(placed, point) for name, placed in sweep.placed(workload, point).items()}
@@ -24,7 +24,7 @@ def work(workload: Workload, point: Point) -> Plan:
         "ranks": {"clients": point.clients, "per_client": point.ranks_per_client},
         **({"files": files} if files else {}),
         **({"trees": trees} if trees else {}),
-        "steps": [_step(workload, point, step) for step in workload.steps],
+        "steps": [_step(study, workload, point, step) for step in workload.steps],
     }
 
 
@@ -49,13 +49,14 @@ def _file_set(placed: Placed, point: Point) -> Plan:
     }
 
 
-def _step(workload: Workload, point: Point, step: Step) -> Plan:
+def _step(study: Study, workload: Workload, point: Point, step: Step) -> Plan:
     if step.cold_cache is not None:
         return step.cold_cache.plan()
     if step.pause is not None:
         return {"step": "pause", "duration_ns": step.pause}
     jobs = [{"name": name, **_job(workload, point, work)} for name, work in step.jobs()]
-    return {"step": "phase", "name": step.name, "jobs": jobs}
+    settles = any(sweep.settles(study, workload, work) for _, work in step.jobs())
+    return {"step": "phase", "name": step.name, **({"settle": True} if settles else {}), "jobs": jobs}
 
 
 def _job(workload: Workload, point: Point, work: Work) -> Plan:

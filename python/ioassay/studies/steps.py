@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Self, get_args
+from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from ioassay.results.document import OPERATIONS, REPLACEMENT, Operation
 from ioassay.studies import spelling
@@ -32,6 +32,7 @@ from ioassay.studies.values import (
     SizeAtOpen,
     SizeOrNone,
     Source,
+    Stonewall,
     Think,
     Verify,
     Waiting,
@@ -92,6 +93,7 @@ GOES_WITH: Mapping[str, For] = {
     "rate": _ALL,
     "think": _ALL,
     "storage": _ALL,
+    "settle": _ALL,
     "order": For(ON_FILES, _IN_ANY_ORDER),
     "fsync": For(("write", "mixed"), ("write", "create")),
     "files": _FILES,
@@ -127,9 +129,10 @@ class Limit(Part):
         description="As many operations as an earlier phase would have done in a given time, shared evenly by the "
         "ranks: `{phase: create, time: 60s}`. With `order: interleaved` as many in each directory.",
     )
-    stonewall: Waiting | None = Field(
+    stonewall: Stonewall = Field(
         default=None,
-        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`).",
+        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`). `none`: "
+        "no stonewall, for a setting that only some scales give a time.",
     )
     wear_out: YesNo = Field(
         default=False,
@@ -174,7 +177,10 @@ class Phase(Part):
         "have no `every 8 writes`, and with `at-end` each rank forces all that its node has not written yet to stable "
         "storage after its last item, mdtest's `-Y`.",
     )
-    limit: Limit | None = Field(default=None, description="How much of it. Default: all of it, once.")
+    # A limit of nothing, such as `{stonewall: none}`, is none.
+    limit: Annotated[Limit | None, AfterValidator(lambda limit: None if limit == Limit() else limit)] = Field(
+        default=None, description="How much of it. Default: all of it, once."
+    )
     rate: Rate | None = Field(
         default=None,
         description="How fast at most, all ranks together. Latencies count from the moment at which an operation was "
@@ -202,6 +208,12 @@ class Phase(Part):
         default=False,
         description="All ranks wait for one another between open, transfers and close as well (IOR's `-g`). For one "
         "file per rank.",
+    )
+    settle: YesNo | None = Field(
+        default=None,
+        description="Before its clock starts, every node writes out all that it still holds in memory for the target's "
+        "file system, so that the phase does not share the storage with what came before. The measurement says how "
+        "long that took. Default: `yes` for direct writes of file sets, else `no`.",
     )
     size: SizeAtOpen | None = Field(
         default=None,

@@ -190,6 +190,15 @@ def storage_of(study: Study, work: Work) -> Storage:
     return work.phase.storage if work.phase and work.phase.storage else study.storage
 
 
+def settles(study: Study, workload: Workload, work: Work) -> bool:
+    """A job waits for what was written before it: as its step says, or where it writes a file set directly."""
+    if work.phase is None:
+        return False
+    on_files = works_on(workload, work) in workload.files
+    writes = on_files and work.verb in ("write", "mixed") and storage_of(study, work).direct
+    return writes if work.phase.settle is None else work.phase.settle
+
+
 def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
     """Every job of the workload: index of its step, name, work."""
     for index, step in enumerate(workload.steps):

@@ -120,6 +120,13 @@ def test_a_phase_says_how_much_and_how_fast(written: str, key: str, planned: obj
     assert job[key] == planned
 
 
+def test_a_stonewall_of_none_is_no_limit() -> None:
+    (job,) = steps("[{write: {limit: {stonewall: none}}}]")
+    assert "limit" not in job
+    *_, again, _ = steps("[create-tree, create, {replace: {limit: {stonewall: none}}}, stat, remove]", TREE)
+    assert again["name"] == "stat"
+
+
 def test_a_read_may_be_of_what_others_wrote_and_a_mix_may_be_written_short() -> None:
     write, shift, shuffled, mix = steps(
         "[write, {read: {name: a, read_from: shift 2}}, {read: {name: b, read_from: shuffled 7}}, mixed: 70%]"

@@ -155,6 +155,11 @@ TimeLimit = Annotated[
     Kind("duration"),
 ]
 Waiting = Annotated[int, parsed(spelling.waiting), Kind("duration")]
+Stonewall = Annotated[
+    int | None,
+    parsed(lambda text: None if text == "none" else spelling.waiting(text)),
+    Kind("duration, or `none`"),
+]
 SampleInterval = Annotated[
     int,
     between(units.parse_duration_ns, SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS, units.format_duration),

@@ -8,6 +8,7 @@ The same calls always build the same run: every number comes from a generator se
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -33,6 +34,8 @@ from ioassay.units import RateUnit
 GIB = 1 << 30
 STARTED_UNIX_NS = 1_770_000_000_000_000_000
 
+_HOW: Mapping[str, Any] = {"api": "posix", "direct": False, "depth": 1, "fsync": "at-close", "payload": "repeated"}
+
 
 @dataclass
 class _Workload:
@@ -45,6 +48,8 @@ class _Workload:
     file_set_bytes: int
     peak: dict[str, float]
     """Rate in bytes/s that many clients approach, by operation."""
+    how: Mapping[str, Any]
+    """How it does its I/O: fields of `JobEntry`."""
     half_at: float = 2.0
     """Clients at which half of the peak is reached."""
 
@@ -91,10 +96,16 @@ class RunBuilder:
         file_set_bytes: int = GIB,
         write: float = 1.2e9,
         read: float = 2.1e9,
+        **how: Any,
     ) -> RunBuilder:
-        """Adds a workload whose rates approach `write` and `read` (bytes/s) with many clients."""
+        """Adds a workload whose rates approach `write` and `read` (bytes/s) with many clients.
+
+        `how` it does its I/O: `JobEntry`'s `api`, `direct`, `depth`, `fsync`, `payload`.
+        """
         peak = {"write": write, "read": read}
-        self.workloads.append(_Workload(name, title or name, layout, order, transfer_bytes, unit, file_set_bytes, peak))
+        self.workloads.append(
+            _Workload(name, title or name, layout, order, transfer_bytes, unit, file_set_bytes, peak, how)
+        )
         return self
 
     def rates(self, workload: str, operation: str, clients: int, *bytes_per_s: float) -> RunBuilder:
@@ -227,6 +238,7 @@ class RunBuilder:
             planned_bytes=workload.file_set_bytes,
             planned_operations=workload.file_set_bytes // workload.transfer_bytes,
             command=command,
+            **{**_HOW, **workload.how, **({} if name == "write" else {"fsync": None})},
         )
         return PhaseEntry(name=name, jobs=[job])
 
@@ -289,6 +301,7 @@ class RunBuilder:
                 "finish_spread_ns": duration_ns - first_ns,
                 "sample_interval_ns": self.sample_interval_ns,
                 "resident_bytes_before": 0 if operation == "read" else None,
+                "settled_ns": None,
                 "short_transfers": 0,
             }
         )
@@ -315,6 +328,7 @@ class RunBuilder:
                 "start_ns": start_ns,
                 "end_ns": end_ns,
                 "open_ns": open_ns,
+                "fill_ns": 0,
                 "transfer_ns": end_ns - start_ns - fsync_ns - open_ns - close_ns,
                 "fsync_ns": fsync_ns,
                 "close_ns": close_ns,
@@ -331,6 +345,7 @@ class RunBuilder:
                 "peak_memory_bytes": 8 << 20,
                 "device_read_bytes": 0 if where["phase"] == "write" else bytes_moved,
                 "device_write_bytes": bytes_moved if where["phase"] == "write" else 0,
+                "waited_ns": round(end_ns * 0.01),
             }
         )
         # Equal shares of the time, each a little lucky or unlucky; the fsync at the end moves nothing.

@@ -357,7 +357,7 @@ def stored_directories(place: Path) -> list[Path]:
 
     target = place / "target"
     target.mkdir(parents=True)
-    small = ("total=2MiB", "random_file=64KiB", "repetitions=2", "sample_interval=1ms")
+    small = ("total=64MiB", "random_file=64KiB", "time=5ms", "write_time=5ms", "repetitions=2", "sample_interval=1ms")
     run, killed, left, cut = (place / name for name in ("run", "killed", "left", "cut"))
     quick = [
         "run",

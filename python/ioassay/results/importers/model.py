@@ -27,6 +27,7 @@ class Rank:
     node: str | None = None
     end_ns: int | None = None
     open_ns: int | None = None
+    fill_ns: int | None = None
     transfer_ns: int | None = None
     close_ns: int | None = None
     bytes: int | None = None

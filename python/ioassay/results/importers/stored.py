@@ -258,6 +258,7 @@ def _measurement(entry: CaseEntry, case: Case, measured: Measured) -> dict[str, 
         "finish_spread_ns": measured.finish_spread_ns,
         "sample_interval_ns": measured.samples and measured.samples.interval_ns,
         "resident_bytes_before": None,
+        "settled_ns": None,
         "short_transfers": None,
     }
 
