@@ -163,16 +163,15 @@ def _failed_phases(selection: _Selection) -> _Finding | None:
 
 def _slowest_operation(selection: _Selection) -> _Finding | None:
     # A stall is a fact also in a phase that failed later, so invalid measurements count here.
-    if selection.ranks.is_empty():
+    every = latency.slowest(selection.latencies, selection.ranks)
+    if every.is_empty():
         return None
-    slowest = selection.ranks.sort("slowest_ns", descending=True, maintain_order=True).row(0, named=True)
-    return _Finding(
-        slowest["slowest_ns"] / 1e9, ((slowest["case"], slowest["phase"], slowest["job"], slowest["operation"]),)
-    )
+    slowest = every.sort("slowest_ns", descending=True, maintain_order=True).head(1)
+    return _Finding(slowest["slowest_ns"].item() / 1e9, tuple(_places(slowest)))
 
 
 def _p99_latency(selection: _Selection) -> _Finding | None:
-    points = latency.by_sweep_point(selection.measurements, selection.latencies)
+    points = latency.by_sweep_point(selection.measurements, selection.latencies, selection.ranks)
     if points.is_empty():
         return None
     worst = points.sort("p99_ns", descending=True, maintain_order=True).row(0, named=True)

@@ -2,7 +2,7 @@
 
 A percentile is the nearest-rank one: the smallest latency that at least that share of the operations did not
 exceed, given as the upper end of its bucket. So it never flatters, and errs by less than the bucket's 1 %
-(the method of HdrHistogram's `getValueAtPercentile`).
+(the method of HdrHistogram's `getValueAtPercentile`). Ranks tell their slowest operation exactly.
 """
 
 from __future__ import annotations
@@ -44,10 +44,36 @@ def percentiles(latencies: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame) -> pl.DataFrame:
-    """Percentiles over the valid repetitions together. Columns: `schema.POINT`, and as `percentiles`."""
+def slowest(latencies: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+    """The slowest operation of each measurement that has any. Columns: those of `schema.KEY`, slowest_ns.
+
+    Exact where the ranks tell theirs, else the end of the last bucket, as in imported runs. Below that bucket the ranks
+    do not tell of all operations.
+    """
+    counted = latencies.filter(pl.col("count") > 0)
+    last = counted.group_by(*KEY, maintain_order=True).agg(pl.col("lowest_ns", "highest_ns").max())
+    told = ranks.group_by(*KEY, maintain_order=True).agg(pl.col("slowest_ns").max())
+    exact = pl.col("lowest_ns").is_null() | (pl.col("slowest_ns") >= pl.col("lowest_ns"))
+    return (
+        told.join(last, on=list(KEY), how="full", coalesce=True, maintain_order="left_right")
+        .select(*KEY, pl.when(exact).then("slowest_ns").otherwise("highest_ns").alias("slowest_ns"))
+        .drop_nulls("slowest_ns")
+    )
+
+
+def by_sweep_point(measurements: pl.DataFrame, latencies: pl.DataFrame, ranks: pl.DataFrame) -> pl.DataFrame:
+    """Percentiles over the valid repetitions together. Columns: `schema.POINT`, and as `percentiles`.
+
+    `max_ns` is as exact as `slowest`, and no percentile exceeds it.
+    """
     valid = measurements.filter("valid").select("case", *POINT)
-    return percentiles(latencies.join(valid, on=list(KEY)), POINT)
+    most = slowest(latencies, ranks).join(valid, on=list(KEY)).group_by(*POINT).agg(max_ns=pl.col("slowest_ns").max())
+    return (
+        percentiles(latencies.join(valid, on=list(KEY)), POINT)
+        .drop("max_ns")
+        .join(most, on=list(POINT), nulls_equal=True, maintain_order="left")
+        .with_columns(pl.min_horizontal(name, "max_ns").alias(name) for name in PERCENTILES)
+    )
 
 
 def is_resolved(operations: int, column: str) -> bool:

@@ -1,4 +1,4 @@
-"""Where the ranks' time of a phase went: open, transfer, fsync, close; and what the kernel spent on it."""
+"""Where the ranks' time of a phase went: open, fill (making bytes), transfer, fsync, close; and the kernel."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import polars as pl
 
 from ioassay.results.schema import KEY
 
-PARTS = ("open", "transfer", "fsync", "close")
+PARTS = ("open", "fill", "transfer", "fsync", "close")
 
 
 def shares(ranks: pl.DataFrame) -> pl.DataFrame:
     """Each part's share of all ranks' time between start and end, 0 to 1; the rest is waiting in between.
 
-    Columns: those of `schema.KEY`, open_share, transfer_share, fsync_share, close_share; null where no time passed.
+    Columns: those of `schema.KEY`, open_share, fill_share, transfer_share, fsync_share, close_share; null where no
+    time passed.
     """
     at_work = (pl.col("end_ns") - pl.col("start_ns")).sum()
     return (

@@ -1,14 +1,17 @@
-"""The rate at the stonewall and at the finish, the ranks that lie between the two, and the nodes that are always last.
+"""The rate at the stonewall and at the finish, the ranks that lie between them, and the nodes that are always slowest.
 
 A stonewall stops the clock for what the storage gives while all are at work; the finish is what an application waits
 for. Both are right, and a measurement has both. Between them lie the ranks that had done least when the stonewall came:
 in public runs of the IO500 the finish took up to 7.8 times as long, and one rank had done 33,000 times the work of
 another.
 
-A node that is the last to finish more often than chance lets it is slow itself, or what serves it. Of nodes that are
-alike each is last with the same probability; that one is as often last as it was, by chance, has the probability of the
-Poisson binomial distribution, times the number of nodes, since the worst of all was looked for. It is told below `RARE`
-(`test_stragglers.py`: of 200 runs of nodes that are alike, at most 2 have a slow one).
+A node that is the slowest of a phase more often than chance lets it is slow itself, or what serves it. The slowest has
+the least work per rank over the time until its last rank ended: of nodes that do the same work it is the last to
+finish, of nodes that a stonewall stops together the one that had done least. If nodes were alike, each would be the
+slowest with the same probability, so how often one was follows the Poisson binomial distribution. That is looked at
+over all phases and over those of each operation, since a node may be slow in writing alone. A node is reported where
+the probability, times the number of nodes and of looks (Bonferroni), is below `RARE`: of 200 runs of nodes that are
+alike, at most 2 have a slow one (`test_stragglers.py`).
 
 What an imported run does not tell is `None` here, and a node is only named where ranks have one.
 
@@ -26,13 +29,14 @@ import polars as pl
 from ioassay.analysis import rates
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.document import Operation
 from ioassay.results.schema import KEY
 
 NAMED = 3
-"""So many ranks are named at most, and no more than half of them."""
+"""So many ranks are named at most."""
 
 APART = 0.05
-"""The share of its duration by which the nodes of a phase finish apart, at least, so that the last one counts."""
+"""The share by which a rank or node is behind the median of its phase, at least, so that it counts."""
 
 RARE = 0.001
 """The probability, by chance, of what is told of a node."""
@@ -61,9 +65,9 @@ class Straggling:
     """Of the rank that had done least at the stonewall."""
     most_operations: int | None
     last: tuple[Rank, ...]
-    """The ranks that finished last, the last one first."""
+    """Ranks that finished behind the median, the last one first."""
     behind: tuple[Rank, ...]
-    """The ranks that had done least at the stonewall, the least first."""
+    """Ranks that had done less than the median at the stonewall, the least first."""
 
     @property
     def stretch(self) -> float:
@@ -83,21 +87,25 @@ class Straggling:
 
 @dataclass(frozen=True)
 class SlowNode:
-    """A node that finished last in more phases than chance lets it."""
+    """A node that was the slowest of more phases than chance lets it."""
 
     node: str
-    last_in: tuple[Place, ...]
+    operations: tuple[Operation, ...]
+    """What it is slow in: the operations of a job. Empty: in all that the run does."""
+    slowest_in: tuple[Place, ...]
+    """A measurement of each such phase."""
     of: int
-    """Phases in which it took part with others and in which the nodes finished apart."""
+    """Phases with these operations in which it took part with others and in which the nodes were apart."""
     by_chance: float
-    """In how many of these it would have been last if all nodes were alike."""
+    """In how many of these it would have been the slowest if all nodes were alike."""
 
 
 def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggling]:
     """Every valid measurement that a stonewall came to, in the order of `measurements`."""
     walled = measurements.filter("valid", pl.col("stonewall_ns") > 0, pl.col("duration_ns") > 0)
-    last = _ranks(ranks.drop_nulls("end_ns").sort("end_ns", descending=True))
-    behind = _ranks(ranks.drop_nulls("stonewall_operations").sort("stonewall_operations", "rank"))
+    end, done = pl.col("end_ns"), pl.col("stonewall_operations")
+    last = _first(ranks.filter(end - end.median().over(KEY) >= APART * end.max().over(KEY)).sort(-end))
+    behind = _first(ranks.filter(done <= (1 - APART) * done.median().over(KEY)).sort(done, "rank"))
     found = []
     for place, row in zip(rates.places(walled), walled.iter_rows(named=True), strict=True):
         column: RateColumn = "rate_bytes_per_s" if row["bytes"] else "rate_operations_per_s"
@@ -121,50 +129,91 @@ def straggling(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[Straggli
 
 
 def slow_nodes(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[SlowNode]:
-    """The nodes that finish last too often for chance, over all valid measurements; the most conspicuous first."""
-    phases = _ends_apart(measurements, ranks)
-    took_part: dict[str, list[float]] = {}
-    last_in: dict[str, list[Place]] = {}
-    for place, nodes, last in phases:
-        for node in nodes:
-            took_part.setdefault(node, []).append(1 / len(nodes))
-        last_in.setdefault(last, []).append(place)
-    chances = {node: _at_least(len(places), took_part[node]) * len(took_part) for node, places in last_in.items()}
-    return [
-        SlowNode(node, tuple(last_in[node]), len(took_part[node]), sum(took_part[node]))
-        for node, chance in sorted(chances.items(), key=lambda pair: (pair[1], pair[0]))
-        if chance < RARE
-    ]
+    """The nodes that are the slowest too often for chance, each in what shows it best; the most conspicuous first."""
+    phases = list(_apart(measurements, ranks))
+    looks: dict[tuple[Operation, ...], list[_Apart]] = {}
+    for phase in phases:
+        looks.setdefault(phase.operations, []).append(phase)
+    if len(looks) > 1:
+        looks[()] = phases
+    every = len(looks) * len({node for phase in phases for node in phase.nodes})
+    best: dict[str, tuple[float, SlowNode]] = {}
+    for operations, own in looks.items():
+        for node in {phase.slowest for phase in own}:
+            took_part = [1 / len(phase.nodes) for phase in own if node in phase.nodes]
+            places = tuple(phase.place for phase in own if phase.slowest == node)
+            chance = every * _at_least(len(places), took_part)
+            if chance < RARE and (node not in best or chance < best[node][0]):
+                best[node] = chance, SlowNode(node, operations, places, len(took_part), sum(took_part))
+    return [found for _, found in sorted(best.values(), key=lambda pair: (pair[0], pair[1].node))]
 
 
-def _ranks(ascending: pl.DataFrame) -> Mapping[Place, tuple[Rank, ...]]:
-    """The first few ranks of each measurement, and no more than half of them: of two ranks only one is behind."""
-    few = ascending.group_by(*KEY, maintain_order=True).agg(pl.col("rank", "node").head((pl.len() // 2).clip(1, NAMED)))
+def _first(ascending: pl.DataFrame) -> Mapping[Place, tuple[Rank, ...]]:
+    """The first few ranks of each measurement."""
+    few = ascending.group_by(*KEY, maintain_order=True).agg(pl.col("rank", "node").head(NAMED))
     return {
         place: tuple(Rank(rank, node) for rank, node in zip(*named, strict=True))
         for place, named in zip(rates.places(few), few.select("rank", "node").iter_rows(), strict=True)
     }
 
 
-def _ends_apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[tuple[Place, list[str], str]]:
-    """(measurement, its nodes, the last to finish) of those whose nodes finished apart, in their order."""
+_JOB = ("case", "phase", "job")
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """A job whose nodes were not equally fast. The operations of one job end together, so they count once."""
+
+    place: Place
+    operations: tuple[Operation, ...]
+    nodes: list[str]
+    slowest: str
+
+
+def _apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_Apart]:
+    """The jobs whose slowest node lies behind the median, in the order of `measurements`.
+
+    Left out are walks, which ranks divide among themselves as it comes, nodes that had nothing to do, and jobs whose
+    nodes had unlike amounts to do, as in reading what a stonewall let be written: who had more may well be faster.
+    """
+    jobs = (
+        measurements.filter("valid", pl.col("operation") != "find", pl.col("duration_ns") > 0)
+        .group_by(*_JOB, maintain_order=True)
+        .agg("operation", pl.col("stonewall_ns").is_not_null().any().alias("walled"))
+    )
+    # Ranks that do not tell how much they did, as imported ones, did the same.
+    work, end = pl.col("operations").fill_null(1).sum(), pl.col("end_ns").max().clip(1)
     nodes = (
         ranks.drop_nulls(["end_ns", "node"])
-        .group_by(*KEY, "node")
-        .agg(pl.col("end_ns").max())
-        .sort("end_ns", "node")
-        .group_by(*KEY, maintain_order=True)
-        .agg(pl.col("node"), pl.col("end_ns").last().alias("last"), pl.col("end_ns").median().alias("middle"))
+        .join(jobs, on=list(_JOB))
+        .filter(pl.col("walled") | (pl.col("operations").fill_null(1) > 0))
+        .group_by(*_JOB, "node")
+        .agg((work / pl.col("rank").n_unique()).alias("work"), end.alias("end"), pl.col("walled").first())
+        .with_columns(speed=pl.col("work") / pl.col("end"))
+        .sort("speed", "node")
+        .group_by(*_JOB, maintain_order=True)
+        .agg(
+            "node",
+            "speed",
+            pl.col("speed").median().alias("middle"),
+            (pl.col("walled").first() | _alike("work") | _alike("end")).alias("comparable"),
+        )
     )
-    apart = (pl.col("last") - pl.col("middle")) / pl.col("duration_ns") >= APART
-    found = (
-        measurements.filter("valid", pl.col("duration_ns") > 0)
-        .join(nodes, on=list(KEY), how="inner", maintain_order="left")
-        .filter(pl.col("node").list.len() > 1, apart)
+    slowest, next_one = (pl.col("speed").list.get(at, null_on_oob=True) for at in (0, 1))
+    found = jobs.join(nodes, on=list(_JOB), maintain_order="left").filter(
+        "comparable",
+        # Of two that are equally slow neither is the slowest.
+        slowest < next_one,
+        slowest <= (1 - APART) * pl.col("middle"),
     )
-    for place, row in zip(rates.places(found), found.iter_rows(named=True), strict=True):
-        names: list[str] = row["node"]
-        yield place, names, names[-1]
+    for row in found.iter_rows(named=True):
+        operations: tuple[Operation, ...] = tuple(row["operation"])
+        place = (row["case"], row["phase"], row["job"], operations[0])
+        yield _Apart(place, operations, row["node"], row["node"][0])
+
+
+def _alike(column: str) -> pl.Expr:
+    return pl.col(column).min() >= (1 - APART) * pl.col(column).max()
 
 
 def _at_least(times: int, chances: list[float]) -> float:

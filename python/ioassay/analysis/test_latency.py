@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.latency import PERCENTILES, by_sweep_point, is_resolved, percentiles
+from ioassay.analysis.latency import PERCENTILES, by_sweep_point, is_resolved, percentiles, slowest
+from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import KEY, LATENCIES, RANKS
 from ioassay.testing.builder import RunBuilder
 
 histograms = st.dictionaries(st.integers(1, 10**9), st.integers(1, 1000), min_size=1, max_size=40)
@@ -52,5 +57,44 @@ def test_repetitions_are_merged_and_invalid_ones_left_out() -> None:
     builder = RunBuilder().workload("w").clients(1).repetitions(3)
     run = builder.doubt("w-c1-r3", "write", "failed", invalidates=True).build()
     valid = run.latencies.filter((pl.col("phase") == "write") & (pl.col("case") != "w-c1-r3"))
-    points = by_sweep_point(run.measurements, run.latencies).filter(operation="write")
+    points = by_sweep_point(run.measurements, run.latencies, run.ranks).filter(operation="write")
     assert points["operations"].to_list() == [valid["count"].sum()]
+
+
+def _measured(*slowest_ns: int | None) -> LoadedRun:
+    """A run of one write whose operations lie in two buckets, by ranks whose slowest took so long."""
+    run = RunBuilder().workload("w").clients(1).build()
+    write = run.measurements.filter(operation="write")
+    key = write.select(*KEY).row(0, named=True)
+    buckets = [key | {"lowest_ns": at, "highest_ns": at + 9, "count": 1000} for at in (100, 1000)]
+    ranks = [key | {"rank": rank, "slowest_ns": value} for rank, value in enumerate(slowest_ns)]
+    return replace(
+        run,
+        measurements=write,
+        latencies=pl.DataFrame(buckets, schema=LATENCIES),
+        ranks=pl.DataFrame(ranks, schema=RANKS),
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "known"),
+    [
+        ((1004,), 1004),
+        ((107, 1003), 1003),
+        ((1500,), 1500),  # beyond what a histogram counts
+        ((None, None), 1009),
+        ((), 1009),
+        ((107, None), 1009),  # the rank with the slowest does not tell
+        ((0,), 1009),  # a front end of an earlier tool
+    ],
+)
+def test_the_slowest_is_that_of_the_ranks_where_they_tell_it(told: tuple[int | None, ...], known: int) -> None:
+    run = _measured(*told)
+    assert slowest(run.latencies, run.ranks)["slowest_ns"].to_list() == [known]
+    assert by_sweep_point(run.measurements, run.latencies, run.ranks)["max_ns"].to_list() == [known]
+
+
+def test_no_percentile_exceeds_the_slowest() -> None:
+    run = _measured(1004)
+    row = by_sweep_point(run.measurements, run.latencies, run.ranks).row(0, named=True)
+    assert [row[name] for name in PERCENTILES] == [109, 1004, 1004, 1004, 1004]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -81,32 +82,107 @@ def test_metadata_is_counted_in_operations() -> None:
     assert (one.finish_rate, one.stonewall_rate) == (10.0, 15.0)
 
 
-def _phases(ends: np.ndarray[Any, np.dtype[np.float64]]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Measurements and ranks of phases in which each node finished after these seconds; a row per phase."""
-    keys = [dict(zip(KEY, (f"case-{at}", "write", "write", "write"), strict=True)) for at in range(len(ends))]
-    measurements = [
-        key | {"valid": True, "duration_ns": int(row.max() * SECOND)} for key, row in zip(keys, ends, strict=True)
-    ]
-    ranks = [
-        key | {"rank": node, "node": f"n{node}", "end_ns": int(end * SECOND)}
-        for key, row in zip(keys, ends, strict=True)
-        for node, end in enumerate(row)
-    ]
+Seconds = np.ndarray[Any, np.dtype[np.float64]]
+WRITE = (("write",),)
+
+
+def _phases(
+    ends: Seconds, done: Seconds | None = None, operations: Sequence[tuple[str, ...]] = WRITE
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Measurements and ranks of phases in which the rank of each node finished after these seconds; a row per phase.
+
+    `operations` of the phases come in turn. Where it is given how much the ranks had `done`, a stonewall ended them.
+    """
+    measurements, ranks = [], []
+    for at, row in enumerate(ends):
+        for operation in operations[at % len(operations)]:
+            key = dict(zip(KEY, (f"case-{at}", "phase", "job", operation), strict=True))
+            wall = None if done is None else int(row.min() * SECOND)
+            measurements.append(
+                key | {"valid": True, "duration_ns": int(row.max() * SECOND), "stonewall_ns": wall},
+            )
+            ranks += [
+                key
+                | {"rank": node, "node": f"n{node}", "end_ns": int(end * SECOND)}
+                | {"operations": 1000 if done is None else int(done[at, node])}
+                for node, end in enumerate(row)
+            ]
     return pl.DataFrame(measurements, schema=schema.MEASUREMENTS), pl.DataFrame(ranks, schema=schema.RANKS)
 
 
-def test_a_node_that_is_always_last_is_found() -> None:
-    ends = np.random.default_rng(1).uniform(8, 10, (12, 4))
-    ends[:10, 2] = 12
-    (one,) = slow_nodes(*_phases(ends))
-    assert one.node == "n2"
-    assert len(one.last_in) >= 10
+def _uniform(seed: int, phases: int, nodes: int = 4) -> Seconds:
+    return np.random.default_rng(seed).uniform(8, 10, (phases, nodes))
+
+
+def test_a_node_that_is_the_slowest_in_everything_is_found() -> None:
+    ends = _uniform(1, 24)
+    ends[:20, 2] = 12
+    (one,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
+    assert (one.node, one.operations) == ("n2", ())
+    assert len(one.slowest_in) >= 20
     assert one.by_chance == pytest.approx(one.of / 4)
 
 
-def test_of_nodes_that_are_alike_hardly_ever_one_is_called_slow() -> None:
-    dice = np.random.default_rng(2)
-    found = sum(bool(slow_nodes(*_phases(dice.uniform(8, 10, (20, 4))))) for _ in range(200))
+def test_a_node_that_is_slow_in_one_operation_is_found_with_its_name() -> None:
+    ends = _uniform(2, 24)
+    ends[::2, 1] = 12
+    (one,) = slow_nodes(*_phases(ends, operations=[("write",), ("read",)]))
+    assert (one.node, one.operations, one.of) == ("n1", ("write",), 12)
+    assert {operation for *_, operation in one.slowest_in} == {"write"}
+
+
+def test_a_node_that_had_done_least_whenever_a_stonewall_came_is_found() -> None:
+    ends = np.random.default_rng(3).uniform(10, 10.01, (12, 4))
+    done = np.random.default_rng(4).uniform(900, 1000, (12, 4))
+    done[:, 3] = 500
+    (one,) = slow_nodes(*_phases(ends, done))
+    assert (one.node, one.operations) == ("n3", ("write",))
+    assert len(one.slowest_in) == 12
+
+
+def _without_stonewalls(phases: tuple[pl.DataFrame, pl.DataFrame]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    measurements, ranks = phases
+    return measurements.with_columns(stonewall_ns=pl.lit(None, pl.Int64)), ranks
+
+
+def test_a_node_that_had_done_least_when_a_minimum_time_was_over_is_found() -> None:
+    ends, done = np.full((12, 4), 10.0), np.full((12, 4), 1000.0)
+    done[:, 3] = 500
+    (one,) = slow_nodes(*_without_stonewalls(_phases(ends, done)))
+    assert one.node == "n3"
+
+
+@pytest.mark.parametrize(("end", "work"), [(20, 1500), (20, 2500), (8, 500), (4, 500)])
+def test_where_nodes_had_unlike_amounts_to_read_none_is_slow(end: float, work: float) -> None:
+    ends, done = np.full((24, 4), 10.0), np.full((24, 4), 1000.0)
+    ends[:, 0], done[:, 0] = end, work
+    assert slow_nodes(*_without_stonewalls(_phases(ends, done, operations=[("read",)]))) == []
+
+
+def test_operations_of_one_job_count_once() -> None:
+    ends = _uniform(5, 3)
+    ends[:, 0] = 12
+    assert slow_nodes(*_phases(ends, operations=[("stat", "read", "remove", "create")])) == []
+
+
+def test_walks_and_nodes_without_work_are_left_out() -> None:
+    ends = _uniform(6, 12)
+    ends[:, 0] = 12
+    assert slow_nodes(*_phases(ends, operations=[("find",)])) == []
+    measurements, ranks = _phases(ends, operations=[("create-tree",)])
+    idle = pl.when(pl.col("rank") == 0).then(1).otherwise(0).cast(pl.Int64)
+    assert slow_nodes(measurements, ranks.with_columns(operations=idle)) == []
+
+
+@pytest.mark.parametrize("walled", [False, True])
+def test_of_nodes_that_are_alike_hardly_ever_one_is_called_slow(walled: bool) -> None:
+    dice = np.random.default_rng(7)
+    operations = [("write",), ("read",), ("create",), ("stat", "read", "remove", "create")]
+    found = 0
+    for _ in range(200):
+        ends, done = dice.uniform(8, 10, (40, 4)), dice.uniform(20, 30, (40, 4))
+        phases = _phases(10 + ends / 1000, done, operations) if walled else _phases(ends, operations=operations)
+        found += bool(slow_nodes(*phases))
     assert found <= 2
 
 
@@ -114,3 +190,14 @@ def test_nodes_that_finish_together_are_not_ranked() -> None:
     ends = np.full((30, 4), 10.0)
     ends[:, 3] += 0.01
     assert slow_nodes(*_phases(ends)) == []
+
+
+def test_ranks_that_do_as_much_as_most_are_not_named_as_behind() -> None:
+    run = _walled({})
+    slow = pl.col("rank") == 2
+    ranks = run.ranks.with_columns(
+        stonewall_operations=pl.when(slow).then(300).otherwise(600 - pl.col("rank")).cast(pl.Int64),
+        end_ns=pl.when(slow).then(4 * SECOND).otherwise(2 * SECOND + pl.col("rank")),
+    )
+    (one,) = straggling(run.measurements, ranks)
+    assert one.behind == one.last == (Rank(2, "client02"),)

@@ -56,7 +56,7 @@ def test_invalid_measurements_are_kept_apart_in_the_data() -> None:
 
 def test_percentiles_that_few_operations_cannot_tell_are_not_drawn() -> None:
     run = RunBuilder().workload("w", transfer_bytes=16 << 20).clients(1).build()
-    data = latency_figure.data(latency.by_sweep_point(run.measurements, run.latencies))
+    data = latency_figure.data(latency.by_sweep_point(run.measurements, run.latencies, run.ranks))
     assert data["operations"].max() == 64
     assert set(data["percentile"]) == {"median", "90 %", "slowest"}
 

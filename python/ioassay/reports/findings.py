@@ -108,10 +108,11 @@ class Sentences:
 
     @of.register
     def _(self, evidence: SlowNodeEvidence, first: Place) -> Said:
+        phases = f" in {' and '.join(evidence.operations)} phases" if evidence.operations else ""
         return Said(
-            f"Node {evidence.node} was the last to finish in {evidence.last_in} of "
-            f"{format_count(evidence.of, 'measurement')} whose nodes finished apart; of nodes that are alike it would "
-            f"have been in {format.significant(evidence.by_chance)}."
+            f"Node {evidence.node} is slow{phases}: it was the slowest in {evidence.slowest_in} of "
+            f"{format_count(evidence.of, 'phase')} whose nodes were not equally fast; if all nodes were alike, that "
+            f"would happen in {format.significant(evidence.by_chance)}."
         )
 
     @of.register

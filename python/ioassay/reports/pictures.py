@@ -83,7 +83,7 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
 
     Neither has a survey a figure of them: at each place it has several points.
     """
-    points = latency.by_sweep_point(run.measurements, run.latencies)
+    points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
     pictures = {}
     taken: set[str] = set()
     for part in content.workloads:

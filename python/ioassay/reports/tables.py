@@ -91,7 +91,7 @@ def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
     """A row per point of a sweep: the columns of `schema.POINT`, operations, and percentiles in nanoseconds over the
     valid repetitions; null where so few operations cannot tell one from the maximum.
     """
-    points = latency.by_sweep_point(run.measurements, run.latencies)
+    points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
     return points.with_columns(
         pl.when(pl.col("operations") * (1000 - permille) >= (permille < 1000) * 1000).then(column).alias(column)
         for column, permille in latency.PERCENTILES.items()

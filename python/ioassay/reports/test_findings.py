@@ -31,7 +31,7 @@ def markdown(told: LoadedRun) -> str:
         "still rises. The Universal Scalability Law sees nothing that limits it yet",
         "uneven, write: the sweep does not reach its peak: its highest rate, 0.399 GB/s with 8 clients, is that of its "
         "last point. It does not follow the Universal Scalability Law: its medians lie off it by 90 %.",
-        "Node client03 was the last to finish in 96 of 96 measurements whose nodes finished apart",
+        "Node client03 is slow: it was the slowest in 96 of 96 phases whose nodes were not equally fast; if all nodes",
         "In this series it is so in 24 of 24 phases, here most of all.",
         "after 3.00 times that time",
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",

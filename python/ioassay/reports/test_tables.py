@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from ioassay.analysis import latency
+from ioassay.analysis.acceptance import judge
+from ioassay.analysis.check.criteria import check
+from ioassay.criteria.model import Criterion
+from ioassay.figures import latency as figure
 from ioassay.reports.tables import (
     TABLES,
     criteria,
@@ -17,10 +23,12 @@ from ioassay.reports.tables import (
     peaks_and_sustained,
     scores,
 )
+from ioassay.results import schema
 from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.stored import run as imported
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import load, store
+from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.importing import FILES
 from ioassay.testing.troubled import troubled
@@ -67,6 +75,26 @@ def test_percentiles_that_few_operations_cannot_tell_are_null() -> None:
     assert row["operations"] == 64
     assert row["p99_9_ns"] is None
     assert row["p50_ns"] <= row["p90_ns"] <= row["max_ns"]
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_tables_figures_and_verdicts_tell_the_same_slowest_operation(exact: bool) -> None:
+    builder = RunBuilder().workload("w").clients(1).criterion("slowest_operation", unit="s", at_most=1e-9)
+    run = builder.build()
+    last = run.latencies.group_by(*KEY).agg(pl.col("lowest_ns", "highest_ns").max())
+    told = run.ranks.drop("slowest_ns").join(last, on=list(KEY)).with_columns(slowest_ns=pl.col("lowest_ns") + 1)
+    ranks = told if exact else told.with_columns(slowest_ns=pl.lit(None, pl.Int64))
+    run = replace(run, ranks=ranks.select(schema.RANKS.names()))
+    slowest_ns: int = last.select(pl.col("lowest_ns") + 1 if exact else "highest_ns").max().item()
+    assert slowest_ns not in (last["highest_ns"] if exact else last["lowest_ns"])
+    assert latency_percentiles(run)["max_ns"].max() == slowest_ns
+    drawn = figure.data(latency.by_sweep_point(run.measurements, run.latencies, run.ranks))
+    assert drawn.filter(percentile="slowest")["latency_ns"].max() == slowest_ns
+    (verdict,) = judge(run)
+    assert verdict.value == slowest_ns / 1e9
+    limits = ({"name": name, "operation": name, "slowest_operation": "1s"} for name in ("write", "read"))
+    of_file = list(map(Criterion.model_validate, limits))
+    assert max(one.value or 0 for one in check(run, of_file)) == slowest_ns / 1e9
 
 
 def test_findings_are_sentences_and_criteria_have_their_verdict() -> None:

@@ -38,6 +38,7 @@ _MEASURED = (
     Column("start_spread", "start", "Apart at"),
     Column("finish_spread", "end", "Apart at"),
     Column("resident", "In memory"),
+    Column("settled", "Settled for"),
 )
 """The columns that a table of measurements can have; it has those with a value in any row."""
 
@@ -95,7 +96,7 @@ def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, s
         )
         .sort("point_order", "repetition", maintain_order=True)
     )
-    sweep_points = latency.by_sweep_point(run.measurements, run.latencies)
+    sweep_points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
     parts = []
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
@@ -173,6 +174,7 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "start_spread": format.duration(row["start_spread_ns"]),
         "finish_spread": format.duration(row["finish_spread_ns"]),
         "resident": _resident(row),
+        "settled": format.duration(row["settled_ns"]),
         "valid": row["valid"],
         "marks": found.marks([_place(row)]),
     }

@@ -103,7 +103,9 @@ class Figures:
         parts, panels = [], []
         for run, name in chosen:
             loaded = self._runs[run]
-            points = rates.of(latency.by_sweep_point(loaded.measurements, loaded.latencies), name, operation)
+            points = rates.of(
+                latency.by_sweep_point(loaded.measurements, loaded.latencies, loaded.ranks), name, operation
+            )
             for one in series.of_workload(loaded.document, name):
                 own = rates.of(points, name, one.operation, one.phase, one.job)
                 if not own.is_empty():

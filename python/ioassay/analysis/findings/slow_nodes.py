@@ -1,4 +1,4 @@
-"""Nodes that are the last to finish more often than chance lets them."""
+"""Nodes that are the slowest more often than chance lets them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from ioassay.analysis import stragglers
 from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.results.document import Operation
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,9 @@ class SlowNodeEvidence(Evidence):
 
     kind: ClassVar[str] = "slow-node"
     node: str
-    last_in: int
+    operations: tuple[Operation, ...]
+    """What it is slow in; empty: in all that the run does."""
+    slowest_in: int
     of: int
     by_chance: float
 
@@ -24,4 +27,5 @@ class SlowNodeEvidence(Evidence):
 def slow_nodes(facts: Facts) -> Iterator[Finding]:
     """One for each such node of the run."""
     for one in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
-        yield Finding("warning", SlowNodeEvidence(one.node, len(one.last_in), one.of, one.by_chance), one.last_in)
+        evidence = SlowNodeEvidence(one.node, one.operations, len(one.slowest_in), one.of, one.by_chance)
+        yield Finding("warning", evidence, one.slowest_in)
