@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,14 @@ def check(
     tolerance: Annotated[
         str, typer.Option(metavar="SHARE", help="How much slower than the baseline a point may be.")
     ] = "5%",
+    although: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION",
+            help="Accept a difference, such as fsync; repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     criteria: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Criteria as YAML that it must meet as well.", show_default=False),
@@ -44,10 +53,13 @@ def check(
 
     with judged.errors_in(junit, "ioassay check"):
         share = judged.tolerance(tolerance)
+        accepted = _conditions(although or [])
+        if accepted and not baseline:
+            raise UsageError("--although is about a baseline.", "Give --baseline RUN.")
         loaded = doubted(load(run))
         lines = _by_study(loaded)
         lines += _by_criteria(loaded, criteria) if criteria else []
-        lines += _by_baseline(run, baseline, share) if baseline else []
+        lines += _by_baseline(run, baseline, share, accepted) if baseline else []
         if not lines:
             raise UsageError(
                 "There is nothing to check it by: its study has no acceptance criteria.",
@@ -77,10 +89,12 @@ def _by_criteria(run: LoadedRun, criteria: Path) -> list[Line]:
     return [of_criterion(one) for one in judge(run, read(criteria).criteria)]
 
 
-def _by_baseline(run: Path, baseline: str, tolerance: float) -> list[Line]:
-    from ioassay.analysis.check.regression import regressions  # noqa: PLC0415
+def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str]) -> list[Line]:
+    """The verdicts; `accepted` are the fields of `Conditions` that may differ. Raises `UsageError` where others do."""
+    from ioassay.analysis.check.regression import differing, regressions  # noqa: PLC0415
     from ioassay.analysis.compare.ratios import compare  # noqa: PLC0415
     from ioassay.reports.check.lines import of_baseline  # noqa: PLC0415
+    from ioassay.reports.compare import wording  # noqa: PLC0415
 
     reference, other = (side.subject for side in sides([baseline, str(run)]))
     if reference.kind != "run":
@@ -88,4 +102,29 @@ def _by_baseline(run: Path, baseline: str, tolerance: float) -> list[Line]:
             "Single figures that are published have no repetitions, so no regression can be told from them.",
             "Write what they ask for into a file for --criteria.",
         )
-    return of_baseline(regressions(compare(reference, other), tolerance), reference.name, tolerance)
+    comparison = compare(reference, other)
+    unlike = [one for one in differing(comparison) if one.what not in accepted]
+    if unlike:
+        raise UsageError(
+            f"{other.name} and {reference.name} were not measured alike: "
+            f"{'; '.join(wording.differs(one, reference.name) for one in unlike)}.",
+            f"Measure both alike, or accept it: {' '.join(f'--although {_typed(one.what)}' for one in unlike)}",
+        )
+    return of_baseline(regressions(comparison, tolerance), reference.name, tolerance)
+
+
+def _conditions(although: list[str]) -> set[str]:
+    """The fields of `Conditions` that are named. Raises `UsageError`."""
+    from ioassay.analysis.compare.subject import Conditions  # noqa: PLC0415
+    from ioassay.written.source import nearest, quoted  # noqa: PLC0415
+
+    fields = {_typed(field.name): field.name for field in dataclasses.fields(Conditions)}
+    for name in although:
+        if name not in fields:
+            raise UsageError(f"--although: {quoted(name)} is not a condition; {nearest(name, fields)}")
+    return {fields[name] for name in although}
+
+
+def _typed(condition: str) -> str:
+    """What a field of `Conditions` is called on the command line: `transfer`, `cold-cache`."""
+    return condition.removesuffix("_bytes").replace("_", "-")

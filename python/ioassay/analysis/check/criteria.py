@@ -183,13 +183,16 @@ def _slow_samples(one: _Series) -> float | None:
 
 
 def _p99_latency(one: _Series) -> float | None:
-    largest = latency.by_sweep_point(one.measured, one.run.latencies)["p99_ns"].max()
+    largest = latency.by_sweep_point(one.measured, one.run.latencies, one.run.ranks)["p99_ns"].max()
     return largest / 1e9 if isinstance(largest, int) else None
 
 
 def _slowest_operation(one: _Series) -> float | None:
     # A stall is a fact also in a phase that failed later.
-    slowest = one.run.ranks.join(one.measured, on=list(KEY), how="semi")["slowest_ns"].max()
+    ranks, latencies = (
+        table.join(one.measured, on=list(KEY), how="semi") for table in (one.run.ranks, one.run.latencies)
+    )
+    slowest = latency.slowest(latencies, ranks)["slowest_ns"].max()
     return slowest / 1e9 if isinstance(slowest, int) else None
 
 

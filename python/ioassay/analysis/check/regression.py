@@ -2,21 +2,23 @@
 
 A point has become slower where its median is below the baseline's by more than the tolerance and the interval of the
 ratio excludes 1: the tolerance is for what does not matter, the interval for what may be chance. Where only one of
-them says so, or where the two were not measured alike, nothing is judged. What the baseline has and the run has not
-fails: it might be what broke.
+them says so, nothing is judged. What the baseline has and the run has not fails: it might be what broke.
+
+Not: refusing a baseline that was measured otherwise (`differing` says in what), which is the user's to accept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
-from ioassay.analysis.compare.subject import Curve, Point
+from ioassay.analysis.compare.subject import Conditions, Curve, Point
+from ioassay.analysis.compare.unlike import Unlike
 
-Reason = Literal["held", "slower", "scatter", "too few repetitions", "unlike", "missing"]
+Reason = Literal["held", "slower", "scatter", "too few repetitions", "missing"]
 """`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance."""
 
 _JUDGEMENTS: dict[Reason, Judgement] = {
@@ -24,7 +26,6 @@ _JUDGEMENTS: dict[Reason, Judgement] = {
     "slower": "failed",
     "scatter": "not judged",
     "too few repetitions": "not judged",
-    "unlike": "not judged",
     "missing": "failed",
 }
 
@@ -46,6 +47,19 @@ class PointCheck:
         return _JUDGEMENTS[self.reason]
 
 
+def differing(comparison: Comparison) -> tuple[Unlike, ...]:
+    """Each condition that differs between points that are compared, once, with the values of the first such point.
+
+    A condition that one side does not tell, as runs of earlier versions, is no difference.
+    """
+    first: dict[str, Unlike] = {}
+    for ratio in (ratio for one in comparison.series for ratio in one.points):
+        for unlike in ratio.unlike:
+            if unlike.is_told:
+                first.setdefault(unlike.what, unlike)
+    return tuple(first[field.name] for field in fields(Conditions) if field.name in first)
+
+
 def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck]:
     """A verdict for each point of each series of the baseline, which is the comparison's reference.
 
@@ -64,8 +78,6 @@ def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck
 
 
 def _reason(ratio: Ratio, tolerance: float) -> Reason:
-    if any(unlike.is_told for unlike in ratio.unlike):
-        return "unlike"
     if ratio.interval is None:
         return "too few repetitions"
     if ratio.value >= 1 - tolerance:

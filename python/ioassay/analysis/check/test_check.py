@@ -3,12 +3,13 @@ from __future__ import annotations
 import math
 import random
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from ioassay.analysis.check import criteria
-from ioassay.analysis.check.regression import PointCheck, regressions
+from ioassay.analysis.check.regression import PointCheck, differing, regressions
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
@@ -23,8 +24,8 @@ from ioassay.written.source import SourceError
 CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
 
 
-def run(*rates: float, clients: tuple[int, ...] = (8,), transfer: int = 1 << 20) -> LoadedRun:
-    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", transfer_bytes=transfer)
+def run(*rates: float, clients: tuple[int, ...] = (8,), **workload: Any) -> LoadedRun:
+    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", **workload)
     for count in clients:
         builder.rates("seq", "write", count, *rates).rates("seq", "read", count, *CALM[: len(rates)])
     return builder.build()
@@ -62,9 +63,20 @@ def test_too_few_repetitions_are_not_judged() -> None:
     assert (check.reason, check.judgement) == ("too few repetitions", "not judged")
 
 
-def test_what_was_not_measured_alike_is_not_judged() -> None:
-    (check,) = writes(run(*CALM), run(*(rate / 2 for rate in CALM), transfer=4096))
-    assert (check.reason, check.judgement) == ("unlike", "not judged")
+@pytest.mark.parametrize(
+    ("changed", "what"),
+    [
+        ({"transfer_bytes": 4096}, ["transfer_bytes"]),
+        ({"fsync": "never"}, ["fsync"]),
+        ({"direct": True, "api": "uring", "depth": 32}, ["api", "direct", "depth"]),
+        ({"payload": "zero"}, ["payload"]),
+        ({}, []),
+        ({"payload": None, "fsync": None}, []),  # as a run of an earlier version, which does not tell
+    ],
+)
+def test_what_was_not_measured_alike_is_told_once(changed: dict[str, Any], what: list[str]) -> None:
+    baseline, judged = (measured.subject(run(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed))
+    assert [unlike.what for unlike in differing(compare(baseline, judged))] == what
 
 
 def test_a_point_that_the_baseline_has_and_the_run_has_not_fails() -> None:

@@ -18,7 +18,7 @@ from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Su
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import Operation
+from ioassay.results.document import JobEntry, Operation
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, POINT
 
@@ -36,6 +36,8 @@ class _Measured:
     run: LoadedRun
     points: pl.DataFrame
     limits: Mapping[Place, Limit]
+    jobs: Mapping[tuple[str, str, str], JobEntry]
+    """By case, phase and name."""
     caches: Mapping[str, str | None]
     """How each workload empties caches."""
     doubts: Mapping[Place, Sequence[str]]
@@ -51,7 +53,13 @@ def subject(run: LoadedRun, name: str) -> Subject:
     )
     study = run.document.study
     caches = {entry.name: cold_cache(study, entry.name) for entry in study.workloads}
-    measured = _Measured(run, points, ceilings.limits(run), caches, _doubts(run))
+    jobs = {
+        (case.id, phase.name, job.name): job
+        for case in run.document.cases
+        for phase in case.phases
+        for job in phase.jobs
+    }
+    measured = _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run))
     curves = [
         curve
         for workload in run.document.workloads
@@ -90,6 +98,7 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
         row = same.row(0, named=True)
         places = rates.places(same)
         ceiling = ceilings.common(limits, places)
+        job = measured.jobs[row["case"], row["phase"], row["job"]]
         yield Point(
             clients=row["clients"],
             conditions=Conditions(
@@ -100,6 +109,11 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
                 file_set_bytes=row["file_set_bytes"],
                 ranks=row["ranks"],
                 files=row["files"],
+                api=job.api,
+                direct=job.direct,
+                depth=job.depth,
+                fsync=job.fsync,
+                payload=job.payload,
                 cold_cache=None if row["operation"] in WRITES else measured.caches[row["workload"]],
             ),
             rates=tuple(same[column]),

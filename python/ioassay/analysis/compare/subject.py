@@ -26,6 +26,11 @@ class Conditions:
     file_set_bytes: int | None = None
     ranks: int | None = None
     files: int | None = None
+    api: str | None = None
+    direct: bool | None = None
+    depth: int | None = None
+    fsync: str | None = None
+    payload: str | None = None
     cold_cache: str | None = None
     """How caches were emptied before, as the study has it; of what writes it is `None`."""
 

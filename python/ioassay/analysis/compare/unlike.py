@@ -6,14 +6,17 @@ from dataclasses import dataclass, fields
 
 from ioassay.analysis.compare.subject import Conditions
 
+Condition = str | int | None
+"""A value of a field of `Conditions`; also `True` and `False`."""
+
 
 @dataclass(frozen=True)
 class Unlike:
     """A condition that differs: a field of `Conditions` with both values, `None` where one side does not tell it."""
 
     what: str
-    reference: str | int | None
-    other: str | int | None
+    reference: Condition
+    other: Condition
 
     @property
     def is_told(self) -> bool:
@@ -32,5 +35,5 @@ def unlike(reference: Conditions, other: Conditions) -> tuple[Unlike, ...]:
     return tuple(one for one in differing if not (one.what == "files" and more_ranks))
 
 
-def _plain(value: str | int | None) -> str | int | None:
+def _plain(value: Condition) -> Condition:
     return value.casefold() if isinstance(value, str) else value

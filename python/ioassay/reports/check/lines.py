@@ -135,15 +135,14 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str) -> str:
     if known is not None:
         ends = format.interval(wording.times(known.low), wording.times(known.high), known.confidence)
         interval = f", interval {ends}"
-    said = f"{rates}: {wording.times(ratio.value)} times{interval}"
+    differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
+    unlike = f"; not measured alike: {', '.join(differing)}" if differing else ""
+    said = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
     match check.reason:
         case "scatter":
             return f"{said}; repetitions scatter too much to tell this from chance"
         case "too few repetitions":
             return f"{said}; it takes {FEWEST} valid repetitions on both sides to judge that"
-        case "unlike":
-            differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
-            return f"{said}; not measured alike: {', '.join(differing)}"
         case _:
             return said
 

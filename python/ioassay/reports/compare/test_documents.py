@@ -61,9 +61,11 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
     write = content.series[0]
     assert [(line.at, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
     assert write.sentences == ()
-    assert write.unlike == ("isilon-f800: its sequential N-N (write).",)
+    assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800 does not tell: fsync.")
     assert content.throughout[0] == "isilon-f800, not measured alike: tool IOR against ioassay of before."
-    assert content.throughout[1] == "isilon-f800 does not tell: the number of clients, total, ranks."
+    assert content.throughout[1] == (
+        "isilon-f800 does not tell: the number of clients, total, ranks, storage API, direct I/O, depth, payload."
+    )
     assert "single figures are published" in few(content.comparisons[0])
 
 

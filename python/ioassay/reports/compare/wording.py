@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
-from ioassay.analysis.compare.unlike import Unlike
+from ioassay.analysis.compare.unlike import Condition, Unlike
 from ioassay.analysis.compare.verdicts import verdict
 from ioassay.analysis.intervals import FEWEST, Interval
 from ioassay.analysis.rate_units import RateColumn
@@ -27,6 +27,11 @@ CONDITIONS: Mapping[str, str] = {
     "file_set_bytes": "total",
     "ranks": "ranks",
     "files": "files",
+    "api": "storage API",
+    "direct": "direct I/O",
+    "depth": "depth",
+    "fsync": "fsync",
+    "payload": "payload",
     "cold_cache": "cold-cache step",
 }
 """What each field of `Conditions` is called."""
@@ -204,7 +209,9 @@ def differs(found: Unlike, reference: str) -> str:
     return f"{CONDITIONS[found.what]} {its} against {mine} of {reference}"
 
 
-def _value(what: str, value: str | int | None) -> str:
+def _value(what: str, value: Condition) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return format.size(value) if what.endswith("_bytes") and isinstance(value, int) else str(value)
 
 
