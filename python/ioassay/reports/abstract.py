@@ -1,6 +1,6 @@
 """The abstract of a report: what was measured, and the findings that its reader must not miss.
 
-Not: the key results and how far they can be trusted (`wording.results`, `wording.trust`), which stand between them.
+Not: the key results and how far they can be trusted (`key_results`, `wording.trust`), which stand between them.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ioassay.reports import abstract, ceilings, matrix, wording
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, commands
 from ioassay.reports.io500 import NOTE
+from ioassay.reports.key_results import key_results
 from ioassay.reports.pictures import Pictures
 from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
@@ -39,6 +40,7 @@ def page(content: Content, drawn: Pictures, comparison: Comparison | None = None
             sections=_sections(content, comparison),
             # What the page says in words, it asks for where it says it.
             abstract=abstract,
+            key_results=key_results,
             matrix=matrix,
             wording=wording,
             score_note=NOTE,

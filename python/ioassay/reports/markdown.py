@@ -9,6 +9,7 @@ from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import markdown as comparisons
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, commands
+from ioassay.reports.key_results import key_results
 from ioassay.reports.markdown_results import at, results
 from ioassay.reports.markdown_text import listed, marked, table
 from ioassay.reports.workloads import Column, WorkloadPart
@@ -59,8 +60,8 @@ def _abstract(content: Content, comparison: Comparison | None) -> list[str]:
     lines = ["## Abstract", "", abstract.about(content), ""]
     if accepted := wording.acceptance(content):
         lines += [accepted, ""]
-    if said := wording.results(content):
-        lines += [*listed(said), ""]
+    if said := key_results(content):
+        lines += [*listed(marked(result.text, result.marks) for result in said), ""]
     if headlines := abstract.headlines(content):
         lines += ["What the numbers show beyond that:", ""]
         lines += [

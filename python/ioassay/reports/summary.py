@@ -14,6 +14,7 @@ from ioassay.reports.abstract import Headline
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content
 from ioassay.reports.html import environment
+from ioassay.reports.key_results import key_results
 from ioassay.units import format_count
 
 MOST_ROWS = 5
@@ -40,7 +41,7 @@ def page(content: Content, comparison: Comparison | None = None) -> str:
     """The page of a run, with the weightiest of its comparison with others where there is one."""
     document = content.document
     rows = content.summary[:MOST_ROWS]
-    sentences = [] if rows else wording.results(content)
+    sentences = [] if rows else [result.text for result in key_results(content)]
     verdict, more = _verdict(comparison) if comparison else ([], 0)
     return (
         environment()

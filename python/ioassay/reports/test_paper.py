@@ -13,6 +13,7 @@ from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
 from ioassay.reports.content import assemble
+from ioassay.reports.key_results import key_results
 from ioassay.reports.names import Names
 from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
@@ -92,8 +93,20 @@ def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_e
 def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
     run = RunBuilder().workload("w", "Writes").clients(1, 2, 4, 8).build()
     run.document.front_end, run.document.study.summary = "ior", []
-    (sentence,) = wording.results(assemble(run))
-    assert re.fullmatch(r"Writes: (write \S+ .B/s, ){4}(read \S+ .B/s, ){2}and 2 more rates\.", sentence)
+    (result,) = key_results(assemble(run))
+    assert re.fullmatch(r"Writes: (write \S+ .B/s, ){4}(read \S+ .B/s, ){2}and 2 more rates\.", result.text)
+
+
+@pytest.mark.parametrize("front_end", [None, "ior"])
+def test_key_results_carry_the_letters_of_the_doubts_about_their_numbers(front_end: str | None) -> None:
+    builder = RunBuilder().workload("w", "Doubted").workload("x", "Clean").clients(1, 8)
+    run = builder.doubt("w-c8-r1", "read", "short-phase", "it took 0.1 s", "move more").build()
+    if front_end:
+        run.document.front_end, run.document.study.summary = front_end, []
+    doubted, clean = key_results(assemble(run))
+    assert (doubted.marks, clean.marks) == (("a",), ())
+    assert '<sup><a href="#doubt-a" title="doubt a">a</a></sup></li>' in reports.build(run, "html").decode()
+    assert f"- {doubted.text} [a]\n- {clean.text}\n" in reports.build(run, "md").decode()
 
 
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:

@@ -29,17 +29,8 @@ _ENDS: dict[str, str] = {
     "interrupted": "The run was interrupted.",
 }
 
-MOST_IN_FULL = 4
-"""Of a workload with more phases, the sentence tells the peaks only; the table beside it tells all."""
-
 MOST_EXAMPLES = 12
 """Command lines that a method shows; of more the appendix has all."""
-
-MOST_SINGLE = 6
-"""Rates that a sentence tells of a workload that was not swept."""
-
-MOST_RESULTS = 10
-"""Sentences of key results; the tables have all."""
 
 _STATES: tuple[tuple[CaseState, str], ...] = (
     ("failed", "failed"),
@@ -137,54 +128,6 @@ def _wide_point(content: Content, wide: WidePoint) -> str:
 def _known(width: Width) -> str:
     repetitions = format_count(width.repetitions, "valid repetition")
     return f"±{format.share(width.share)} ({repetitions})" if math.isfinite(width.share) else repetitions
-
-
-def results(content: Content) -> list[str]:
-    """The key results, a sentence per row of the peak and sustained table."""
-    sentences = [table.sentence for table in content.score_tables]
-    for line in content.summary:
-        peak_write, peak_read, sustained_write, sustained_read = line.cells
-        parts = []
-        for operation, peak, sustained in (
-            ("writes", peak_write, sustained_write),
-            ("reads", peak_read, sustained_read),
-        ):
-            if peak.text == format.ABSENT:
-                # Imported results may not tell how many there were.
-                known = " of a known number of clients" if content.document.imported else ""
-                parts.append(f"no valid {operation}{known}")
-            else:
-                parts.append(f"{operation} peak at {peak.text} with {peak.rests_on} and sustain {sustained.text}")
-        sentences.append(f"{line.label}: {'; '.join(parts)}.")
-    by_label: dict[str, list[str]] = {}
-    many = Counter(row.label for row in content.by_series)
-    for row in content.by_series:
-        if row.operation in ("create-tree", "remove-tree"):
-            continue  # a handful of operations around what is measured; the table has them
-        if row.peak.text == format.ABSENT:
-            said = f"{row.series}: nothing valid"
-        else:
-            said = f"{row.series} peaks at {row.peak.text} with {row.peak.rests_on}"
-            said += f" and sustains {row.sustained.text}" if many[row.label] <= MOST_IN_FULL else ""
-        by_label.setdefault(row.label, []).append(said)
-    sentences += [f"{label}: {'; '.join(parts)}." for label, parts in by_label.items()]
-    sentences += [grid.sentence for survey in content.surveys for grid in survey.grids]
-    sentences = sentences or _single(content)
-    more = len(sentences) - MOST_RESULTS
-    return sentences[:MOST_RESULTS] + ([f"{format_count(more, 'more workload')} in the results."] if more > 0 else [])
-
-
-def _single(content: Content) -> list[str]:
-    """What came out where nothing was swept: a sentence for each workload."""
-    lines: dict[str, list[str]] = {}
-    for line in content.medians:
-        lines.setdefault(line.label, []).append(f"{line.series} {line.median}")
-    return [f"{label}: {', '.join(_shortened(told))}." for label, told in lines.items()]
-
-
-def _shortened(rates: list[str]) -> list[str]:
-    more = len(rates) - MOST_SINGLE
-    return [*rates[:MOST_SINGLE], f"and {format_count(more, 'more rate')}"] if more > 0 else rates
 
 
 def trust(content: Content, *, with_letters: bool = True) -> str:
