@@ -94,7 +94,7 @@ def test_a_host_on_which_the_target_is_not_mounted_is_named(lab: str, launcher: 
         code, checks = examined(tmp_path, "--target", f"lab:{lab}", "--launcher", launcher)
         assert on(lab, "client2", "ls", "-A", WHERE) == ""
     assert code == 1
-    assert not_well(checks) == {"same file system"}
+    assert not_well(checks) == {"same file system"}, checks
     assert "is not seen on client2" in checks["same file system"]["seen"]
     assert "client2 has ioassay-lab (tmpfs)" in checks["mount"]["seen"]
     assert on(lab, "client1", "ls", "-A", WHERE) == ""
@@ -121,7 +121,7 @@ def test_a_host_that_is_cut_off_is_named_and_the_others_are_looked_at(
     finally:
         assert ioassay("lab", "heal", f"{lab}/client2")[0] == 0
     assert code == 1
-    assert not_well(checks) == {"engine there"}
+    assert not_well(checks) == {"engine there"}, checks
     assert f"client2: {words}" in checks["engine there"]["seen"]
     assert checks["meeting"]["seen"] == "1 rank on 1 node."
 
@@ -138,7 +138,7 @@ def test_a_target_that_hangs_keeps_nobody_and_is_named_with_the_call(lab: str, l
     checks = {check["check"]: check for check in json.loads(out)["sites"][0]["checks"]}
     assert "has not answered client1" in checks["target"]["seen"]
     assert "mkdirat hangs" in checks["target"]["seen"]
-    assert not_well(checks) == {"target", "same file system", "left behind"}
+    assert not_well(checks) == {"target", "same file system", "left behind"}, checks
     # What the call was to do it does now; the line said so.
     _, _, workspace = checks["left behind"]["remedy"].partition("rm -r ")
     on(lab, "client1", "rm", "-rf", workspace)
@@ -189,14 +189,14 @@ def test_a_directory_of_this_machine_is_looked_at_without_a_lab(target: Path, tm
 def test_a_target_that_is_not_there_has_failed_with_what_to_do(tmp_path: Path) -> None:
     code, checks = examined(tmp_path, "--target", tmp_path / "nowhere")
     assert code == 1
-    assert not_well(checks) == {"target"}
+    assert not_well(checks) == {"target"}, checks
     assert "name an existing directory" in checks["target"]["remedy"].lower()
 
 
 def test_without_a_target_the_nodes_are_looked_at(tmp_path: Path) -> None:
     code, checks = examined(tmp_path)
     assert code == 0
-    assert not_well(checks) == {"target"}
+    assert not_well(checks) == {"target"}, checks
     assert checks["processors"]["status"] == "ok"
 
 
@@ -215,7 +215,7 @@ def test_a_place_for_runs_where_nothing_can_be_written_has_failed(target: Path, 
         pytest.skip("there is no /sys, where nobody can create anything")
     code, checks = examined(tmp_path, "--target", target, "--out", "/sys/kernel")
     assert code == 1
-    assert not_well(checks) == {"run directory"}
+    assert not_well(checks) == {"run directory"}, checks
 
 
 def test_a_signal_ends_it_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
