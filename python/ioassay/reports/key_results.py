@@ -25,7 +25,7 @@ MOST_SINGLE = 6
 
 @dataclass(frozen=True)
 class KeyResult:
-    """A sentence."""
+    """A sentence, or a part of one."""
 
     text: str
     marks: tuple[str, ...] = ()
@@ -75,8 +75,7 @@ def _of_writes_and_reads(content: Content) -> list[KeyResult]:
 
 
 def _of_other_work(content: Content) -> list[KeyResult]:
-    parts: dict[str, list[str]] = {}
-    marks: dict[str, list[tuple[str, ...]]] = {}
+    parts: dict[str, list[KeyResult]] = {}
     many = Counter(row.label for row in content.by_series)
     for row in content.by_series:
         if row.operation in ("create-tree", "remove-tree"):
@@ -89,23 +88,22 @@ def _of_other_work(content: Content) -> list[KeyResult]:
             if many[row.label] <= MOST_IN_FULL:
                 said += f" and sustains {row.sustained.text}"
                 told.append(row.sustained)
-        parts.setdefault(row.label, []).append(said)
-        marks.setdefault(row.label, []).extend(cell.marks for cell in told)
-    return [KeyResult(f"{label}: {'; '.join(said)}.", _joined(content, marks[label])) for label, said in parts.items()]
+        parts.setdefault(row.label, []).append(KeyResult(said, _joined(content, (cell.marks for cell in told))))
+    return [_of_workload(content, label, own, "; ") for label, own in parts.items()]
 
 
 def _single(content: Content) -> list[KeyResult]:
-    lines: dict[str, list[str]] = {}
-    marks: dict[str, list[tuple[str, ...]]] = {}
+    parts: dict[str, list[KeyResult]] = {}
     for line in content.medians:
-        lines.setdefault(line.label, []).append(f"{line.series} {line.median}")
-        marks.setdefault(line.label, []).append(line.marks)
-    return [
-        KeyResult(f"{label}: {', '.join(_shortened(told))}.", _joined(content, marks[label][:MOST_SINGLE]))
-        for label, told in lines.items()
-    ]
+        parts.setdefault(line.label, []).append(KeyResult(f"{line.series} {line.median}", line.marks))
+    return [_of_workload(content, label, _shortened(own), ", ") for label, own in parts.items()]
 
 
-def _shortened(rates: list[str]) -> list[str]:
+def _shortened(rates: list[KeyResult]) -> list[KeyResult]:
     more = len(rates) - MOST_SINGLE
-    return [*rates[:MOST_SINGLE], f"and {format_count(more, 'more rate')}"] if more > 0 else rates
+    return [*rates[:MOST_SINGLE], KeyResult(f"and {format_count(more, 'more rate')}")] if more > 0 else rates
+
+
+def _of_workload(content: Content, label: str, parts: list[KeyResult], between: str) -> KeyResult:
+    text = between.join(part.text for part in parts)
+    return KeyResult(f"{label}: {text}.", _joined(content, (part.marks for part in parts)))
