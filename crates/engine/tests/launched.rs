@@ -49,6 +49,7 @@ under_every_mpi! {
     samples_of_a_node_with_another_clock_lie_on_one_time_line
     another_number_of_ranks_than_the_plan_has_is_refused
     front_ends_find_out_that_they_were_launched
+    a_front_end_moves_data_by_mpi_io
     a_killed_rank_is_named_and_ends_the_run
     a_killed_guard_ends_the_run
     a_killed_launcher_ends_the_run
@@ -255,6 +256,26 @@ fn front_ends_find_out_that_they_were_launched(mpi: &Mpi) {
     let mdtest = ran(&format!("mdtest -n 10 -u -d {target}/mdtest"));
     assert!(mdtest.contains("4 total task(s), on 2 node(s)") || mdtest.contains("launched with 4"), "{mdtest}");
     assert!(mdtest.contains("File creation"), "{mdtest}");
+    nothing_is_left(&bench);
+}
+
+fn a_front_end_moves_data_by_mpi_io(mpi: &Mpi) {
+    let bench = bench(mpi, 2);
+    let built = Command::new(env!("CARGO_BIN_EXE_ioassay-engine"))
+        .args(["api", "build", "mpiio"])
+        .envs(bench.environment.clone())
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let file = bench.path("target/ior").display().to_string();
+    let line = ["ior", "-a", "MPIIO", "-w", "-r", "-R", "-G", "7", "-t", "64k", "-b", "256k", "-o", &file];
+    let ran = bench.launched().args(line).output().unwrap();
+    let [printed, said] = [&ran.stdout, &ran.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    assert!(ran.status.success(), "{printed}{said}");
+    for begin in ["write ", "read "] {
+        // A row of the phase, and one in the summary.
+        assert_eq!(printed.lines().filter(|line| line.starts_with(begin)).count(), 2, "{printed}");
+    }
     nothing_is_left(&bench);
 }
 

@@ -13,8 +13,8 @@ use ioassay_contract::plan::pace::Limit;
 use ioassay_contract::plan::storage::{Storage, Target};
 use ioassay_contract::plan::{Job, Plan, Step, Work};
 use ioassay_engine::plan::{Refusal, validate, validate_meeting};
-use ioassay_engine::storage;
 use ioassay_engine::storage::names::Presence;
+use ioassay_engine::storage::{self, plugin};
 use serde_json::{Value, json};
 use support::plug_ins::{shipped, wrong};
 use support::process::Bench;
@@ -200,12 +200,13 @@ fn a_rank_that_has_not_read_the_plan_itself_loads_its_plug_ins() {
         let mut plan = wrong_plan(50);
         (plan.target, plan.storage.plugin) = (Target::Directory(target.path().to_owned()), Some(plugin.to_owned()));
         // Nobody validates it here.
+        plugin::load_all(&plan)?;
         let (_, place, workspace) = run_and_keep(&plan, &storage::of_plan);
         assert_eq!(workspace.remove().left, []);
-        place.failure()
+        place.failure().map_or(Ok(()), Err)
     };
-    assert_eq!(run(&wrong(50).1), None);
-    let failure = run(Path::new("/nowhere/mine.so")).unwrap();
+    assert_eq!(run(&wrong(50).1), Ok(()));
+    let failure = run(Path::new("/nowhere/mine.so")).unwrap_err();
     assert!(failure.message.contains("/nowhere/mine.so is no file") && failure.remedy.contains("ioassay api build"));
 }
 

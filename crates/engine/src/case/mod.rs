@@ -43,10 +43,10 @@ use crate::failure;
 use crate::measure::clock::{self, Clock};
 use crate::measure::doubts::Emptied;
 use crate::output::{self, EventLog};
-use crate::plan::{Jobs, Sizes};
+use crate::plan::Sizes;
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Start, Stopped};
-use crate::storage::{Capabilities, Connection, Members, Part, Setup, StorageApi, mpi, plugin};
+use crate::storage::{Capabilities, Connection, Members, Part, Setup, StorageApi, mpi};
 use crate::workload::buffer::Buffer;
 use crate::workload::tree::Shape;
 use crate::workspace::Workspace;
@@ -73,16 +73,6 @@ impl Case<'_> {
         (self.apis)(&storage.api).capabilities_for(&self.plan.target)
     }
 
-    /// Loads the plug-ins of the plan, in a process that has not done so because another one read the plan.
-    fn load_plug_ins(&self) -> Result<(), Failure> {
-        let of_jobs = self.plan.jobs().map(|job| self.plan.storage_of(job));
-        let paths = of_jobs.chain([&self.plan.storage]).filter_map(|storage| storage.plugin.as_deref());
-        for path in paths {
-            plugin::load(path).map_err(|unfit| failure::about_path("load", path, unfit.problem, &unfit.valid))?;
-        }
-        Ok(())
-    }
-
     /// A connection for `job` of its member number `member`, which works on `part`, with these buffers.
     fn connect(
         &self,
@@ -105,10 +95,6 @@ impl Case<'_> {
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
-    if let Err(failure) = case.load_plug_ins() {
-        ranks.fail(&failure);
-        return Err(Stopped);
-    }
     let mut rank = Rank::new(case, ranks, events);
     // What comes before the first step may hang like a step.
     ranks.begin_step(0, case.plan.time_limit_ns)?;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::speaker::{self, Brief, Finish};
 use super::summons::Summons;
 use crate::case::{self, Case};
+use crate::failure;
 use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::ranks::Ranks;
@@ -20,9 +21,9 @@ use crate::ranks::local::exchange::Slot;
 use crate::ranks::nodes::NodeRank;
 use crate::ranks::seating::Seating;
 use crate::stdio::say;
+use crate::storage::{self, plugin};
 use crate::survey::{self, Errand};
 use crate::workspace::Workspace;
-use crate::{failure, storage};
 
 /// What the ranks are to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -144,6 +145,8 @@ fn carry_out(summons: &Summons) -> i32 {
 
 fn run(order: &CaseOrder, rank: &NodeRank<'_>, seating: &Seating, clock: &Clock) -> Result<(), Failure> {
     let CaseOrder { plan, workspace_token, events, direct_alignment_bytes } = order;
+    // Before anything asks what they can do.
+    plugin::load_all(plan)?;
     let workspace = Workspace::join(plan, workspace_token.clone())?;
     let mut log = open_log(events, rank)?;
     let case = Case {

@@ -15,11 +15,15 @@ pub mod sources;
 use std::io;
 use std::path::Path;
 
+use ioassay_contract::events::Failure;
+use ioassay_contract::plan::Plan;
 use ioassay_contract::plan::storage::{Storage, Target};
 
 use self::connection::Connected;
 pub use self::library::Plugin;
 use super::{Capabilities, Connection, NameCapabilities, Setup, StorageApi, Unfit, WrongOption};
+use crate::failure;
+use crate::plan::Jobs;
 
 /// The plug-in at `path`, loaded if it is not yet.
 ///
@@ -27,6 +31,19 @@ use super::{Capabilities, Connection, NameCapabilities, Setup, StorageApi, Unfit
 /// If it is missing, no plug-in, or one for another version of the header.
 pub fn load(path: &Path) -> Result<&'static Plugin, Unfit> {
     library::load(path)
+}
+
+/// Loads the plug-ins of `plan`, in a process that has not done so because another one validated it.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_all(plan: &Plan) -> Result<(), Failure> {
+    let of_jobs = plan.jobs().map(|job| plan.storage_of(job));
+    let paths = of_jobs.chain([&plan.storage]).filter_map(|storage| storage.plugin.as_deref());
+    for path in paths {
+        load(path).map_err(|unfit| failure::about_path("load", path, unfit.problem, &unfit.valid))?;
+    }
+    Ok(())
 }
 
 /// The plug-in called `name`, if a plan has named it before.
