@@ -4,7 +4,8 @@
 //! packets and the deal of its random transfers are tested where they are made.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::io::Write;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -275,6 +276,86 @@ fn a_stonewalled_write_tells_a_later_read_how_far_to_go() {
     let output = ior(directory.path(), "--ranks 2 -r -k -F -t 64k -b 64g -o d");
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("no more than was written"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_write_that_ends_before_its_stonewall_tells_a_later_read_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let (write, read) = ("--ranks 2 -w -D 300 -O stoneWallingWearOut=1", "--ranks 2 -r -R");
+    let common = "-k -G 3 -F -t 64k -b 256k -i 2 -o d -O stoneWallingStatusFile=status";
+    let written = succeeds(directory.path(), &format!("{write} {common}"));
+    assert_eq!(fs::read_to_string(directory.path().join("status")).unwrap(), "4");
+    assert_eq!(written.matches("stonewalling pairs accessed min: 4 max: 4 -- min data: 0.0 GiB").count(), 2);
+    let summary = written.lines().find(|line| line.starts_with("write ") && line.contains("POSIX")).unwrap();
+    assert!(!summary.contains("NA"), "{summary}");
+    succeeds(directory.path(), &format!("{read} {common}"));
+    let without = succeeds(directory.path(), &format!("{write} -k -F -t 64k -b 256k -o e"));
+    assert!(without.contains("Pairs deadlineForStonewallingaccessed: 4\n"), "{without}");
+}
+
+#[test]
+fn a_read_without_its_status_file_warns_and_reads_all() {
+    let directory = tempfile::tempdir().unwrap();
+    let common = "-k -G 3 -t 64k -b 256k -o d";
+    succeeds(directory.path(), &format!("-w {common}"));
+    let read = format!("-r -R {common} -O stoneWallingStatusFile=status");
+    for content in [None, Some(""), Some("a thesis")] {
+        content.into_iter().for_each(|text| fs::write(directory.path().join("status"), text).unwrap());
+        let said = says(directory.path(), &read);
+        assert!(said.contains("WARNING: the status file status cannot be read"), "{said}");
+        assert!(said.contains("-O stoneWallingStatusFile"), "{said}");
+    }
+    let strict = ior(directory.path(), &format!("{read} --warningAsErrors"));
+    assert_eq!(strict.status.code(), Some(2), "{}", stderr(&strict));
+}
+
+/// Whether the file system of `directory` takes a direct write of `bytes`.
+fn takes_direct(directory: &Path, bytes: usize) -> bool {
+    let path = directory.join("probe");
+    let file = fs::File::options().write(true).create(true).truncate(true).custom_flags(libc::O_DIRECT).open(&path);
+    let buffer = vec![0_u8; bytes + 4096];
+    let begin = buffer.as_ptr().align_offset(4096);
+    let taken = file.and_then(|mut file| file.write_all(&buffer[begin..begin + bytes])).is_ok();
+    fs::remove_file(path).unwrap();
+    taken
+}
+
+#[test]
+fn whether_direct_transfers_must_be_whole_sectors_is_left_to_the_file_system() {
+    let here = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
+    let memory = tempfile::tempdir_in("/dev/shm").unwrap();
+    for directory in [here.path(), memory.path()] {
+        for bytes in [47008, 65536] {
+            let taken = takes_direct(directory, bytes);
+            let line = format!("--ranks 2 -w -r -R -G 3 -t {bytes} -b {bytes} -s 4 --posix.odirect -o d");
+            let output = ior(directory, &line);
+            assert_eq!(output.status.code(), Some(i32::from(!taken)), "{bytes}: {}", stderr(&output));
+            assert!(taken || stderr(&output).contains("take transfers and offsets that are multiples of 4096"));
+            assert_eq!(names(directory), Vec::<String>::new());
+        }
+    }
+}
+
+#[test]
+fn given_twice_z_reads_blocks_that_are_drawn_from_what_is_there_more_often_than_there_are() {
+    let directory = tempfile::tempdir().unwrap();
+    succeeds(directory.path(), "--ranks 2 -w -k -F -t 64k -b 1m -o own");
+    succeeds(directory.path(), "--ranks 2 -w -k -t 64k -b 1m -o shared");
+    for line in ["-r -F -z -z -t=4096 -b=16k -s=1000 -C -Q 2 -o own", "-r -zz -t 64k -b 2m -s 30 -o shared"] {
+        let printed = succeeds(directory.path(), &format!("--ranks 2 -k {line}"));
+        let summary = printed.lines().find(|line| line.starts_with("read ") && line.contains("POSIX")).unwrap();
+        let moved = if line.contains("own") { "31.2" } else { "120.0" };
+        assert!(summary.split_whitespace().any(|word| word == moved), "{summary}");
+    }
+    for (line, problem) in [
+        ("-w -z -z -o new", "nothing can be written"),
+        ("-r -z -z -o missing", "No such file"),
+        ("-r -z -z -b 4m -o shared", "less than a block"),
+    ] {
+        let output = ior(directory.path(), line);
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(stderr(&output).contains(problem), "{line}: {}", stderr(&output));
+    }
 }
 
 #[test]

@@ -352,6 +352,45 @@ fn a_stonewall_leaves_how_many_files_there_are_and_other_commands_find_it() {
 }
 
 #[test]
+fn a_stonewall_within_a_tree_lets_other_commands_find_what_there_is_of_it() {
+    let lab = Lab::new();
+    let tree = "--ranks 2 -F -u -L -n 100000000 -b 4 -z 1 -N 1 -d d -x status";
+    let created = lab.run(&format!("{tree} -C -W 1"));
+    assert_eq!(created.code, 0, "{}", created.error);
+    let items: u64 = fs::read_to_string(lab.0.path().join("status")).unwrap().parse().unwrap();
+    assert!(items > 0);
+    for phase in ["-T -R", "-E", "-r"] {
+        let said = lab.run(&format!("{tree} {phase} -P"));
+        assert_eq!(said.code, 0, "{phase}: {}", said.error);
+    }
+    let left: Vec<_> = fs::read_dir(lab.0.path().join("d")).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_was_created_with_another_signature_is_read_and_not_compared() {
+    let lab = Lab::new();
+    let tree = "--ranks 2 -F -n 4 -w 3901 -e 3901 -d d";
+    assert_eq!(lab.run(&format!("{tree} -C -G 5")).code, 0);
+    let read = lab.run(&format!("{tree} -E -X"));
+    assert_eq!(read.code, 0, "{}", read.error);
+    assert!(read.error.contains("-X without -G"), "{}", read.error);
+    assert_eq!(lab.run(&format!("{tree} -E -X -G 6")).code, 1);
+}
+
+#[test]
+fn a_stonewall_with_several_trees_fills_the_first_as_in_mdtest() {
+    let lab = Lab::new();
+    let trees = "--ranks 2 -F -n 40 -I 10 -d d -x status";
+    let created = lab.run(&format!("{trees} -C -W 300"));
+    assert_eq!(created.code, 0, "{}", created.error);
+    assert!(created.error.contains("files of the first directory alone"), "{}", created.error);
+    assert_eq!(fs::read_to_string(lab.0.path().join("status")).unwrap(), "10");
+    let removed = lab.run(&format!("{trees} -T -r"));
+    assert_eq!(removed.code, 0, "{}", removed.error);
+}
+
+#[test]
 fn what_is_not_what_was_written_is_found() {
     let lab = Lab::new();
     lab.ran("-C -F -n 3 -w 64 -G 27 -d d");

@@ -31,6 +31,7 @@ _ORDERS = {
     "random": "in random order, each transfer exactly once",
     "random-with-replacement": "at random offsets, each drawn afresh",
     "ior-shuffled": "in random order within each segment, as IOR's -z has it",
+    "ior-drawn": "block by block, each drawn afresh from the whole file, as IOR's -z given twice has it",
     "strided": "every {}th transfer, then every {}th beginning with the second, and so on, each exactly once",
     "zipf": "at offsets drawn from a Zipf distribution with the exponent {}, few often, most rarely",
     "hot-spot": "with {operations_percent} % of the operations in the first {transfers_percent} % of the transfers",

@@ -316,11 +316,11 @@ def _size(files: Plan, ranks: int) -> int:
 
 
 def order_text(order: str | Plan) -> str:
-    """A plan's order as studies spell it: `strided 4`, `hot-spot 10% 90%`. The seed of IOR's is no part of its name."""
+    """A plan's order as studies spell it: `strided 4`, `hot-spot 10% 90%`. What IOR's are drawn from is left out."""
     if isinstance(order, str):
         return order
     ((word, value),) = order.items()
-    if word == "ior-shuffled":
+    if word in ("ior-shuffled", "ior-drawn"):
         return word
     if isinstance(value, Mapping):
         return " ".join([word, *(f"{percent}%" for percent in value.values())])

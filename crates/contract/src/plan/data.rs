@@ -163,6 +163,9 @@ pub enum Order {
     /// IOR's `-z` with this seed: in each segment a random permutation of the rank's transfers. In a shared file the
     /// transfers of a segment are dealt out to the ranks by chance, so that some have more of them than others.
     IorShuffled(i32),
+    /// IOR's `-z` given twice: for each block of the rank's part one of the first so many blocks of the file is drawn
+    /// afresh, whoever's it is, and its transfers come in ascending order. Only for reads, of one file of each rank.
+    IorDrawn(u64),
     /// Each offset drawn afresh: some transfers twice, some never.
     RandomWithReplacement,
     /// Each offset drawn from a Zipf distribution: few transfers often, most rarely. The value is its exponent.
@@ -179,7 +182,7 @@ pub enum Order {
 impl Order {
     /// True if each transfer comes exactly once.
     pub fn covers(self) -> bool {
-        !matches!(self, Self::RandomWithReplacement | Self::Zipf(_) | Self::HotSpot { .. })
+        !matches!(self, Self::RandomWithReplacement | Self::IorDrawn(_) | Self::Zipf(_) | Self::HotSpot { .. })
     }
 }
 

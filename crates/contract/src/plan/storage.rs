@@ -65,6 +65,9 @@ pub struct TreePlace {
     pub containers: Vec<PathBuf>,
     /// What of it the case finds there.
     pub there: There,
+    /// Items that it finds of each rank, the first in sequential order, where an earlier case did not create all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub items: Option<u64>,
 }
 
 /// What a case finds of a tree that the user placed.
@@ -105,6 +108,10 @@ pub struct Storage {
     /// Go past the page cache (`O_DIRECT`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub direct: bool,
+    /// With `direct`: leave it to the file system whether it takes transfers that are no whole sectors, as IOR and mdtest
+    /// do. Otherwise such a plan is refused before anything is written.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unaligned: bool,
     /// Transfers that each rank keeps in flight. 1: it waits for each before the next.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub depth: u32,
@@ -124,6 +131,7 @@ impl Storage {
             plugin: None,
             options: BTreeMap::new(),
             direct: false,
+            unaligned: false,
             depth: 1,
             vectors: 1,
             uring: None,

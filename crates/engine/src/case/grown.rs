@@ -34,9 +34,10 @@ pub(super) fn part(shape: &Shape, work: &MetadataWork, member: u32) -> u32 {
 }
 
 impl Grown {
-    /// All parts of `tree` are there since before the case.
-    pub fn found(&mut self, tree: &str, shape: &Shape) {
-        let part = Part { items: shape.items_per_part(), ..Part::BARE };
+    /// All parts of `tree` are there since before the case, with all their items or the first `items` of each.
+    pub fn found(&mut self, tree: &str, shape: &Shape, items: Option<u64>) {
+        let items = items.unwrap_or(u64::MAX).min(shape.items_per_part());
+        let part = Part { items, ..Part::BARE };
         self.0.insert(tree.to_owned(), vec![part; shape.parts as usize]);
     }
 

@@ -29,6 +29,7 @@ use ioassay_contract::VERSION;
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::{Event, Failure, Started};
 use ioassay_contract::plan::storage::Storage;
+use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Job, Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -138,7 +139,11 @@ fn limit_of(plan: &Plan, step: &Step) -> Option<u64> {
 fn found(case: &Case<'_>) -> Grown {
     let mut grown = Grown::default();
     for (name, tree) in case.plan.trees.iter().filter(|(name, _)| case.workspace.tree_exists(name)) {
-        grown.found(name, &Shape::of(tree, case.plan.rank_count()));
+        let items = match &case.plan.target {
+            Target::InPlace(place) => place.trees.get(name).and_then(|tree| tree.items),
+            Target::Directory(_) | Target::Device(_) | Target::Url(_) => None,
+        };
+        grown.found(name, &Shape::of(tree, case.plan.rank_count()), items);
     }
     grown
 }

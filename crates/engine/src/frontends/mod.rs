@@ -5,6 +5,8 @@
 //! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
 
 pub mod common;
+#[cfg(test)]
+mod corpus;
 mod doubts;
 pub mod io500;
 pub mod ior;
@@ -17,6 +19,7 @@ mod packet;
 mod phases;
 mod result_file;
 pub mod session;
+mod size;
 mod text;
 
 use ioassay_contract::front_end::Tool;
@@ -49,9 +52,9 @@ const HEAD: &str = "\
 # The front ends, option by option
 
 Each option of each original: **same** means that it does what the original's does, **better** that it does what the
-original's is meant to do, **refused** that it is an error that names the option and what to take instead. None is
-ignored. What all front ends share, and how their figures compare with the originals', stands in
-[the guide](../guides/front-ends.md).
+original's is meant to do, **ignored** that it is taken, changes nothing and is said on standard error, **refused** that
+it is an error that names the option and what to take instead. What all front ends share, and how their figures compare
+with the originals', stands in [the guide](../guides/front-ends.md).
 ";
 
 /// What is said above the table of IOR.
@@ -61,7 +64,7 @@ const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and direct
 const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
 
 /// What is said above the table of IOzone.
-const IOZONE: &str = "`ioassay-engine iozone`, the throughput mode of IOzone 3.471 (`iozone -h`).";
+const IOZONE: &str = "`ioassay-engine iozone`, IOzone 3.489's options (`iozone -h`); [its guide](../guides/iozone.md).";
 
 /// What is said above the table of obdfilter-survey.
 const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
@@ -80,8 +83,9 @@ pub fn speaks_mpi(arguments: &[String]) -> bool {
         words.any(|word| BY_MPI.iter().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
     };
     let in_file = |argument: &String| {
-        let text = argument.ends_with(".ini").then(|| std::fs::read_to_string(argument).ok()).flatten();
+        let text = argument.ends_with(".ini").then(|| std::fs::read(argument).ok()).flatten();
         text.is_some_and(|text| {
+            let text = String::from_utf8_lossy(&text);
             let settings = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default());
             settings.into_iter().any(|line| line.to_ascii_lowercase().contains("api") && named(line))
         })

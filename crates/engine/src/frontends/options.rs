@@ -28,6 +28,8 @@ pub enum Verdict {
     Same,
     /// It does what the original's is meant to do. The text goes on after "better, because".
     Better(&'static str),
+    /// It is taken and changes nothing, which the result says. The text goes on after "ignored with a warning, because".
+    Ignored(&'static str),
     /// It is refused by name. The text goes on after "refused, because", and names what to take instead.
     Refused(&'static str),
 }
@@ -46,6 +48,16 @@ impl Known {
         because: &'static str,
     ) -> Self {
         Self { name, value, meaning, verdict: Verdict::Better(because) }
+    }
+
+    /// An option that changes nothing, which the result says.
+    pub const fn ignored(
+        name: &'static str,
+        value: Option<&'static str>,
+        meaning: &'static str,
+        because: &'static str,
+    ) -> Self {
+        Self { name, value, meaning, verdict: Verdict::Ignored(because) }
     }
 
     /// An option that is refused.
@@ -84,6 +96,13 @@ impl Given {
         }
         let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
         Err(usage(format!("{} ({}) is refused: {why}", self.spelling, self.known.meaning), instead))
+    }
+
+    /// What to say of it if it is taken and changes nothing; nothing of one that is switched off.
+    pub fn warning(&self) -> Option<String> {
+        let Verdict::Ignored(because) = self.known.verdict else { return None };
+        let on = self.value.as_deref() != Some("0");
+        on.then(|| format!("WARNING: {} ({}) is ignored: {because}", self.spelling, self.known.meaning))
     }
 }
 
@@ -171,6 +190,7 @@ pub fn help(synopsis: &str, known: &[Known]) -> String {
         let note = match option.verdict {
             Verdict::Same => String::new(),
             Verdict::Better(because) => format!(" [better: {because}]"),
+            Verdict::Ignored(because) => format!(" [ignored: {because}]"),
             Verdict::Refused(because) => format!(" [refused: {because}]"),
         };
         // Writing to a string cannot fail.
@@ -187,6 +207,7 @@ pub fn table(known: &[Known]) -> String {
         let ours = match option.verdict {
             Verdict::Same => "same".to_owned(),
             Verdict::Better(because) => format!("better, because {because}"),
+            Verdict::Ignored(because) => format!("ignored with a warning, because {because}"),
             Verdict::Refused(because) => format!("refused, because {because}"),
         };
         let _ = writeln!(text, "| `{}{value}` | {} | {ours} |", option.name, option.meaning);
@@ -201,6 +222,7 @@ mod tests {
     const KNOWN: &[Known] = &[
         Known::same("-F", None, "a flag"),
         Known::same("-o, --out", Some("FILE"), "a value"),
+        Known::ignored("-y", None, "a hint", "there is no such cache"),
         Known::refused("-x", None, "an old one", "it is gone; take -F"),
     ];
 
@@ -236,9 +258,14 @@ mod tests {
 
     #[test]
     fn help_and_table_say_what_becomes_of_each_option() {
+        let given = parse("tool", KNOWN, &["-y".to_owned(), "-y=0".to_owned(), "-F".to_owned()]).unwrap();
+        let warnings: Vec<String> = given.iter().filter_map(Given::warning).collect();
+        assert_eq!(warnings, ["WARNING: -y (a hint) is ignored: there is no such cache"]);
         assert!(help("tool", KNOWN).contains("refused: it is gone; take -F"));
+        assert!(help("tool", KNOWN).contains("ignored: there is no such cache"));
         let table = table(KNOWN);
         assert!(table.contains("| `-o, --out FILE` | a value | same |"));
         assert!(table.contains("refused, because it is gone; take -F"));
+        assert!(table.contains("ignored with a warning, because there is no such cache"));
     }
 }

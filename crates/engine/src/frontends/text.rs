@@ -16,6 +16,13 @@ pub fn scientific(number: f64, digits: usize) -> String {
     format!("{mantissa}e{sign}{exponent:0>2}")
 }
 
+/// What `uname -a` says of this node and its kernel; nothing where it cannot be asked.
+pub fn uname() -> String {
+    let Ok(about) = nix::sys::utsname::uname() else { return String::new() };
+    let parts = [about.sysname(), about.nodename(), about.release(), about.version(), about.machine()];
+    parts.map(|part| part.to_string_lossy()).join(" ")
+}
+
 /// What a file system says of itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileSystem {

@@ -124,6 +124,12 @@ impl Geometry {
         Place { first_bytes: self.offset_bytes, per_block, segment_bytes, transfers, ..self.place(part) }
     }
 
+    /// Where transfers lie that are counted through the whole file, whoever's they are.
+    pub fn place_in_file(&self) -> Place {
+        let transfers = self.transfers_per_segment() * self.segments;
+        Place { first_bytes: self.offset_bytes, per_block: transfers, transfers, ..self.place(0) }
+    }
+
     /// Where the blocks of `part` begin in each of its files, and how many bytes lie there together.
     pub fn blocks(&self, part: u32) -> impl Iterator<Item = (u64, u64)> {
         let Place { first_bytes, segment_bytes, .. } = self.place(part);

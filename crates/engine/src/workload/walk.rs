@@ -21,6 +21,7 @@ enum Kind {
     Strided(u64),
     Permuted(Permutation),
     Drawn(SplitMix64),
+    DrawnBlocks(DrawnBlocks),
     Zipf { ranking: Zipf<f64>, scattered: Permutation, random: SplitMix64 },
     HotSpot { hot: u64, operations_percent: u64, random: SplitMix64 },
     Dealt(Dealt),
@@ -41,8 +42,9 @@ impl Walk {
                 scattered: Permutation::new(count, SplitMix64::keyed(&[random.draw()])),
                 random,
             },
-            // What is dealt out has a walk of its own.
+            // These have walks of their own.
             Order::IorShuffled(_) => unreachable!("made by Walk::dealt"),
+            Order::IorDrawn(_) => unreachable!("made by Walk::drawn_blocks"),
             Order::HotSpot { transfers_percent, operations_percent } => Kind::HotSpot {
                 hot: share(count, transfers_percent),
                 operations_percent: operations_percent.into(),
@@ -57,6 +59,12 @@ impl Walk {
         Self { count, order: Kind::Dealt(dealt) }
     }
 
+    /// The walk through `count` transfers, `per_block` to each of `blocks` blocks that are drawn with `random`: transfers
+    /// are counted through the whole file.
+    pub fn drawn_blocks(blocks: u64, per_block: u64, count: u64, random: SplitMix64) -> Self {
+        Self { count, order: Kind::DrawnBlocks(DrawnBlocks { blocks, per_block, random, first: 0 }) }
+    }
+
     /// The transfer that comes at place `index`.
     #[inline(always)]
     pub fn transfer(&mut self, index: u64) -> u64 {
@@ -65,6 +73,7 @@ impl Walk {
             Kind::Permuted(permutation) => permutation.map(index),
             Kind::Dealt(dealt) => dealt.transfer(index),
             Kind::Drawn(random) => random.below(self.count),
+            Kind::DrawnBlocks(drawn) => drawn.transfer(index),
             Kind::Backward => self.count - 1 - index,
             Kind::Strided(stride) => strided(index, *stride, self.count),
             Kind::Zipf { ranking, scattered, random } => {
@@ -79,6 +88,29 @@ impl Walk {
                 }
             }
         }
+    }
+}
+
+/// Blocks drawn with replacement (hpc/ior, `WriteOrRead` in src/ior.c).
+#[derive(Debug, Clone)]
+struct DrawnBlocks {
+    /// Blocks to draw from.
+    blocks: u64,
+    /// Transfers in a block.
+    per_block: u64,
+    random: SplitMix64,
+    /// The first transfer of the block that was drawn last.
+    first: u64,
+}
+
+impl DrawnBlocks {
+    #[inline(always)]
+    fn transfer(&mut self, index: u64) -> u64 {
+        let within = index % self.per_block;
+        if within == 0 {
+            self.first = self.random.below(self.blocks) * self.per_block;
+        }
+        self.first + within
     }
 }
 
@@ -136,6 +168,18 @@ mod tests {
                 prop_assert_eq!(met, (0..count).collect::<Vec<_>>());
             }
         }
+    }
+
+    #[test]
+    fn drawn_blocks_are_read_from_their_beginning_and_drawn_from_all_of_the_file() {
+        let mut walk = Walk::drawn_blocks(5, 3, 300, SplitMix64::keyed(&[3]));
+        let transfers: Vec<u64> = (0..300).map(|index| walk.transfer(index)).collect();
+        let blocks: Vec<&[u64]> = transfers.chunks(3).collect();
+        assert!(blocks.iter().all(|block| block[0] % 3 == 0 && block[1] == block[0] + 1 && block[2] == block[0] + 2));
+        let mut drawn: Vec<u64> = blocks.iter().map(|block| block[0] / 3).collect();
+        drawn.sort_unstable();
+        drawn.dedup();
+        assert_eq!(drawn, [0, 1, 2, 3, 4]);
     }
 
     #[test]

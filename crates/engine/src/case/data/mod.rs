@@ -337,10 +337,15 @@ impl<'a> DataJob<'a> {
         let keys = |step: u32| SplitMix64::keyed(&[self.case.plan.seed, u64::from(step), u64::from(self.part), file]);
         // Keyed by the step, so that a read does not follow the order in which the write filled the cache.
         let transfers = self.transfers(nth);
-        let (walk, in_order_of, place) = match &self.dealt {
+        let (walk, in_order_of, place) = match (&self.dealt, self.work.order) {
             // With the same seed the same transfers come in the same order, so a beginning is a beginning.
-            Some(dealt) => (Walk::dealt(dealt.clone(), transfers), None, self.geometry.place_of_dealt(self.part)),
-            None => {
+            (Some(dealt), _) => (Walk::dealt(dealt.clone(), transfers), None, self.geometry.place_of_dealt(self.part)),
+            (None, Order::IorDrawn(blocks)) => {
+                let per_block = self.geometry.block_bytes() / self.geometry.transfer_bytes;
+                let walk = Walk::drawn_blocks(blocks, per_block, transfers, keys(self.step));
+                (walk, None, self.geometry.place_in_file())
+            }
+            (None, _) => {
                 let written = self.prefix.order_of_write(nth);
                 let written =
                     written.map(|write| Walk::new(write.order, self.geometry.transfers_per_file, keys(write.step)));

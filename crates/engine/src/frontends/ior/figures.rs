@@ -1,6 +1,6 @@
 //! IOR's figures from our records (hpc/ior, `ReduceIterResults` in src/ior.c).
 
-use ioassay_contract::events::{PhaseRecord, RankRecord};
+use ioassay_contract::events::{Done, PhaseRecord, RankRecord};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -21,10 +21,42 @@ pub struct Figures {
     pub close_s: f64,
     /// From the first open to the last close: what rates are over.
     pub total_s: f64,
-    /// At the stonewall: mean bytes of a rank, and when it came.
-    pub stonewall: Option<(u64, f64)>,
-    /// Most transfers that a rank had done at the stonewall.
+    /// What had been done at the stonewall.
+    pub wall: Wall,
+}
+
+/// What had been done at the stonewall; in all, where every rank had finished before it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wall {
+    /// Transfers of the rank that had done fewest.
+    pub least_transfers: u64,
+    /// Transfers of the rank that had done most.
     pub most_transfers: u64,
+    /// Bytes of the rank that had moved fewest.
+    pub least_bytes: u64,
+    /// Mean bytes of a rank.
+    pub mean_bytes: u64,
+    /// When that was, in seconds: after the start, or how long the transfers took.
+    pub at_s: f64,
+}
+
+impl Wall {
+    fn of(record: &PhaseRecord) -> Self {
+        let transfers = || record.ranks.iter().map(|rank| at_stonewall(rank).operations);
+        let bytes = || record.ranks.iter().map(|rank| at_stonewall(rank).bytes);
+        let transferred = |rank: &RankRecord| (opened(rank) + rank.fill_ns + rank.transfer_ns).min(closing(rank));
+        let ended_ns = || {
+            let first = record.ranks.iter().map(opened).min().unwrap_or(0);
+            record.ranks.iter().map(transferred).max().unwrap_or(0).saturating_sub(first)
+        };
+        Self {
+            least_transfers: transfers().min().unwrap_or(0),
+            most_transfers: transfers().max().unwrap_or(0),
+            least_bytes: bytes().min().unwrap_or(0),
+            mean_bytes: bytes().sum::<u64>() / record.ranks.len().max(1) as u64,
+            at_s: record.stonewall.map_or_else(ended_ns, |wall| wall.at_ns) as f64 / NS_PER_S,
+        }
+    }
 }
 
 impl Figures {
@@ -45,10 +77,7 @@ impl Figures {
             access_s,
             close_s: seconds(first(closing), last(|rank| rank.end_ns)),
             total_s: seconds(first(|rank| rank.start_ns), last(|rank| rank.end_ns)),
-            stonewall: record
-                .stonewall
-                .map(|wall| (wall.bytes / record.ranks.len().max(1) as u64, wall.at_ns as f64 / NS_PER_S)),
-            most_transfers: record.stonewall.map_or_else(|| last(|rank| rank.operations), |wall| wall.most_operations),
+            wall: Wall::of(record),
         }
     }
 
@@ -56,6 +85,11 @@ impl Figures {
     pub fn rate(&self) -> f64 {
         self.bytes as f64 / self.total_s
     }
+}
+
+/// What a rank had done at the stonewall; all that it did, where it had finished before.
+pub fn at_stonewall(rank: &RankRecord) -> Done {
+    rank.at_stonewall.unwrap_or(Done { bytes: rank.bytes, operations: rank.operations })
 }
 
 /// When a rank had opened its file.
@@ -106,5 +140,47 @@ impl Spread {
             mean,
             deviation: variance.sqrt(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::records;
+    use ioassay_contract::events::Stonewall;
+    use ioassay_contract::plan::Operation;
+
+    const SECOND_NS: u64 = 1_000_000_000;
+
+    fn ranks(at_stonewall: Option<Done>) -> Vec<RankRecord> {
+        let rank = |number: u32, operations: u64| RankRecord {
+            open_ns: SECOND_NS,
+            transfer_ns: 2 * SECOND_NS,
+            fsync_ns: SECOND_NS,
+            end_ns: 5 * SECOND_NS,
+            operations,
+            bytes: operations * 10,
+            ..records::rank(number)
+        };
+        vec![RankRecord { at_stonewall, ..rank(0, 8) }, rank(1, 6)]
+    }
+
+    #[test]
+    fn a_wall_that_nobody_met_has_all_that_was_done_and_the_time_of_the_transfers() {
+        let wall = Wall::of(&records::phase("write", Operation::Write, ranks(None)));
+        let expected = Wall { least_transfers: 6, most_transfers: 8, least_bytes: 60, mean_bytes: 70, at_s: 2.0 };
+        assert_eq!(wall, expected);
+    }
+
+    #[test]
+    fn a_wall_that_a_rank_met_has_what_was_done_by_then() {
+        let done = Done { bytes: 70, operations: 7 };
+        let mut record = records::phase("write", Operation::Write, ranks(Some(done)));
+        let at_ns = 3 * SECOND_NS;
+        record.stonewall =
+            Some(Stonewall { at_ns, bytes: 130, operations: 13, least_operations: 6, most_operations: 7 });
+        let wall = Wall::of(&record);
+        let expected = Wall { least_transfers: 6, most_transfers: 7, least_bytes: 60, mean_bytes: 65, at_s: 3.0 };
+        assert_eq!(wall, expected);
     }
 }

@@ -90,7 +90,7 @@ fn one_summary(tested: &Tested<'_>, access: Access, summary: &Summary) -> Value 
     let test = tested.test;
     let mut value = json!({
         "operation": access.name(),
-        "API": test.api.name(),
+        "API": test.typed_api,
         "TestID": tested.id,
         "ReferenceNumber": test.reference,
         "segmentCount": test.segments,

@@ -24,15 +24,15 @@ use ioassay_contract::plan::storage::Storage;
 use ioassay_contract::plan::{Operation, Step};
 
 use self::figures::{Figures, Spread};
-use self::parameters::{Format, Parameters, Test};
+use self::parameters::{Api, Format, Parameters, Random, Test};
 use self::report::{Access, Line, Tested};
-use self::translate::{Ground, READ, WRITE};
+use self::translate::{Found, Ground, READ, WRITE};
 use super::common::{Common, usage};
 use super::moment;
 use super::options::{help, wants_help};
 use super::result_file;
 use super::session::{Console, Session};
-use super::text::FileSystem;
+use super::text::{FileSystem, uname};
 use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::environment;
@@ -51,6 +51,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         return command::print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
     }
     let prepared = Parameters::parse(arguments).and_then(|mut parameters| {
+        parameters.warnings.iter().for_each(|warning| say!("ioassay-engine: {warning}"));
         parameters.tests.iter_mut().try_for_each(with_plug_in)?;
         let sink = Sink::open(&parameters, common.overwrite)?;
         Ok((parameters, sink, Session::begin(Tool::Ior, common, crew, arguments)?))
@@ -88,6 +89,23 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
         return Err(usage(problem, "take --posix.odirect, --aio.max-pending, --aio.granularity, or none"));
     }
     Ok(translate::storage(&test))
+}
+
+/// The plans of the first repetition of each test of a command line; none for an API that needs ranks which are MPI
+/// processes.
+#[cfg(test)]
+pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_contract::plan::Plan>, Failure> {
+    let parameters = Parameters::parse(arguments)?;
+    let ground = Ground {
+        working_directory: Path::new("/w"),
+        ranks: common.ranks,
+        nodes: common.nodes,
+        now_s: 1_700_000_000,
+        overwrite: false,
+    };
+    let tests = parameters.tests.iter().filter(|test| test.api.plug_in().is_none());
+    let found = |test: &Test| Found { iterations: None, file_bytes: test.block_bytes };
+    Ok(tests.map(|test| translate::plan(test, &ground, ("r", "c"), 0, found(test))).collect())
 }
 
 /// Finds the plug-in for the API of `test`, where it is one, and gives it the hints of the environment.
@@ -163,7 +181,7 @@ fn all_tests(
         overwrite: common.overwrite,
     };
     let command = format!("ior {}", arguments.join(" "));
-    let machine = machine();
+    let machine = machine(parameters.tests[0].verbose);
     sink.write(&mut session.console, Format::Text, &text::header(&command, &machine, began_s));
     sink.write(&mut session.console, Format::Csv, csv::HEADER);
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
@@ -175,7 +193,7 @@ fn all_tests(
         let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
         sink.write(&mut session.console, Format::Text, &text::test(&tested, &path, file_system.as_ref()));
         warn_of_one_node(&tested);
-        let mut running = Running { tested, sink, repetition: 0, iterations: None, doubted: false };
+        let mut running = Running { tested, sink, repetition: 0, doubted: false, lost: None };
         ended = running.repetitions(session);
         let tested = running.tested;
         if test.verbose > 0 {
@@ -185,6 +203,7 @@ fn all_tests(
             let summary = [text::SUMMARY, &text::summary(&tested)].concat();
             sink.write(&mut session.console, Format::Text, &summary);
         }
+        sink.write(&mut session.console, Format::Text, &text::transfers_at_stonewall(&tested));
         done.push((tested, path, file_system));
         if ended.code != 0 {
             break;
@@ -201,9 +220,9 @@ fn all_tests(
     ended
 }
 
-/// This node as IOR calls it.
-fn machine() -> String {
-    format!("Linux {}", environment::host())
+/// This node as IOR calls it: from `-vv` on with its kernel.
+fn machine(verbose: u32) -> String {
+    if verbose >= 2 { uname() } else { format!("Linux {}", environment::host()) }
 }
 
 /// What IOR's command line `arguments` would have left of `record`, a phase that another front end has run with `ranks`
@@ -221,7 +240,8 @@ pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<
     let access = if record.operation == Operation::Write { Access::Write } else { Access::Read };
     let command = format!("./ior {}", arguments.join(" "));
     // Nobody asks the file system here: the next phase runs already.
-    let mut text = text::header(&command, &machine(), started_s) + &text::test(&tested, &test.file_of(0, 0), None);
+    let mut text =
+        text::header(&command, &machine(test.verbose), started_s) + &text::test(&tested, &test.file_of(0, 0), None);
     let mut ranks = csv::RANKS.to_owned();
     if record.complete {
         let figures = Figures::of(record, test.transfer_bytes);
@@ -253,10 +273,10 @@ struct Running<'a, 's> {
     sink: &'s mut Sink,
     /// The repetition that runs, counted from 0.
     repetition: u32,
-    /// Transfers of each rank, as the status file says.
-    iterations: Option<u64>,
     /// A doubt was said.
     doubted: bool,
+    /// Why the status file could not be written.
+    lost: Option<Failure>,
 }
 
 impl Running<'_, '_> {
@@ -269,13 +289,14 @@ impl Running<'_, '_> {
                 break;
             }
             self.repetition = repetition;
-            match self.status() {
-                Ok(iterations) => self.iterations = iterations,
+            let found = self.status().and_then(|iterations| Ok(Found { iterations, file_bytes: self.file_bytes()? }));
+            let found = match found {
+                Ok(found) => found,
                 Err(failure) => return Ended::refused(failure),
-            }
+            };
             let ground = Ground { now_s: moment::now_s() as i32, ..*self.tested.ground };
             let case = format!("test{}.{repetition}", self.tested.id);
-            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, self.iterations);
+            let plan = translate::plan(test, &ground, (session.run(), &case), repetition, found);
             let last = plan.steps.len() as u32 - 1;
             let removes = matches!(plan.steps.last(), Some(Step::RemoveFiles { .. }));
             let workload = format!("test{}", self.tested.id);
@@ -290,22 +311,56 @@ impl Running<'_, '_> {
                 return ended;
             }
         }
+        if let Some(failure) = self.lost.take() {
+            return Ended::could_not(failure);
+        }
         if self.doubted && test.warnings_are_errors {
             return Ended::failed(usage("--warningAsErrors: there are doubts", "see above"));
         }
         Ended::default()
     }
 
-    /// What the status file says, where the test only reads.
+    /// What the status file says, where the test only reads. Without it the test reads all of its part, as IOR does.
     fn status(&self) -> Result<Option<u64>, Failure> {
         let test = self.tested.test;
         let Some(path) = test.status_file.as_deref().filter(|_| !test.write) else { return Ok(None) };
-        let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
-        let iterations = text.trim().parse().map_err(|_| {
-            let message = format!("{} does not hold a number of transfers", path.display());
-            failure::about_path("read", path, message, "name the file that the write made")
-        })?;
-        Ok(Some(iterations))
+        let why = match fs::read_to_string(path) {
+            Ok(text) => match text.trim().parse() {
+                Ok(iterations) => return Ok(Some(iterations)),
+                Err(_) => "it does not hold a number of transfers".to_owned(),
+            },
+            Err(error) => error.to_string(),
+        };
+        let problem = format!("the status file {} cannot be read: {why}", path.display());
+        let remedy = "name the file that the write made with -O stoneWallingStatusFile";
+        if test.warnings_are_errors {
+            return Err(usage(format!("--warningAsErrors: {problem}"), remedy));
+        }
+        if self.repetition == 0 {
+            say!("ioassay-engine: WARNING: {problem}; each rank reads its whole part of the file");
+            say!("  try: {remedy}");
+        }
+        Ok(None)
+    }
+
+    /// Bytes of the smallest file, where blocks are drawn from what is there.
+    fn file_bytes(&self) -> Result<u64, Failure> {
+        let Tested { test, ground, .. } = &self.tested;
+        if test.random != Random::Drawn || test.dry_run || test.api == Api::Dummy {
+            return Ok(test.block_bytes);
+        }
+        let files = if test.file_per_process { test.tasks(ground) } else { 1 };
+        let mut smallest = u64::MAX;
+        for rank in 0..files {
+            let path = ground.working_directory.join(test.file_of(rank, self.repetition));
+            let bytes = fs::metadata(&path).map_err(|error| failure::on_path("read", &path, &error))?.len();
+            if bytes < test.block_bytes {
+                let message = format!("{} has {bytes} bytes, less than a block (-b)", path.display());
+                return Err(failure::about_path("read", &path, message, "take a smaller -b, or write a larger file"));
+            }
+            smallest = smallest.min(bytes);
+        }
+        Ok(smallest)
     }
 
     fn phase(&mut self, record: &PhaseRecord, console: &mut Console) {
@@ -321,7 +376,7 @@ impl Running<'_, '_> {
         let test = self.tested.test;
         let figures = Figures::of(record, test.transfer_bytes);
         self.sink.write(console, Format::Text, &text::stonewall(test, record, &figures));
-        self.leave_status(record);
+        self.leave_status(access, &figures);
         self.line(Line::Moved(access, figures), console);
         name_outliers(test, record);
         if let Some(path) = &test.rank_details {
@@ -333,21 +388,16 @@ impl Running<'_, '_> {
         }
     }
 
-    /// Tells a later read how far the fastest rank had come at the stonewall.
-    fn leave_status(&self, record: &PhaseRecord) {
-        if let Some(wall) = record.stonewall
-            && self.tested.test.wear_out
-            && record.name == WRITE
-            && let Some(path) = &self.tested.test.status_file
-            && let Err(failure) = result_file::write(
-                path,
-                self.tested.ground.overwrite,
-                result_file::is_number,
-                &wall.most_operations.to_string(),
-            )
-        {
-            say!("ioassay-engine: {}", failure.message);
-        }
+    /// Tells a later read how far the fastest rank had come at the stonewall, or at the end of a write that ended before
+    /// it: in the first repetition, as IOR does.
+    fn leave_status(&mut self, access: Access, figures: &Figures) {
+        let test = self.tested.test;
+        let Some(path) = test.status_file.as_ref().filter(|_| access == Access::Write && self.repetition == 0) else {
+            return;
+        };
+        let transfers = figures.wall.most_transfers.to_string();
+        let written = result_file::write(path, self.tested.ground.overwrite, result_file::is_number, &transfers);
+        self.lost = self.lost.take().or(written.err());
     }
 
     fn line(&mut self, line: Line, console: &mut Console) {

@@ -6,6 +6,7 @@ const SIZES: &str = "1.5g and 100x are errors and not 1 and 100";
 const GPU: &str = "data stays in the processor's memory; leave it out";
 const STRIPE: &str = "striping belongs to the directory; lfs setstripe -c COUNT -S SIZE DIRECTORY before";
 const HINTS: &str = "a hint that was given and is not in effect is named also without it";
+const GPFS: &str = "the engine gives GPFS no hints; what is written and read is the same";
 const LINES: &str = "a line that is no hint is an error";
 const NETCDF: &str = "PnetCDF has no such call; leave it out";
 const ONE_DATASET: &str = "a file has one dataset here; leave it out";
@@ -88,19 +89,19 @@ pub const OPTIONS: &[Known] = &[
         "sockets are not told apart; give the mount points with -o A@B and -F",
     ),
     Known::same("-Y", None, "fsync after each write"),
-    Known::better("-z", None, "random order of the transfers", "-zz, which divides by zero in IOR, is refused"),
+    Known::better(
+        "-z",
+        None,
+        "random order of the transfers; twice: blocks of the file drawn with repetition",
+        "to write with -z -z, which divides by zero in IOR, is refused",
+    ),
     Known::same("-Z", None, "ranks read the parts of others by chance; -ZZ: each part once"),
     Known::same("--randomPrefill", Some("SIZE"), "write the file in blocks of this size before -z writes it"),
     Known::same("--random-offset-seed", Some("N"), "seed of -z"),
     Known::same("--warningAsErrors", None, "take warnings for errors: here, doubts"),
     Known::same("--dryRun", None, "everything but I/O"),
     Known::refused("--gpuDirect", None, "move data from and to a GPU", GPU),
-    Known::better(
-        "--posix.odirect",
-        None,
-        "go past the page cache",
-        "what the target cannot do is refused before anything is written",
-    ),
+    Known::same("--posix.odirect", None, "go past the page cache; the file system decides what it takes"),
     Known::same("--posix.rangelocks", None, "lock the bytes of each transfer"),
     Known::refused("--posix.lustre.stripecount", Some("N"), "stripes of the file", STRIPE),
     Known::refused("--posix.lustre.stripesize", Some("SIZE"), "size of a stripe", STRIPE),
@@ -134,16 +135,11 @@ pub const OPTIONS: &[Known] = &[
         "chunk of the file",
         "striping belongs to the directory; beegfs-ctl --setpattern on it before",
     ),
-    Known::refused("--posix.gpfs.hintaccess", None, "tell GPFS which bytes come", "no such hints yet; leave it out"),
-    Known::refused(
-        "--posix.gpfs.releasetoken",
-        None,
-        "give the token back after open",
-        "no such hints yet; leave it out",
-    ),
-    Known::refused("--posix.gpfs.finegrainwritesharing", None, "GPFS hint", "no such hints yet; leave it out"),
-    Known::refused("--posix.gpfs.finegrainreadsharing", None, "GPFS hint", "no such hints yet; leave it out"),
-    Known::refused("--posix.gpfs.createsharing", None, "GPFS hint", "no such hints yet; leave it out"),
+    Known::ignored("--posix.gpfs.hintaccess", None, "tell GPFS which bytes come", GPFS),
+    Known::ignored("--posix.gpfs.releasetoken", None, "give the token back after open", GPFS),
+    Known::ignored("--posix.gpfs.finegrainwritesharing", None, "GPFS hint", GPFS),
+    Known::ignored("--posix.gpfs.finegrainreadsharing", None, "GPFS hint", GPFS),
+    Known::ignored("--posix.gpfs.createsharing", None, "GPFS hint", GPFS),
     Known::same("--aio.max-pending", Some("N"), "transfers in flight (by io_uring)"),
     Known::same("--aio.granularity", Some("N"), "transfers handed over together"),
     Known::same("--mmap.madv_dont_need", None, "madvise(MADV_DONTNEED) after the file is mapped"),
@@ -274,5 +270,5 @@ pub const DIRECTIVES: &[Known] = &[
         "times of each transfer",
         "writing them would disturb what is measured; take --run DIR, which keeps histograms and samples",
     ),
-    Known::better("-O useO_DIRECT", Some("0|1"), "as --posix.odirect", "what the target cannot do is refused before"),
+    Known::same("-O useO_DIRECT", Some("0|1"), "as --posix.odirect"),
 ];

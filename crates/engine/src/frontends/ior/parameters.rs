@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::events::Failure;
-use ioassay_units::Bytes;
 
 use super::hints;
 use super::options::{DIRECTIVES, OPTIONS};
@@ -14,6 +13,7 @@ use crate::environment;
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, find};
 use crate::frontends::packet::Packet;
+use crate::frontends::size as sizes;
 
 /// How results are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +69,11 @@ impl Api {
         }
     }
 
+    /// True if it knows direct I/O.
+    pub fn goes_past_the_cache(self) -> bool {
+        matches!(self, Self::Posix | Self::Aio | Self::Mmap)
+    }
+
     fn parse(text: &str) -> Result<Self, Failure> {
         let known = [Self::Posix, Self::Aio, Self::Mmap, Self::Dummy, Self::MpiIo, Self::Hdf5, Self::Ncmpi];
         if let Some(api) = known.into_iter().find(|api| api.name().eq_ignore_ascii_case(text)) {
@@ -84,11 +89,45 @@ impl Api {
     }
 }
 
+/// What `-z` says of the offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Random {
+    /// They ascend.
+    No,
+    /// Once: the transfers of a segment are shuffled.
+    Shuffled,
+    /// Twice: blocks are drawn with repetition from the whole file.
+    Drawn,
+}
+
+impl Random {
+    /// How often `-z` was given, as IOR counts it.
+    pub fn times(self) -> u32 {
+        self as u32
+    }
+
+    /// What `-z` given so often says.
+    fn of(times: i64) -> Self {
+        match times {
+            ..=0 => Self::No,
+            1 => Self::Shuffled,
+            2.. => Self::Drawn,
+        }
+    }
+
+    /// True if the offsets do not ascend.
+    pub fn is_random(self) -> bool {
+        self != Self::No
+    }
+}
+
 /// One test. Names and defaults are IOR's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Test {
     /// `-a`.
     pub api: Api,
+    /// The same as it was typed, which is how IOR prints it.
+    pub typed_api: String,
     /// `-A`.
     pub reference: i64,
     /// `-b`, in bytes.
@@ -162,7 +201,7 @@ pub struct Test {
     /// `-Y`.
     pub fsync_per_write: bool,
     /// `-z`.
-    pub random: bool,
+    pub random: Random,
     /// `--randomPrefill`, in bytes; 0: none.
     pub prefill_bytes: u64,
     /// `--random-offset-seed`; -1: the time.
@@ -225,6 +264,7 @@ impl Default for Test {
     fn default() -> Self {
         Self {
             api: Api::Posix,
+            typed_api: Api::Posix.name().to_owned(),
             reference: 0,
             block_bytes: 1 << 20,
             reorder: false,
@@ -261,7 +301,7 @@ impl Default for Test {
             check_write: false,
             reorder_seed: 0,
             fsync_per_write: false,
-            random: false,
+            random: Random::No,
             prefill_bytes: 0,
             random_seed: -1,
             reorder_random: 0,
@@ -297,6 +337,8 @@ pub struct Parameters {
     pub summary_file: Option<PathBuf>,
     /// `-O summaryFormat`.
     pub format: Format,
+    /// What is to be said of options that change nothing.
+    pub warnings: Vec<String>,
 }
 
 /// What the directives of a test may set besides the test.
@@ -304,14 +346,16 @@ struct Output {
     file: Option<PathBuf>,
     format: Format,
     script: Option<PathBuf>,
+    warnings: Vec<String>,
 }
 
 impl Parameters {
     /// The parameters of a command line.
     pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
         let mut test = Test::default();
-        let mut output = Output { file: None, format: Format::Text, script: None };
+        let mut output = Output { file: None, format: Format::Text, script: None, warnings: Vec::new() };
         for given in options::parse("ior", OPTIONS, arguments)? {
+            output.warnings.extend(given.warning());
             let value = given.value.as_deref();
             match given.spelling.as_str() {
                 "-O" => directives(value.unwrap_or_default(), &mut test, &mut output)?,
@@ -332,9 +376,17 @@ impl Parameters {
                 (test.write, test.read) = (true, true);
             }
             validate(test)?;
+            output.warnings.extend(without_effect(test));
         }
-        Ok(Self { tests, summary_file: output.file, format: output.format })
+        Ok(Self { tests, summary_file: output.file, format: output.format, warnings: output.warnings })
     }
+}
+
+/// What is to be said of an option that the API of `test` does not look at.
+fn without_effect(test: &Test) -> Option<String> {
+    let name = test.api.name();
+    let ignored = test.direct && !test.api.goes_past_the_cache();
+    ignored.then(|| format!("WARNING: --posix.odirect is ignored: {name} does not look at it"))
 }
 
 /// Reads the tests between `IOR START` and `IOR STOP`: directives, and `RUN` after those of each test. A test begins as the
@@ -379,6 +431,7 @@ fn directives(line: &str, test: &mut Test, output: &mut Output) -> Result<(), Fa
         };
         let given = Given { known, spelling, value: Some(value.to_owned()) };
         given.taken()?;
+        output.warnings.extend(given.warning());
         set(known.name, Some(value), test, output)?;
     }
     Ok(())
@@ -389,7 +442,10 @@ fn set(name: &str, value: Option<&str>, test: &mut Test, output: &mut Output) ->
     let text = value.unwrap_or_default();
     let flag = || flag(name, value);
     match name {
-        "-a" | "-O api" => test.api = Api::parse(text)?,
+        "-a" | "-O api" => {
+            test.api = Api::parse(text)?;
+            text.clone_into(&mut test.typed_api);
+        }
         "-A" | "-O refnum" => test.reference = number(name, text)?,
         "-b" | "-O blockSize" => test.block_bytes = size(name, text)?,
         "-C" | "-O reorderTasks" | "-O reorderTasksConstant" => test.reorder = flag()?,
@@ -425,12 +481,8 @@ fn set(name: &str, value: Option<&str>, test: &mut Test, output: &mut Output) ->
         "-X" | "-O reorderTasksRandomSeed" => test.reorder_seed = number(name, text)?,
         "-Y" | "-O fsyncPerWrite" => test.fsync_per_write = flag()?,
         "-z" | "-O randomOffset" => {
-            let twice = test.random && value.is_none();
-            if twice || text.parse::<u32>().is_ok_and(|times| times > 1) {
-                let problem = "-zz (offsets drawn with repetition) is refused";
-                return Err(usage(problem, "take -z, or a study with order: random-with-replacement"));
-            }
-            test.random = flag()?;
+            let times = value.map_or(Ok(i64::from(test.random.times()) + 1), |text| number(name, text))?;
+            test.random = Random::of(times);
         }
         "-Z" | "-O reorderTasksRandom" => {
             test.reorder_random = value.map_or(Ok(test.reorder_random + 1), |text| number(name, text))?;
@@ -492,8 +544,9 @@ fn number<N: std::str::FromStr>(name: &str, text: &str) -> Result<N, Failure> {
 }
 
 fn size(name: &str, text: &str) -> Result<u64, Failure> {
-    let parsed: Result<Bytes, _> = text.parse();
-    parsed.map(|bytes| bytes.0).map_err(|error| usage(format!("{name}: {error}"), "write for example 4k, 2m or 1g"))
+    sizes::parse(text)
+        .map(|bytes| bytes.0)
+        .map_err(|error| usage(format!("{name}: {error}"), "write for example 4k, 2m or 1g"))
 }
 
 /// A size, or a share of the memory that the job may have on this node, such as `75%`.
@@ -538,21 +591,30 @@ fn validate(test: &Test) -> Result<(), Failure> {
     refuse(test.segments == 0, "-s 0 does nothing", "take -s 1 or more")?;
     refuse(test.reorder && test.reorder_random > 0, "-C and -Z contradict each other", "take one of them")?;
     refuse(
-        test.random && test.block_bytes == test.transfer_bytes,
+        test.random == Random::Shuffled && test.block_bytes == test.transfer_bytes,
         "-z shuffles the transfers of a block, and this block is one transfer",
         "take a larger -b and fewer segments",
     )?;
     refuse(
-        test.random && !test.file_per_process && (test.reorder || test.reorder_random > 0),
+        test.random.is_random() && !test.file_per_process && (test.reorder || test.reorder_random > 0),
         "in a shared file -z decides who reads what, and so would -C or -Z",
         "take one of them, or -F",
     )?;
     refuse(
-        test.random && test.check_read && !test.write && test.random_seed == -1,
+        test.random == Random::Drawn && (test.write || test.check_write || test.check_read),
+        "-z -z draws blocks of a file that is there, whoever wrote them: nothing can be written or compared so",
+        "read with -r alone; IOR divides by zero when it writes",
+    )?;
+    refuse(
+        test.random == Random::Shuffled && test.check_read && !test.write && test.random_seed == -1,
         "-R cannot know what was written where without the seed of -z",
         "give --random-offset-seed the seed of the write",
     )?;
-    refuse(!test.random && test.prefill_bytes > 0, "--randomPrefill without -z writes twice for nothing", "add -z")?;
+    refuse(
+        !test.random.is_random() && test.prefill_bytes > 0,
+        "--randomPrefill without -z writes twice for nothing",
+        "add -z",
+    )?;
     refuse(
         test.prefill_bytes > 0 && !test.block_bytes.is_multiple_of(test.prefill_bytes),
         "--randomPrefill does not divide the block",
@@ -578,6 +640,11 @@ fn validate(test: &Test) -> Result<(), Failure> {
         test.collective && test.api.plug_in().is_none(),
         "-c asks for collective transfers, which only MPIIO, HDF5 and NCMPI have",
         "leave it out, or take -a MPIIO",
+    )?;
+    refuse(
+        test.collective && test.deadline_s > 0 && !test.file_per_process,
+        "-c with -D: all ranks move each transfer of a shared file together, and a stonewall ends them at different ones",
+        "leave out -D or -c, or take -F",
     )?;
     refuse(
         (test.preallocate || test.strided) && test.api != Api::MpiIo,
@@ -645,10 +712,19 @@ mod tests {
     }
 
     #[test]
+    fn an_api_keeps_its_spelling_and_what_it_does_not_look_at_is_warned_of() {
+        let plain = parse("-a posix --posix.odirect").unwrap();
+        assert_eq!((plain.tests[0].typed_api.as_str(), plain.warnings), ("posix", vec![]));
+        let other = parse("-a mpiio --posix.odirect").unwrap();
+        assert_eq!((other.tests[0].typed_api.as_str(), other.warnings.len()), ("mpiio", 1));
+        assert!(other.warnings[0].contains("MPIIO does not look at it"), "{:?}", other.warnings);
+    }
+
+    #[test]
     fn a_script_runs_its_tests_each_from_where_the_one_before_ended() {
         let script = "junk before\nIOR START\n  api=POSIX, blockSize=1m # a comment\n\n# another\nRUN\n\
                       transferSize=64k\nrun\nRUN\nIOR STOP\nafter=ignored\n";
-        let mut output = Output { file: None, format: Format::Text, script: None };
+        let mut output = Output { file: None, format: Format::Text, script: None, warnings: Vec::new() };
         let tests = script_tests(script, Test::default(), &mut output).unwrap();
         let sizes: Vec<_> = tests.iter().map(|test| (test.block_bytes, test.transfer_bytes)).collect();
         assert_eq!(sizes, [(1 << 20, 256 << 10), (1 << 20, 64 << 10), (1 << 20, 64 << 10)]);
@@ -670,9 +746,12 @@ mod tests {
             "-i 0",
             "-s 0",
             "-zz",
+            "-z -z -r -R -G 1 --random-offset-seed 3",
+            "-r -z -z -C",
             "-r -R -G 1 -z -b 4m",
             "--randomPrefill 1m",
             "-w -c",
+            "-w -c -D 3 -a MPIIO",
             "-w -p",
             "-w -S -b 256k",
             "-w -V",
@@ -705,7 +784,9 @@ mod tests {
         let random = spelling.contains("Prefill").then(|| "-z".to_owned());
         let api = match spelling.trim_start_matches("-O ") {
             "-S" => &["-a", "MPIIO", "-t", "4m"][..],
-            "-c" | "--collective" | "collective" | "-p" | "-V" | "-U" => &["-a", "MPIIO"],
+            // In files of their own, which a stonewall may end at different transfers.
+            "-c" | "--collective" | "collective" => &["-a", "MPIIO", "-F"],
+            "-p" | "-V" | "-U" => &["-a", "MPIIO"],
             name if name.ends_with("Datatype") => &["-a", "MPIIO", "-t", "4m"],
             name if name.starts_with("--mpiio") => &["-a", "MPIIO"],
             name if name.starts_with("--hdf5") || matches!(name, "-J" | "-n") => &["-a", "HDF5"],
@@ -727,7 +808,9 @@ mod tests {
                         let failure = parsed.unwrap_err();
                         assert!(failure.message.contains(spelling), "{spelling}: {}", failure.message);
                     }
-                    Verdict::Same | Verdict::Better(_) => assert!(parsed.is_ok(), "{spelling}: {parsed:?}"),
+                    Verdict::Same | Verdict::Better(_) | Verdict::Ignored(_) => {
+                        assert!(parsed.is_ok(), "{spelling}: {parsed:?}");
+                    }
                 }
             }
         }

@@ -87,9 +87,8 @@ impl Tested<'_> {
         let rates: Vec<f64> = figures.iter().map(Figures::rate).collect();
         let transfer = self.test.transfer_bytes as f64;
         let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer).collect();
-        let walls: Vec<(u64, f64)> = figures.iter().filter_map(|figures| figures.stonewall).collect();
-        let wall_s: f64 = walls.iter().map(|(_, at_s)| at_s).sum();
-        let wall_bytes: u64 = walls.iter().map(|(bytes, _)| bytes).sum();
+        let wall_s: f64 = figures.iter().map(|figures| figures.wall.at_s).sum();
+        let wall_bytes: u64 = figures.iter().map(|figures| figures.wall.mean_bytes).sum();
         Some(Summary {
             rate: Spread::of(&rates),
             operations: Spread::of(&operations),
@@ -119,13 +118,13 @@ pub fn size(bytes: u64) -> String {
 pub fn settings(test: &Test, tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
     let text = |text: &str| Setting::Text(text.to_owned());
     let mut all = vec![
-        ("api", text(test.api.name())),
+        ("api", text(&test.typed_api)),
         ("apiVersion", text("")),
         ("test filename", text(&test.file)),
         ("access", text(if test.file_per_process { "file-per-process" } else { "single-shared-file" })),
         ("type", text("independent")),
         ("segments", Setting::Number(test.segments as i64)),
-        ("ordering in a file", text(if test.random { "random" } else { "sequential" })),
+        ("ordering in a file", text(if test.random.is_random() { "random" } else { "sequential" })),
     ];
     let offset = Setting::Number(test.offset.into());
     if test.reorder {
@@ -175,7 +174,7 @@ pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
     vec![
         ("testID", number(tested.id as u64)),
         ("refnum", Setting::Number(test.reference)),
-        ("api", text(test.api.name())),
+        ("api", text(&test.typed_api)),
         ("platform", text(test.platform.as_deref().unwrap_or("Linux"))),
         ("testFileName", text(&test.file)),
         ("deadlineForStonewall", number(test.deadline_s)),
@@ -202,7 +201,7 @@ pub fn parameters(tested: &Tested<'_>) -> Vec<(&'static str, Setting)> {
         ("reorderTasks", flag(test.reorder)),
         ("reorderTasksRandom", number(test.reorder_random.into())),
         ("reorderTasksRandomSeed", Setting::Number(test.reorder_seed.into())),
-        ("randomOffset", flag(test.random)),
+        ("randomOffset", number(test.random.times().into())),
         ("checkWrite", flag(test.check_write)),
         ("checkRead", flag(test.check_read)),
         ("dataPacketType", Setting::Number(test.packet as i64)),

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use ioassay_contract::events::PhaseRecord;
+use ioassay_contract::events::{PhaseRecord, RankRecord};
 
-use super::figures::{Figures, Spread};
+use super::figures::{Figures, Spread, Wall, at_stonewall};
 use super::parameters::Test;
 use super::report::{Access, Line, Summary, Tested, parameters, settings};
 use crate::frontends::moment::ctime;
@@ -48,20 +48,31 @@ pub fn test(tested: &Tested<'_>, path: &str, file_system: Option<&FileSystem>) -
         ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   --------   ----\n"
 }
 
-/// What is said of a phase that met its stonewall and wore out; nothing of any other.
+/// What is said of a phase with a wear-out, also where it ended before its stonewall; nothing of any other.
 pub fn stonewall(test: &Test, record: &PhaseRecord, figures: &Figures) -> String {
-    let (true, Some(wall), Some((mean, at_s))) = (test.wear_out, record.stonewall, figures.stonewall) else {
+    if !test.wear_out {
         return String::new();
-    };
-    let least = record.ranks.iter().filter_map(|rank| rank.at_stonewall).map(|done| done.bytes).min().unwrap_or(0);
+    }
+    let Wall { least_transfers, most_transfers, least_bytes, mean_bytes, at_s } = figures.wall;
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    let line =
+        |rank: &RankRecord| format!("{}: stonewalling pairs accessed: {}\n", rank.rank, at_stonewall(rank).operations);
+    let each: String = if test.verbose > 0 { record.ranks.iter().map(line).collect() } else { String::new() };
     format!(
-        "stonewalling pairs accessed min: {} max: {} -- min data: {:.1} GiB mean data: {:.1} GiB time: {at_s:.1}s\n",
-        wall.least_operations,
-        wall.most_operations,
-        gib(least),
-        gib(mean),
+        "{each}stonewalling pairs accessed min: {least_transfers} max: {most_transfers} -- min data: {:.1} GiB mean data: \
+         {:.1} GiB time: {at_s:.1}s\n",
+        gib(least_bytes),
+        gib(mean_bytes),
     )
+}
+
+/// What stands at the end of a test with a wear-out that has no status file: what that would hold.
+pub fn transfers_at_stonewall(tested: &Tested<'_>) -> String {
+    if !tested.test.wear_out || tested.test.status_file.is_some() {
+        return String::new();
+    }
+    let transfers = tested.figures(Access::Write).first().map_or(0, |figures| figures.wall.most_transfers);
+    format!("Pairs deadlineForStonewallingaccessed: {transfers}\n")
 }
 
 /// One line of results of repetition `repetition`, counted from 0.
@@ -147,7 +158,7 @@ fn summary_line(tested: &Tested<'_>, access: Access, summary: Summary) -> String
         test.block_bytes,
         test.transfer_bytes,
         summary.bytes as f64 / MIB,
-        test.api.name(),
+        test.typed_api,
         test.reference,
     )
 }

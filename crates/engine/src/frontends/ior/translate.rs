@@ -13,7 +13,7 @@ use ioassay_contract::plan::pace::{Limit, Think};
 use ioassay_contract::plan::storage::{InPlace, Storage, Target, Uring};
 use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
-use super::parameters::{Api, Test};
+use super::parameters::{Api, Random, Test};
 use crate::workload::c_library::CLibrary;
 
 /// Names of the phases in plans and records.
@@ -73,15 +73,17 @@ fn in_directory_of(name: &str, rank: u32) -> String {
     format!("{directory}{slash}{rank}/{file}")
 }
 
-/// The plan of repetition `repetition`, counted from 0, of `test`; `run` and `case` name it. `iterations` is the content
-/// of the status file, where the test has one to read.
-pub fn plan(
-    test: &Test,
-    ground: &Ground<'_>,
-    (run, case): (&str, &str),
-    repetition: u32,
-    iterations: Option<u64>,
-) -> Plan {
+/// What earlier commands have left.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Found {
+    /// The content of the status file, where the test has one to read.
+    pub iterations: Option<u64>,
+    /// Bytes of the smallest file, where the test draws from what is there (`-z -z`).
+    pub file_bytes: u64,
+}
+
+/// The plan of repetition `repetition`, counted from 0, of `test`; `run` and `case` name it.
+pub fn plan(test: &Test, ground: &Ground<'_>, (run, case): (&str, &str), repetition: u32, found: Found) -> Plan {
     let tasks = test.tasks(ground);
     let signature = if test.signature == 0 { ground.now_s } else { test.signature };
     // With a strided datatype a call moves a rank's blocks of all segments: to the plan they are one.
@@ -113,7 +115,7 @@ pub fn plan(
         ranks: RankCount { clients: 1, per_client: tasks },
         files: files.into_iter().collect(),
         trees: [].into(),
-        steps: steps(test, ground, repetition, iterations),
+        steps: steps(test, ground, repetition, found),
         seed: u64::from(signature as u32),
         memory_bytes: test
             .memory_per_task
@@ -133,14 +135,14 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
     let count = if test.file_per_process { tasks } else { 1 };
     let absolute = |name: String| ground.working_directory.join(name);
     let files: Vec<PathBuf> = (0..count).map(|rank| absolute(test.file_of(rank, repetition))).collect();
-    let parents = files.iter().filter_map(|file| file.parent().map(Path::to_owned));
-    // With -u the directory of each file is to be created in the one that the user named.
-    let directories: Vec<PathBuf> = if test.unique_directory && !test.dry_run { parents.collect() } else { Vec::new() };
     let holds = |path: &Path| path.parent().map_or_else(|| ground.working_directory.to_owned(), Path::to_owned);
+    // With -u the directory of each file is to be created in the one that the user named.
+    let directories: Vec<PathBuf> =
+        if test.unique_directory { files.iter().map(|file| holds(file)).collect() } else { Vec::new() };
     let first = directories.first().map_or_else(|| files[0].as_path(), PathBuf::as_path);
     let rest = InPlace {
         directory: holds(first),
-        directories,
+        directories: if test.dry_run { Vec::new() } else { directories },
         overwrite: ground.overwrite,
         // With -K they stay if something goes wrong; otherwise the last step has removed them.
         keep: test.keep || test.keep_with_error,
@@ -151,16 +153,17 @@ fn place(test: &Test, ground: &Ground<'_>, repetition: u32, tasks: u32) -> Place
 
 /// How `test` does its I/O.
 pub fn storage(test: &Test) -> Storage {
-    let plain = Storage { direct: test.direct, ..Storage::of("posix") };
+    let direct = test.direct && test.api.goes_past_the_cache();
+    let plain = Storage { direct, unaligned: direct, ..Storage::of("posix") };
     match test.api {
-        _ if test.dry_run => Storage { api: "null".to_owned(), direct: false, ..plain },
+        _ if test.dry_run => Storage::of("null"),
         Api::Posix => plain,
         Api::Aio => {
             let uring = Uring { batch: test.batch.min(test.in_flight), ..Uring::default() };
             Storage { api: "uring".to_owned(), depth: test.in_flight, uring: Some(uring), ..plain }
         }
         Api::Mmap => Storage { api: "mmap".to_owned(), ..plain },
-        Api::Dummy => Storage { api: "null".to_owned(), direct: false, ..plain },
+        Api::Dummy => Storage::of("null"),
         Api::MpiIo | Api::Hdf5 | Api::Ncmpi => {
             let api = test.api.plug_in().expect("they are plug-ins").to_owned();
             Storage { api, plugin: test.plug_in.clone(), options: options(test), ..plain }
@@ -176,7 +179,8 @@ fn options(test: &Test) -> BTreeMap<String, String> {
     given.chain(collective).chain(strided).collect()
 }
 
-fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u64>) -> Vec<Step> {
+fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, found: Found) -> Vec<Step> {
+    let iterations = found.iterations;
     let pause = || (test.delay_s > 0).then(|| Step::Pause { duration_ns: test.delay_s.saturating_mul(1_000_000_000) });
     let remove = || Step::RemoveFiles { files: vec![DATA.to_owned()] };
     let mut steps = Vec::new();
@@ -203,6 +207,11 @@ fn steps(test: &Test, ground: &Ground<'_>, repetition: u32, iterations: Option<u
         let source = source(test, ground, repetition);
         let verify = test.check_read.then_some(Verify::Reads);
         let work = DataWork { verify, source, ..work(test, ground, Transfer::Read) };
+        let order = match test.random {
+            Random::Drawn => Order::IorDrawn(found.file_bytes / test.block_bytes),
+            Random::No | Random::Shuffled => work.order,
+        };
+        let work = DataWork { order, ..work };
         steps.push(phase(READ, work, limit(test, iterations.or(Some(test.iterations))), think(test)));
     }
     if !test.keep {
@@ -218,12 +227,12 @@ fn phase(name: &str, work: DataWork, limit: Limit, think: Option<Think>) -> Step
 
 fn work(test: &Test, ground: &Ground<'_>, transfer: Transfer) -> DataWork {
     let seed = if test.random_seed == -1 { ground.now_s } else { test.random_seed };
-    let pattern = if test.random { Advice::Random } else { Advice::Sequential };
+    let pattern = if test.random.is_random() { Advice::Random } else { Advice::Sequential };
     let advice = [(test.advise_pattern, pattern), (test.advise_dont_need, Advice::DontNeed)];
     DataWork {
         files: DATA.to_owned(),
         transfer,
-        order: if test.random { Order::IorShuffled(seed) } else { Order::Sequential },
+        order: if test.random == Random::Shuffled { Order::IorShuffled(seed) } else { Order::Sequential },
         source: Source::Own,
         fsync: match (transfer, test.fsync_per_write, test.fsync) {
             (Transfer::Write, true, _) => Fsync::EveryWrites(1),
@@ -332,16 +341,18 @@ mod tests {
     fn every_plan_is_valid() {
         for test in [
             test(),
-            Test { random: true, block_bytes: 4 << 20, ..test() },
+            Test { random: Random::Shuffled, block_bytes: 4 << 20, ..test() },
+            Test { random: Random::Drawn, write: false, segments: 1000, ..test() },
             Test { file_per_process: true, reorder_random: 2, reorder_seed: -3, ..test() },
             Test { file_per_process: true, unique_directory: true, reorder_random: 1, check_write: true, ..test() },
             Test { barriers: true, deadline_s: 3, wear_out: true, check_read: true, keep: true, ..test() },
             Test { api: Api::Aio, direct: true, ..test() },
             Test { api: Api::Mmap, advise_pattern: true, advise_dont_need: true, ..test() },
             Test { api: Api::Dummy, dummy_delay_us: 3, ..test() },
-            Test { random: true, prefill_bytes: 1 << 20, block_bytes: 2 << 20, dry_run: true, ..test() },
+            Test { random: Random::Shuffled, prefill_bytes: 1 << 20, block_bytes: 2 << 20, dry_run: true, ..test() },
         ] {
-            let plan = plan(&test, &ground(), ("r", "c"), 1, Some(7));
+            let found = Found { iterations: Some(7), file_bytes: 3 << 20 };
+            let plan = plan(&test, &ground(), ("r", "c"), 1, found);
             assert_eq!(validate(&plan), Ok(()), "{test:?}");
         }
     }
@@ -350,7 +361,7 @@ mod tests {
     fn asked(line: &str) -> (Plan, Vec<(String, String)>) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         let test = Parameters::parse(&words).unwrap().tests.remove(0);
-        let plan = plan(&test, &ground(), ("r", "c"), 0, None);
+        let plan = plan(&test, &ground(), ("r", "c"), 0, Found::default());
         let options = plan.storage.options.clone().into_iter().collect();
         (plan, options)
     }

@@ -24,6 +24,7 @@ use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::frontends::options::{help, wants_help};
 use crate::measure::clock;
+use crate::stdio::say;
 
 pub use self::print::{BEGIN, RANKS};
 
@@ -36,6 +37,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         Ok(asked) => asked,
         Err(failure) => return Ended::refused(failure),
     };
+    asked.warnings.iter().for_each(|warning| say!("ioassay-engine: {warning}"));
     let amounts = translate::check(&asked, common.ranks).and_then(|()| Amounts::of(&asked, common));
     let amounts = match amounts.and_then(|amounts| results_may_be_replaced(&asked, common).map(|()| amounts)) {
         Ok(amounts) => amounts,
@@ -87,6 +89,21 @@ pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<
     Ok((text, print::rank_details(most_items(record), &[iteration])))
 }
 
+/// The plan of the first iteration of a command line, with all tasks, in `directory`.
+#[cfg(test)]
+pub fn plans(
+    arguments: &[String],
+    common: &Common,
+    directory: &std::path::Path,
+) -> Result<Vec<ioassay_contract::plan::Plan>, Failure> {
+    let asked = options::parse(arguments)?;
+    translate::check(&asked, common.ranks)?;
+    let amounts = Amounts::of(&asked, common)?.walled(&asked);
+    let place = Place::at(asked.paths.iter().map(|path| directory.join(path)).collect());
+    let turn = Turn { run: "r", tasks: common.ranks, iteration: 0, seed: 1, signature: 1 };
+    Ok(vec![translate::plan(&asked, amounts, &place, turn)])
+}
+
 /// An error if a file of results would take the place of something else.
 fn results_may_be_replaced(asked: &Parameters, common: &Common) -> Result<(), Failure> {
     if let Some(path) = asked.status_file.as_ref().filter(|_| Phases::of(asked).create) {
@@ -118,6 +135,14 @@ impl Invocation<'_> {
             + &print::file_system(&asked.paths[0], self.place.existing());
         self.session.console.print(&header);
         let announced = self.amounts;
+        self.amounts = announced.walled(asked);
+        if self.amounts != announced {
+            say!("ioassay-engine: WARNING: -W with -n and -I: files of the first directory alone, as in mdtest");
+        }
+        if asked.has_unknown_signature() {
+            say!("ioassay-engine: WARNING: -X without -G: with which signature the files were created is unknown");
+            say!("  they are read and not compared; try: -G N in both commands");
+        }
         self.find_status();
         let (first, last) = translate::tasks(asked, ranks);
         for tasks in (first..=last).step_by(asked.step_tasks as usize) {
@@ -133,7 +158,9 @@ impl Invocation<'_> {
 
     /// How many files an earlier command created before its stonewall. Without that it is as many as `-n` says.
     fn find_status(&mut self) {
-        let Some(file) = self.asked.status_file.as_ref().filter(|_| !Phases::of(self.asked).create) else { return };
+        let Some(file) = self.asked.status_file.as_ref().filter(|_| !Phases::of(self.asked).create) else {
+            return;
+        };
         let items = std::fs::read_to_string(file).ok().and_then(|text| text.trim().parse().ok());
         match items {
             Some(items) => self.amounts = self.amounts.found(items),

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use ioassay_contract::events::Failure;
-use ioassay_units::Bytes;
 
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, Known};
 use crate::frontends::packet::Packet;
+use crate::frontends::size;
 
 /// What `-h` begins with.
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
@@ -140,7 +140,13 @@ pub const KNOWN: &[Known] = &[
         "writing them would disturb what is measured; take --run DIR, which keeps histograms of all latencies and a \
          sample per second and rank",
     ),
-    Known::same("--posix.odirect", None, "go past the page cache"),
+    Known::same("--posix.odirect", None, "go past the page cache; the file system decides what it takes"),
+    Known::ignored(
+        "--posix.gpfs.createsharing",
+        None,
+        "GPFS hint",
+        "the engine gives GPFS no hints; what is created is the same",
+    ),
     Known::refused(
         "--posix.rangelocks",
         None,
@@ -258,6 +264,12 @@ pub struct Parameters {
     pub status_file: Option<PathBuf>,
     /// `--saveRankPerformanceDetails`
     pub rank_details: Option<PathBuf>,
+    /// `-a`, as it was typed.
+    pub api: String,
+    /// `-t`
+    pub enters_directories: bool,
+    /// What is to be said of options that change nothing.
+    pub warnings: Vec<String>,
 }
 
 impl Default for Parameters {
@@ -305,6 +317,9 @@ impl Default for Parameters {
             stonewall_s: 0,
             status_file: None,
             rank_details: None,
+            api: "POSIX".to_owned(),
+            enters_directories: false,
+            warnings: Vec::new(),
         }
     }
 }
@@ -334,8 +349,7 @@ impl Given {
 
     /// A size, or a count as mdtest takes it: `4k` is 4096.
     fn size(&self) -> Result<u64, Failure> {
-        let parsed = self.text().parse::<Bytes>();
-        parsed.map(|bytes| bytes.0).map_err(|error| {
+        size::parse(self.text()).map(|bytes| bytes.0).map_err(|error| {
             usage(format!("{}: {error}", self.spelling), "write a whole number, and k, m or g after it if you like")
         })
     }
@@ -348,6 +362,7 @@ impl Given {
 pub fn parse(arguments: &[String]) -> Result<Parameters, Failure> {
     let mut parameters = Parameters::default();
     for given in options::parse("mdtest", KNOWN, arguments)? {
+        parameters.warnings.extend(given.warning());
         parameters.set(&given)?;
     }
     Ok(parameters)
@@ -379,7 +394,10 @@ impl Parameters {
             "-Z" => self.times = given.is_set()?,
             "--showRankStatistics" => self.rank_statistics = given.is_set()?,
             "--posix.odirect" => self.direct = given.is_set()?,
-            "-a" => self.dummy = is_dummy(given.text())?,
+            "-a" => {
+                self.dummy = is_dummy(given.text())?;
+                self.api = given.text().to_owned();
+            }
             "-b" => self.branch = given.number()?,
             "-d" => self.paths = paths(given.text())?,
             "-e" => self.read_bytes = given.size()?,
@@ -400,8 +418,10 @@ impl Parameters {
             "-z" => self.depth = given.number()?,
             "--dataPacketType" => self.packet = packet(given.text())?,
             "--saveRankPerformanceDetails" => self.rank_details = Some(given.text().into()),
-            // These change nothing: what `-t` times does not exist any more, and a failure always is one.
-            "-t" | "--warningAsErrors" => drop(given.is_set()?),
+            // What it times does not exist any more.
+            "-t" => self.enters_directories = given.is_set()?,
+            // A failure always is one.
+            "--warningAsErrors" => drop(given.is_set()?),
             // Refused ones come here only to be switched off.
             _ => {}
         }
@@ -452,6 +472,7 @@ mod tests {
             write_bytes: 3901,
             signature: 560_292_102,
             paths: vec!["a".into(), "b".into()],
+            api: "posix".into(),
             ..Parameters::default()
         };
         assert_eq!(given, expected);
@@ -473,7 +494,7 @@ mod tests {
                         assert!(failure.message.contains(spelling), "{failure:?}");
                         assert!(failure.remedy.len() > 5, "{failure:?}");
                     }
-                    (Verdict::Same | Verdict::Better(_), Ok(_)) => {}
+                    (Verdict::Same | Verdict::Better(_) | Verdict::Ignored(_), Ok(_)) => {}
                     (_, other) => panic!("{spelling}: {other:?}"),
                 }
             }

@@ -12,7 +12,7 @@ use super::results::{Iteration, Summary};
 use super::rows::Row;
 use super::translate::{Amounts, Phases};
 use crate::frontends::moment;
-use crate::frontends::text::{FileSystem, key, scientific};
+use crate::frontends::text::{FileSystem, key, scientific, uname};
 
 /// The version whose output this is, and whose program.
 const VERSION: &str = concat!("4.1.0+ioassay-", env!("CARGO_PKG_VERSION"));
@@ -34,8 +34,59 @@ pub fn header(asked: &Parameters, ranks: u32, command: &[String], started_s: i64
     if Phases::of(asked).read && asked.read_bytes == 0 {
         text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
     }
+    if asked.verbosity > 0 {
+        text += &parameters(asked);
+    }
+    if asked.verbosity > 1 {
+        // IOR has it from -vv on, mdtest nowhere.
+        let _ = writeln!(text, "{}{}", detail(2), uname());
+    }
     let _ = writeln!(text, "Nodemap: {}", "1".repeat(ranks as usize));
     text
+}
+
+/// With `-v`, what was asked for, name by name.
+fn parameters(asked: &Parameters) -> String {
+    let phases = Phases::of(asked);
+    let flag = |flag: bool| if flag { "True" } else { "False" }.to_owned();
+    let before = [
+        ("api", asked.api.clone()),
+        ("barriers", flag(true)),
+        ("collective_creates", flag(false)),
+        ("create_only", flag(phases.create)),
+    ];
+    let after = [
+        ("dirs_only", flag(phases.directories)),
+        ("read_bytes", asked.read_bytes.to_string()),
+        ("read_only", flag(phases.read)),
+        ("first", asked.first_tasks.to_string()),
+        ("files_only", flag(phases.files)),
+        ("iterations", asked.iterations.to_string()),
+        ("items_per_dir", asked.items_per_directory.to_string()),
+        ("last", asked.last_tasks.to_string()),
+        ("leaf_only", flag(asked.leaves_only)),
+        ("items", asked.items.to_string()),
+        ("nstride", asked.shift.to_string()),
+        ("pre_delay", asked.delay_s.to_string()),
+        ("remove_only", flag(phases.remove)),
+        ("random_seed", asked.seed.to_string()),
+        ("stride", asked.step_tasks.to_string()),
+        ("shared_file", flag(asked.shared_items)),
+        ("time_unique_dir_overhead", flag(asked.enters_directories)),
+        ("stone_wall_timer_seconds", asked.stonewall_s.to_string()),
+        ("stat_only", flag(phases.stat)),
+        ("unique_dir_per_task", flag(asked.unique)),
+        ("write_bytes", asked.write_bytes.to_string()),
+        ("sync_file", flag(asked.fsync)),
+        ("call_sync", flag(asked.sync)),
+        ("depth", asked.depth.to_string()),
+        ("make_node", u8::from(asked.mknod).to_string()),
+    ];
+    let detail = detail(1);
+    let line = |(name, value): (&str, String)| format!("{detail}{name:<24}: {value}\n");
+    let paths = asked.paths.iter().map(|path| format!("{detail}\t{path}\n"));
+    let paths = format!("{detail}dirpath(s):\n") + &paths.collect::<String>();
+    before.into_iter().map(line).chain([paths]).chain(after.into_iter().map(line)).collect()
 }
 
 /// Where it runs: `typed` as it was typed, `there` a directory on that file system.
@@ -296,6 +347,25 @@ SUMMARY rate (in ops/sec): (of 1 iterations)
         assert!(lines[0].ends_with(",rate-Tree removal,time-Tree removal"));
         assert_eq!(lines[1], format!("all,6{}", ",".repeat(22)));
         assert_eq!(lines[2..], [format!("0,{}", ",".repeat(18)), format!("1,{}", ",".repeat(18))]);
+    }
+
+    /// Names in the order of mdtest 4.1.0+dev.
+    #[test]
+    fn with_v_the_header_has_every_parameter_under_the_originals_name() {
+        let text = header(&asked("-v -n 5 -F -d a@b -u -W 3"), 3, &[], 0);
+        let lines = text.lines().filter_map(|line| line.strip_prefix("V-1: Rank   0 Line     0 "));
+        let names: Vec<&str> = lines.map(|line| line.split(':').next().unwrap().trim()).collect();
+        let expected = "api barriers collective_creates create_only dirpath(s) a b dirs_only read_bytes read_only first \
+                        files_only iterations items_per_dir last leaf_only items nstride pre_delay remove_only \
+                        random_seed stride shared_file time_unique_dir_overhead stone_wall_timer_seconds stat_only \
+                        unique_dir_per_task write_bytes sync_file call_sync depth make_node";
+        assert_eq!(names, expected.split_whitespace().collect::<Vec<_>>());
+        assert!(text.contains("stone_wall_timer_seconds: 3\n") && text.contains("items                   : 5\n"));
+        assert!(!header(&asked("-n 5"), 3, &[], 0).contains("V-1"));
+        assert!(!text.contains("V-2"));
+        let kernel = nix::sys::utsname::uname().unwrap().release().to_string_lossy().into_owned();
+        let twice = header(&asked("-vv -n 5"), 3, &[], 0);
+        assert!(twice.lines().any(|line| line.starts_with("V-2: ") && line.contains(&kernel)), "{twice}");
     }
 
     #[test]

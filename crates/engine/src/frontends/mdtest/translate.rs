@@ -39,6 +39,8 @@ pub struct Amounts {
     pub items_per_directory: u64,
     /// Trees side by side (`-n` with `-I`).
     pub trees: u64,
+    /// Items of each rank that an earlier command created, where it did not fill all directories.
+    pub found: Option<u64>,
 }
 
 impl Amounts {
@@ -65,17 +67,28 @@ impl Amounts {
                 trees => (each, common.scaled(trees, 1)),
             },
         };
-        Ok(Self { directories, with_items, items_per_directory, trees })
+        Ok(Self { directories, with_items, items_per_directory, trees, found: None })
     }
 
     /// Items of each rank.
     pub fn items(&self) -> u64 {
-        self.items_per_directory.saturating_mul(self.with_items).saturating_mul(self.trees)
+        let planned = self.items_per_directory.saturating_mul(self.with_items).saturating_mul(self.trees);
+        self.found.map_or(planned, |found| found.min(planned))
     }
 
-    /// The same amounts, but as many items as an earlier command wrote into its status file.
+    /// The same amounts, but as many items of each rank as an earlier command wrote into its status file.
     pub fn found(self, items: u64) -> Self {
-        Self { items_per_directory: items, ..self }
+        match (self.trees, self.with_items) {
+            (1, 1) => Self { items_per_directory: items, ..self },
+            (1, _) => Self { found: Some(items).filter(|&items| items < self.items()), ..self },
+            _ if items < self.items_per_directory => Self { items_per_directory: items, trees: 1, ..self },
+            _ => Self { trees: items / self.items_per_directory, ..self },
+        }
+    }
+
+    /// The same amounts where a stonewall may end the creation: of several trees the first one alone, as in the original.
+    pub fn walled(self, asked: &Parameters) -> Self {
+        if asked.stonewall_s > 0 && Phases::of(asked).create { Self { trees: 1, ..self } } else { self }
     }
 }
 
@@ -160,13 +173,6 @@ pub fn check(asked: &Parameters, ranks: u32) -> Result<(), Failure> {
             "-W ends the creation of files, and none are created",
             "leave it out",
         ),
-        (asked.stonewall_s > 0 && both && n > each, "-W with several trees (-n and -I)", "give -n alone"),
-        (
-            asked.status_file.is_some() && asked.depth > 0,
-            "-x with -z: it holds the items of one directory",
-            "take -z 0",
-        ),
-        (asked.status_file.is_some() && both && n > each, "-x with several trees (-n and -I)", "give -n alone"),
         (asked.iterations == 0, "-i 0 does nothing", "take 1 or more"),
         (asked.step_tasks == 0, "-s 0 never comes to an end", "take 1 or more"),
         (first == 0, "-f 0: no task does nothing", "take 1 or more"),
@@ -219,10 +225,23 @@ impl Place {
         Ok(place)
     }
 
+    /// Where nobody looks.
+    #[cfg(test)]
+    pub fn at(paths: Vec<PathBuf>) -> Self {
+        Self { paths, missing: Vec::new() }
+    }
+
     /// A directory that is there on the file system of the first path.
     pub fn existing(&self) -> &Path {
         let first = &self.paths[0];
         if self.missing.contains(first) { first.parent().unwrap_or(first) } else { first }
+    }
+}
+
+impl Parameters {
+    /// True where files of an earlier command would be compared, which had a signature of its own: the time.
+    pub fn has_unknown_signature(&self) -> bool {
+        self.verify_read && self.signature == -1 && !Phases::of(self).create
     }
 }
 
@@ -268,7 +287,10 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
                 (true, true) => There::Nothing,
                 (true, false) => There::Directories,
             };
-            target.trees.insert(tree_name(items, nth), TreePlace { containers: containers.clone(), there });
+            target.trees.insert(
+                tree_name(items, nth),
+                TreePlace { containers: containers.clone(), there, items: amounts.found },
+            );
             trees.insert(tree_name(items, nth), writer.tree(items));
         }
     }
@@ -277,7 +299,11 @@ pub fn plan(asked: &Parameters, amounts: Amounts, place: &Place, turn: Turn<'_>)
         run: turn.run.to_owned(),
         case: format!("{}.{}", turn.workload(), turn.iteration),
         target: Target::InPlace(target),
-        storage: Storage { direct: asked.direct, ..Storage::of(if asked.dummy { "null" } else { "posix" }) },
+        storage: Storage {
+            direct: asked.direct,
+            unaligned: asked.direct,
+            ..Storage::of(if asked.dummy { "null" } else { "posix" })
+        },
         ranks: RankCount { clients: 1, per_client: turn.tasks },
         files: std::collections::BTreeMap::new(),
         trees,
@@ -422,7 +448,7 @@ impl Writer<'_> {
             paths: Paths::Full,
             verify: match row {
                 Row::FileCreation => asked.verify_write,
-                Row::FileRead => asked.verify_read,
+                Row::FileRead => asked.verify_read && !asked.has_unknown_signature(),
                 _ => false,
             },
             sync_at_end: asked.sync && !row.is_of_tree(),
@@ -534,9 +560,20 @@ mod tests {
     }
 
     #[test]
+    fn a_status_file_limits_a_tree_a_directory_or_the_number_of_trees() {
+        let found = |line: &str, items| Amounts::of(&asked(line), &common(1)).unwrap().found(items);
+        let items = |amounts: Amounts| (amounts.items(), amounts.trees, amounts.items_per_directory, amounts.found);
+        assert_eq!(items(found("-n 100", 7)), (7, 1, 7, None));
+        assert_eq!(items(found("-n 100 -b 3 -z 1", 30)), (30, 1, 25, Some(30)));
+        assert_eq!(items(found("-n 100 -b 3 -z 1", 100)), (100, 1, 25, None));
+        assert_eq!(items(found("-n 100 -I 10", 30)), (30, 3, 10, None));
+        assert_eq!(items(found("-n 100 -I 10", 4)), (4, 1, 4, None));
+    }
+
+    #[test]
     fn amounts_are_the_originals_and_scaled_down_on_request() {
         let amounts = |line: &str, by: u64| {
-            let Amounts { directories, with_items, items_per_directory, trees } =
+            let Amounts { directories, with_items, items_per_directory, trees, .. } =
                 Amounts::of(&asked(line), &common(by)).unwrap();
             [directories, with_items, items_per_directory, trees]
         };
@@ -580,13 +617,11 @@ mod tests {
             "-X -C -e 4",
             "-e 5 -w 4",
             "-W 3 -T",
-            "-W 3 -n 10 -I 5",
             "-i 0",
             "-s 0",
             "-f 3 -l 2",
             "-l 3",
             "-f 0 -l 1",
-            "-x f -z 1",
             "--verify-write",
             "-X -e 12 -w 16",
         ] {

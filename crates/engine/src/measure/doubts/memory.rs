@@ -3,7 +3,7 @@
 use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::environment::Environment;
 use ioassay_contract::events::RankRecord;
-use ioassay_contract::plan::data::Transfer;
+use ioassay_contract::plan::data::{Order, Transfer};
 use ioassay_contract::plan::metadata::MetadataOperation;
 use ioassay_contract::plan::storage::Target;
 use ioassay_contract::plan::{Job, Operation, Work};
@@ -33,11 +33,17 @@ const HOSTS_NAMED: usize = 4;
 const ON_DEVICE: f64 = 0.8;
 
 pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
-    let set = facts.plan.files.get(&facts.data()?.files)?;
+    let work = facts.data()?;
+    let set = facts.plan.files.get(&work.files)?;
     // What another job left in memory, one that goes past it does not read.
     let resident_bytes = facts.record.resident_bytes_before.filter(|_| !facts.direct())?;
     // A stonewall may have let far less be written than was planned; then all that is there was read.
-    let planned_bytes = Geometry::of(set, facts.plan.rank_count()).bytes();
+    let geometry = Geometry::of(set, facts.plan.rank_count());
+    let planned_bytes = match work.order {
+        // What is drawn with repetition from the files may be far more than they hold.
+        Order::IorDrawn(blocks) => geometry.bytes().min(blocks * set.block_bytes * geometry.files()),
+        _ => geometry.bytes(),
+    };
     // And several nodes may each hold what they all read.
     let file_set_bytes = planned_bytes.min(facts.record.bytes).max(resident_bytes).max(1);
     let share = resident_bytes as f64 / file_set_bytes as f64;

@@ -165,7 +165,7 @@ pub(super) fn work(
     let geometry = Geometry::of(set, ranks);
     let (members, can) = (job.range(ranks).count, &storage.can);
     kept(&format!("files.{}", work.files), set, &geometry, storage)?;
-    order(key, work.order, &geometry)?;
+    order(key, work, set, &geometry)?;
     if let Source::Listed(list) = &work.source {
         listed(key, list, members, &geometry)?;
     }
@@ -203,8 +203,8 @@ fn listed(key: &str, list: &[u32], members: u32, geometry: &Geometry) -> Result<
     Err(Refusal::new(format!("{key}.source.listed"), format!("{} parts", list.len()), valid))
 }
 
-fn order(key: &str, order: Order, geometry: &Geometry) -> Result<(), Refusal> {
-    match order {
+fn order(key: &str, work: &DataWork, set: &FileSet, geometry: &Geometry) -> Result<(), Refusal> {
+    match work.order {
         Order::IorShuffled(_) if geometry.files_per_rank != 1 => {
             let problem = format!("{} files of each rank", geometry.files_per_rank);
             Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take one, as IOR has it, or random"))
@@ -214,6 +214,19 @@ fn order(key: &str, order: Order, geometry: &Geometry) -> Result<(), Refusal> {
             Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take random, which needs no list of them"))
         }
         Order::IorShuffled(_) => Ok(()),
+        Order::IorDrawn(_) if work.transfer != Transfer::Read || work.verify.is_some() => {
+            let problem = "blocks are drawn from the whole file, whoever's they are";
+            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "only read, and without verify"))
+        }
+        Order::IorDrawn(_) if geometry.files_per_rank != 1 => {
+            let problem = format!("{} files of each rank", geometry.files_per_rank);
+            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "take one, or random-with-replacement"))
+        }
+        Order::IorDrawn(blocks) if blocks == 0 || blocks.checked_mul(set.block_bytes).is_none() => {
+            let problem = format!("{blocks} blocks of {} bytes", set.block_bytes);
+            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "take the whole blocks that the file has"))
+        }
+        Order::IorDrawn(_) => Ok(()),
         Order::Strided(stride) => positive(&format!("{key}.order.strided"), stride),
         Order::Zipf(exponent) if !(exponent > 0.0 && exponent <= 10.0) => Err(Refusal::new(
             format!("{key}.order.zipf"),
@@ -359,7 +372,7 @@ fn pieces(key: &str, plan: &Plan, work: &DataWork, set: &FileSet) -> Result<(), 
         Work::Data(write) => write.files != work.files || !write.transfer.writes() || write.order == Order::Sequential,
         Work::Metadata(_) | Work::Find(_) => true,
     };
-    if matches!(work.order, Order::IorShuffled(_)) || !plan.jobs().all(ascending) {
+    if matches!(work.order, Order::IorShuffled(_) | Order::IorDrawn(_)) || !plan.jobs().all(ascending) {
         return refuse("whole transfers are dealt out, or come in another order", "write in sequential order");
     }
     Ok(())

@@ -107,9 +107,9 @@ enum Grove {
 
 impl Grown {
     /// A tree of which something is there before any job on it, with whatever bytes in its items.
-    fn found(shape: &Shape, there: There) -> Self {
-        let items =
-            if there == There::Everything { Grove::Planted { bytes: u64::MAX, even: true } } else { Grove::Bare };
+    fn found(shape: &Shape, there: There, items: Option<u64>) -> Self {
+        let even = items.is_none();
+        let items = if there == There::Everything { Grove::Planted { bytes: u64::MAX, even } } else { Grove::Bare };
         Self {
             directories: vec![there != There::Nothing; shape.trees as usize],
             items: vec![items; shape.parts as usize],
@@ -168,13 +168,15 @@ pub(super) fn work(
     asked.verifies()?;
     asked.replaces()?;
     asked.shift()?;
-    let there = match &plan.target {
-        Target::InPlace(place) => place.trees.get(&work.tree).map_or(There::Nothing, |tree| tree.there),
-        Target::Directory(_) | Target::Device(_) | Target::Url(_) => There::Nothing,
+    let (there, items) = match &plan.target {
+        Target::InPlace(place) => {
+            place.trees.get(&work.tree).map_or((There::Nothing, None), |tree| (tree.there, tree.items))
+        }
+        Target::Directory(_) | Target::Device(_) | Target::Url(_) => (There::Nothing, None),
     };
     let start = || match there {
         There::Nothing => Grown::new(&asked.shape, names),
-        There::Directories | There::Everything => Grown::found(&asked.shape, there),
+        There::Directories | There::Everything => Grown::found(&asked.shape, there, items),
     };
     asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }

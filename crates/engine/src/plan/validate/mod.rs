@@ -69,9 +69,9 @@ fn job_key(key: &str, nth: usize) -> String {
     format!("{key}.jobs[{nth}]")
 }
 
-/// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes.
+/// Refuses what direct I/O cannot move where it moves multiples of `unit` bytes, unless that is left to the file system.
 fn aligned(key: &str, plan: &Plan, job: &Job, storage: &JobStorage<'_>, unit: u64) -> Result<(), Refusal> {
-    if !storage.asked.direct {
+    if !storage.asked.direct || storage.asked.unaligned {
         return Ok(());
     }
     let key = format!("{key}.work");
