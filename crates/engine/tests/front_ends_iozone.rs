@@ -133,7 +133,7 @@ fn the_white_paper_s_two_commands_write_files_and_read_them_again() {
 #[test]
 fn every_test_has_the_lines_of_the_original() {
     let lab = Lab::new();
-    let text = lab.prints("-i0 -i1 -i2 -i3 -i5 -i8 -i9 -i10 -r 4 -s 64 -t 2 -C -+u -R");
+    let text = lab.prints("-r 4 -s 64 -t 2 -C -+u -R");
     for (children, report) in [
         ("for  2 initial writers \t=", "  Initial write"),
         ("for  2 rewriters \t=", "        Rewrite"),
@@ -146,9 +146,13 @@ fn every_test_has_the_lines_of_the_original() {
         ("for 2 random writers \t=", "   Random write"),
         ("for 2 pwrite writers \t=", "         Pwrite"),
         ("for 2 pread readers \t=", "          Pread"),
+        ("for  2 fwriters \t=", "         Fwrite"),
+        ("for  2 freaders \t=", "          Fread"),
     ] {
         for who in ["Children see", "Parent sees"] {
-            let name = format!("\n\t{who} throughput {children} ");
+            // Streams have one tab more there.
+            let more = if who == "Parent sees" && report.contains("  F") { "\t" } else { "" };
+            let name = format!("\n\t{who} throughput {} ", children.replace('=', &format!("{more}=")));
             let rest = text.split_once(&name).unwrap_or_else(|| panic!("{name:?} in {text}")).1;
             // `%10.2f kB/sec`
             let figure = rest.lines().next().unwrap().strip_suffix(" kB/sec").unwrap();
@@ -157,11 +161,139 @@ fn every_test_has_the_lines_of_the_original() {
         let together = figure(&text, &format!("Children see throughput {children}"));
         assert!(text.contains(&format!("\n\"{report} \" {together:10.2} \n")), "{report}: {text}");
     }
-    assert_eq!(text.matches("\n\tMin xfer \t\t\t\t\t= ").count(), 11);
-    assert_eq!(text.matches("\n\tChild[1] xfer count = ").count(), 11);
-    assert_eq!(text.matches("    CPU utilization ").count(), 11);
+    assert_eq!(text.matches("\n\tMin xfer \t\t\t\t\t= ").count(), 13);
+    assert_eq!(text.matches("\n\tChild[1] xfer count = ").count(), 13);
+    assert_eq!(text.matches("    CPU utilization ").count(), 13);
     assert!(text.ends_with("\n\niozone test complete.\n"));
     assert_eq!(lab.entries(), Vec::<String>::new(), "without -w nothing stays");
+}
+
+/// The rows of the table in `text`: file and record in KiB, and the figures.
+fn rows(text: &str) -> Vec<(u64, u64, Vec<u64>)> {
+    let numbers = |line: &str| line.split_whitespace().map(|word| word.parse().ok()).collect::<Option<Vec<u64>>>();
+    let table = text.split_once("  reclen ").unwrap_or_else(|| panic!("no table: {text}")).1;
+    let rows = table.lines().skip(1).map_while(|line| numbers(line).filter(|row| row.len() > 1));
+    rows.map(|row| (row[0], row[1], row[2..].to_vec())).collect()
+}
+
+/// What the original has above its table, read from a run of IOzone 3.489.
+const HEAD: &str = "                                                              random    random     bkwd    \
+                    record    stride                                    \n              kB  reclen    write  \
+                    rewrite    read    reread    read     write     read   rewrite      read   fwrite frewrite    \
+                    fread  freread\n";
+
+#[test]
+fn the_automatic_mode_prints_a_row_for_each_file_and_record_and_the_reports() {
+    let lab = Lab::new();
+    let text = lab.prints("-a -n 64 -g 128 -y 16 -q 64 -R -b sheet.xls --run run");
+    assert!(text.contains(HEAD), "{text}");
+    let rows = rows(&text);
+    let sizes: Vec<(u64, u64)> = rows.iter().map(|row| (row.0, row.1)).collect();
+    assert_eq!(sizes, [(64, 16), (64, 32), (64, 64), (128, 16), (128, 32), (128, 64)]);
+    assert!(rows.iter().all(|row| row.2.len() == 13 && row.2.iter().all(|&figure| figure > 0)), "{text}");
+    // The figures are those that were measured.
+    for (file, record, figures) in &rows {
+        let phases = lab.phases("run", &format!("s{file}k-r{record}k-1"));
+        let of_phase = |phase: &PhaseRecord| {
+            let rank = &phase.ranks[0];
+            (rank.bytes as f64 / 1024.0 / ((rank.transfer_ns + rank.fsync_ns) as f64 / 1e9)) as u64
+        };
+        assert_eq!(figures, &phases.iter().map(of_phase).collect::<Vec<_>>());
+        assert!(phases.iter().all(|phase| phase.ranks[0].bytes == file << 10), "every test moves the whole file");
+    }
+    let reports = text.split_once("\niozone test complete.\nExcel output is below:\n").unwrap().1;
+    assert_eq!(reports.matches(" report\"\n        \"16\"  \"32\"  \"64\"\n\"64\"   ").count(), 13, "{reports}");
+    let writer: Vec<u64> = rows[3..].iter().map(|row| row.2[0]).collect();
+    assert!(reports.contains(&format!("\"128\"   {}  {}  {} \n", writer[0], writer[1], writer[2])), "{reports}");
+    assert_eq!(lab.entries(), ["run", "sheet.xls"]);
+    // A label and a number of the worksheet.
+    let sheet = fs::read(lab.path("sheet.xls")).unwrap();
+    let holds = |bytes: &[u8]| sheet.windows(bytes.len()).any(|found| found == bytes);
+    assert!(holds(b"\x0dWriter Report") && holds(&(writer[2] as f64).to_le_bytes()));
+}
+
+#[test]
+fn a_single_row_has_blanks_for_what_was_not_asked_for_and_zeros_for_what_was_left_out() {
+    let lab = Lab::new();
+    let line = |arguments: &str| {
+        let text = lab.prints(arguments);
+        text.split_once("reclen").unwrap().1.lines().nth(1).unwrap().to_owned()
+    };
+    let read = line("-s 64 -i 0 -i 5");
+    assert_eq!(read.len(), 142, "as long as IOzone's: {read:?}");
+    assert!(read[42..97].trim().is_empty() && !read[97..107].trim().is_empty(), "{read:?}");
+    let once = line("-s 64 -i 0 -i 1 -+n");
+    assert_eq!((once[33..42].trim(), once[51..60].trim()), ("0", "0"), "{once:?}");
+    assert_eq!(line("-s 64 -i 9").split_whitespace().count(), 2, "pwrite is a column of -E");
+    assert_eq!(line("-s 64 -E -i 9").split_whitespace().count(), 4);
+    assert_eq!(line("-s 64 -A -n 64 -g 64 -q 4").split_whitespace().count(), 6);
+    assert_eq!(lab.entries(), Vec::<String>::new());
+}
+
+#[test]
+fn several_sizes_make_a_table_of_one_file_that_stays_where_it_is_to() {
+    let lab = Lab::new();
+    let text = lab.prints("-s 64 -s 128 -r 4 -r 16 -i 0 -i 1 -w -f data -e -c -W");
+    let sizes: Vec<(u64, u64)> = rows(&text).iter().map(|row| (row.0, row.1)).collect();
+    assert_eq!(sizes, [(64, 4), (64, 16), (128, 4), (128, 16)]);
+    assert_eq!(fs::metadata(lab.path("data")).unwrap().len(), 128 << 10);
+    // It is read again, and then removed.
+    assert_eq!(rows(&lab.prints("-i 1 -s 128 -f data")).len(), 1);
+    assert_eq!(lab.entries(), Vec::<String>::new());
+    assert!(lab.fails(1, "-i 1 -s 128 -f data").contains("data"), "it has gone");
+}
+
+#[test]
+fn units_of_the_table_are_operations_or_microseconds() {
+    let lab = Lab::new();
+    let operations = lab.prints("-i 0 -s 256 -r 4 -O --run run");
+    let rank = lab.phases("run", "s256k-r4k-1")[0].ranks[0].clone();
+    let per_s = rank.operations as f64 / ((rank.transfer_ns + rank.fsync_ns) as f64 / 1e9);
+    assert_eq!(rows(&operations)[0].2[0], per_s as u64);
+    assert!(operations.contains("\tOPS Mode.") && !operations.contains("Output is in kBytes"), "{operations}");
+    let text = lab.prints("-i 0 -s 256 -r 4 -N --run again");
+    let rank = lab.phases("again", "s256k-r4k-1")[0].ranks[0].clone();
+    let micros = (rank.transfer_ns + rank.fsync_ns) as f64 / 1e3 / rank.operations as f64;
+    assert_eq!(rows(&text)[0].2[0], micros as u64);
+}
+
+#[test]
+fn one_record_is_written_again_and_again() {
+    let lab = Lab::new();
+    lab.prints("-i 0 -i 4 -s 64 -r 4 -w --run run");
+    let phases = lab.phases("run", "s64k-r4k-1");
+    assert_eq!(phases[2].name, "record-rewrite");
+    assert_eq!((phases[2].ranks[0].operations, phases[2].ranks[0].bytes), (16, 64 << 10));
+    assert_eq!(fs::metadata(lab.path("iozone.tmp")).unwrap().len(), 64 << 10);
+}
+
+#[test]
+fn foreign_files_at_the_place_of_a_row_or_a_worksheet_survive() {
+    let lab = Lab::new();
+    for (name, line) in [("iozone.tmp", "-i 0 -s 64"), ("thesis.xls", "-i 0 -s 64 -b thesis.xls")] {
+        fs::write(lab.path(name), "years of work\n").unwrap();
+        let output = lab.run(line);
+        assert_ne!(output.status.code(), Some(0), "{line}");
+        assert!(errors(&output).contains(name) && errors(&output).contains("--overwrite"), "{}", errors(&output));
+        assert_eq!(fs::read_to_string(lab.path(name)).unwrap(), "years of work\n", "{line}");
+        fs::remove_file(lab.path(name)).unwrap();
+    }
+    lab.prints("-i 0 -s 64 -b sheet.xls");
+    lab.prints("-i 0 -s 64 -b sheet.xls");
+    assert_eq!(lab.entries(), ["sheet.xls"], "a worksheet replaces one");
+}
+
+#[test]
+fn what_changes_nothing_is_said_and_the_rest_is_done() {
+    let lab = Lab::new();
+    let output = lab.run("-i 0 -s 64 -t 2 -T -p -K -S 512 /dev/sda1 +Z");
+    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    for named in ["-T (", "-p (", "-K (", "-S (", "\"/dev/sda1\"", "\"+Z\""] {
+        let said = errors(&output).lines().any(|line| line.contains(named) && line.contains("ignored"));
+        assert!(said, "{named}: {}", errors(&output));
+    }
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("\tMin throughput per thread \t\t\t="), "as the original with -T: {text}");
 }
 
 #[test]
@@ -201,7 +333,8 @@ fn foreign_files_survive_and_the_way_over_them_is_named() {
         assert!(complaint.contains("iozone.DUMMY.1") && complaint.contains("--overwrite"), "{line}: {complaint}");
         survives(line);
     }
-    // What is read alone is not removed afterwards, whoever wrote it. Here one file is too short, and the other missing.
+    // What is read alone is not removed afterwards, whoever wrote it. Here one file is too short, and the other
+    // missing.
     let line = "-i1 -r 4 -s 64 -t 2";
     let complaint = lab.fails(1, line);
     assert!(complaint.contains("iozone.DUMMY."), "{complaint}");
@@ -255,6 +388,8 @@ fn a_later_command_verifies_what_an_earlier_one_wrote() {
     fs::write(lab.path("b"), bytes).unwrap();
     let complaint = lab.fails(1, "-i1 -w -V 1 -r 4 -s 64 -t 2 -F a b");
     assert!(complaint.contains("/b: at offset 12345"), "{complaint}");
+    lab.prints("-s 64 -V 1 -w");
+    lab.prints("-s 64 -+d -f iozone.tmp -i 1 -i 5");
 }
 
 #[test]
@@ -275,12 +410,14 @@ fn every_refused_option_is_refused_by_its_name_and_nothing_is_written() {
         assert!(complaint.contains(option.name) && complaint.contains(because), "{complaint}");
     }
     for (line, named) in [
+        ("", "an option"),
         ("-i0 -t 1 -%", "-%"),
         ("-i0 -t 2 --ranks 3", "--ranks 3"),
-        ("-i6 -t 1", "-i 6"),
+        ("-i0 --ranks 3", "--ranks 3"),
+        ("-i0 -t 1 -f x", "-f"),
         ("-i0 -t 1 -s 1.5g", "1.5g"),
         ("-i0 -t 1 -s 100x", "100x"),
-        ("-i0", "-t"),
+        ("-a -t 1", "-a"),
     ] {
         let complaint = lab.fails(2, line);
         assert!(complaint.contains(named), "{line}: {complaint}");

@@ -9,83 +9,79 @@ use ioassay_contract::events::Failure;
 use crate::frontends::common::usage;
 use crate::frontends::options::{Known, Verdict};
 
-const AUTO: &str = "it is of the automatic mode, which is not done: run each size as -t N -s SIZE -r SIZE";
 const AIO: &str = "io_uring keeps them in flight, without threads and copies of its own";
-const PROCESSOR: &str = "nothing here depends on the processor's cache: leave it out";
-const PIT: &str = "the clock here needs no time server: leave it out";
+const PROCESSOR: &str = "nothing here depends on the processor's cache";
+const PIT: &str = "the clock here needs no time server";
+const SYNCED: &str = "each write is followed by an fsync, whose answer is looked at";
 const DEDUPE: &str = "files here repeat nothing across records: take a study whose payload has duplicate_percent";
 const TELEMETRY: &str = "offsets come from the test: take a study whose order is zipf or hot-spot";
 
 /// Every option.
 pub const KNOWN: &[Known] = &[
-    Known::refused("-a", None, "automatic mode", AUTO),
-    Known::refused("-A", None, "the older automatic mode", AUTO),
-    Known::refused("-b", Some("FILE"), "write an Excel worksheet", "that is a binary file: take -R, which Excel reads"),
+    Known::same("-a", None, "automatic mode: files from 64 KiB to 512 MiB, in records from 4 KiB to 16 MiB"),
+    Known::same("-A", None, "the older automatic mode: -a -z -i 0 -i 1"),
+    Known::better(
+        "-b",
+        Some("FILE"),
+        "write the tables of -R into an Excel worksheet, too",
+        "a file that is no worksheet of this kind is not overwritten",
+    ),
     Known::same("-B", None, "map the files into memory (mmap)"),
     Known::better("-c", None, "the time of close counts", "without -x the first child's close counts in any case"),
     Known::same("-C", None, "show what each child moved"),
-    Known::refused(
-        "-d",
-        Some("MICROSECONDS"),
-        "start the children one after the other",
-        "all start at once: leave it out",
-    ),
-    Known::refused("-D", None, "msync(MS_ASYNC) on mapped files", "what is mapped is synced as a whole: take -B -e"),
+    Known::ignored("-d", Some("MICROSECONDS"), "start the children one after the other", "all start at once"),
+    Known::same("-D", None, "map the files into memory, with msync(MS_ASYNC), which does nothing on Linux"),
     Known::same("-e", None, "the time of fsync counts; without it nothing is synced"),
-    Known::refused("-E", None, "tests of extensions", "their names are clear without it: take -i 9 -i 10"),
-    Known::refused("-f", Some("FILE"), "the file", "children have a file each, in the original too: take -F FILE..."),
+    Known::same("-E", None, "the table has columns for pwrite and pread (-i 9, -i 10)"),
+    Known::same("-f", Some("FILE"), "the file, without -t; iozone.tmp without"),
     Known::same("-F", Some("FILE..."), "the children's files, as many as -t says, which comes before it"),
-    Known::refused("-g", Some("SIZE"), "largest file of the automatic mode", AUTO),
-    Known::refused("-G", None, "msync(MS_SYNC) on mapped files", "what is mapped is synced as a whole: take -B -e"),
+    Known::same("-g", Some("SIZE"), "largest file of the automatic mode"),
+    Known::same("-G", None, "with -B, msync(MS_SYNC) after each record; without it nothing, as in the original"),
     Known::same("-h", None, "this text"),
     Known::better("-H", Some("N"), "N asynchronous transfers of each child in flight", AIO),
     Known::better(
         "-i",
         Some("TEST"),
-        "0 write and rewrite, 1 read and re-read, 2 random read and write, 3 read backward, 5 read with strides, \
-         8 readers beside writers, 9 pwrite, 10 pread; 4, 6, 7, 11, 12 are refused",
+        "0 write and rewrite, 1 read and re-read, 2 random read and write, 3 read backward, 4 rewrite one record \
+         (without -t), 5 read with strides, 6 fwrite, 7 fread, 8 readers beside writers (with -t), 9 pwrite, 10 pread \
+         (9 and 10 with -t or -E); all of the mode without -i",
         "all children are counted up to one moment, in which the first has finished, and then go on to the end, so \
-         that  every test finds whole files",
+         that every test finds whole files",
     ),
     Known::same("-I", None, "O_DIRECT"),
     Known::same("-j", Some("RECORDS"), "the stride of -i 5; 17 without"),
     Known::same("-J", Some("MILLISECONDS"), "pause before each record; takes -+J beside it"),
     Known::better("-k", Some("N"), "as -H, without copies", AIO),
-    Known::refused("-K", None, "disturb the order of reads", "-i 2 reads in random order"),
+    Known::ignored("-K", None, "disturb the order of reads", "reads stay in order: -i 2 reads in random order"),
     Known::same("-l", Some("CHILDREN"), "from so many children, one more each time, up to -u"),
-    Known::refused("-L", Some("BYTES"), "a line of the processor's cache", PROCESSOR),
-    Known::refused("-m", None, "several buffers", "each child has one buffer for each transfer in flight: take -H N"),
+    Known::ignored("-L", Some("BYTES"), "a line of the processor's cache", PROCESSOR),
+    Known::ignored("-m", None, "several buffers", "each child has one buffer for each transfer in flight: see -H"),
     Known::same("-M", None, "say what machine this is"),
-    Known::refused("-n", Some("SIZE"), "smallest file of the automatic mode", AUTO),
-    Known::refused("-N", None, "microseconds per operation", "children have rates, in the original too: take -O"),
-    Known::better("-o", None, "O_SYNC", "each write is followed by an fsync, whose answer is looked at"),
+    Known::same("-n", Some("SIZE"), "smallest file of the automatic mode"),
+    Known::same("-N", None, "microseconds per operation, without -t"),
+    Known::better("-o", None, "O_SYNC", SYNCED),
     Known::same("-O", None, "operations per second"),
-    Known::refused("-p", None, "empty the processor's cache", PROCESSOR),
-    Known::refused(
-        "-P",
-        Some("CPU"),
-        "bind children to processors",
-        "the scheduler places them: take taskset or numactl",
-    ),
-    Known::refused("-q", Some("SIZE"), "largest record of the automatic mode", AUTO),
+    Known::ignored("-p", None, "empty the processor's cache", PROCESSOR),
+    Known::ignored("-P", Some("CPU"), "bind children to processors", "the scheduler places them: see taskset, numactl"),
+    Known::same("-q", Some("SIZE"), "largest record of the automatic mode"),
     Known::refused(
         "-Q",
         None,
         "files with the latency of each offset",
         "a run directory has histograms: take --run DIR",
     ),
-    Known::same("-r", Some("SIZE"), "record: KiB, or with the suffix k, m or g; 4 KiB without"),
-    Known::same("-R", None, "a table for Excel at the end"),
-    Known::same("-s", Some("SIZE"), "bytes of each child: KiB, or with the suffix k, m or g; 512 KiB without"),
-    Known::refused("-S", Some("SIZE"), "the processor's cache", PROCESSOR),
+    Known::same("-r", Some("SIZE"), "record: KiB, or with the suffix k, m or g; 4 KiB without; several make a table"),
+    Known::same("-R", None, "tables for Excel at the end"),
+    Known::same("-s", Some("SIZE"), "file (of each child): as -r; 512 KiB without; several make a table"),
+    Known::ignored("-S", Some("SIZE"), "the processor's cache", PROCESSOR),
     Known::same("-t", Some("CHILDREN"), "processes; several -t are run one after the other"),
-    Known::refused("-T", None, "threads instead of processes", "children are processes: leave it out"),
+    Known::ignored("-T", None, "threads instead of processes", "children are processes, which do the same I/O"),
     Known::same("-u", Some("CHILDREN"), "up to so many children, from -l or 1"),
-    Known::refused(
+    Known::better(
         "-U",
         Some("MOUNT"),
-        "mount again between tests",
-        "it is not for -t, in the original neither: take -I",
+        "read from the storage: the original mounts again before each test",
+        "the file's pages are dropped from the cache before each read, what stays is counted, and nothing is unmounted",
     ),
     Known::same("-v", None, "the version"),
     Known::better(
@@ -95,15 +91,15 @@ pub const KNOWN: &[Known] = &[
         "no two records hold the same, so misplaced ones are found too; only files written with -V can be verified",
     ),
     Known::better("-w", None, "the files stay", "they are marked, so that a later command knows them for its own"),
-    Known::refused("-W", None, "lock the file", "it is locked record by record: take -+l"),
+    Known::same("-W", None, "lock the whole file, around each record (the original: around each test)"),
     Known::same("-x", None, "count each child to its own end, not to that of the first"),
     Known::refused("-X", Some("FILE"), "writes as a file lists them", TELEMETRY),
-    Known::refused("-y", Some("SIZE"), "smallest record of the automatic mode", AUTO),
+    Known::same("-y", Some("SIZE"), "smallest record of the automatic mode"),
     Known::refused("-Y", Some("FILE"), "reads as a file lists them", TELEMETRY),
-    Known::refused("-z", None, "all records of the automatic mode", AUTO),
+    Known::same("-z", None, "small records in the automatic mode's large files, too"),
     Known::refused("-Z", None, "mix mapped and other access", "a run has one kind of access: take -B, or leave it out"),
     Known::refused("-+b", Some("SIZE,MILLISECONDS"), "bursts", "children write evenly: take -+O RATE, or -J with -+J"),
-    Known::same("-+E", None, "read files that IOzone did not write; takes -F, and -i 1, 3, 5, 10 or the reads of -i 2"),
+    Known::same("-+E", None, "read files that IOzone did not write; takes -f or -F, and tests that read"),
     Known::refused("-+F", None, "empty the files before -i 8", "they are whole when it begins: leave it out"),
     Known::same("-+J", None, "the pauses of -J count"),
     Known::refused("-+K", Some("READERS"), "how many children of -i 8 read", "take -+p PERCENT"),
@@ -113,11 +109,16 @@ pub const KNOWN: &[Known] = &[
         "the children's hosts and directories: lines of `host directory path-to-iozone [file]`",
         "hosts that are not this one are refused before anything is written",
     ),
-    Known::refused("-+d", None, "diagnose files", "take -V, which compares every byte"),
+    Known::better(
+        "-+d",
+        None,
+        "find out what corrupts files: as -V",
+        "each byte is made anew from its place, and compared",
+    ),
     Known::same("-+u", None, "time on processors"),
-    Known::refused("-+x", Some("N"), "growth of sizes in the automatic mode", AUTO),
+    Known::same("-+x", Some("N"), "growth of sizes in the automatic mode; 2 without"),
     Known::same("-+p", Some("PERCENT"), "how many children of -i 8 read; half of them without"),
-    Known::refused("-+r", None, "O_RSYNC and O_SYNC", "take -o, and -I where reads are to reach the storage"),
+    Known::better("-+r", None, "O_RSYNC and O_SYNC, which are the same on Linux", SYNCED),
     Known::refused("-+t", None, "test the network", "`ioassay net` does that"),
     Known::same("-+n", None, "no rewrite and no re-read"),
     Known::same("-+k", None, "-s is for all children together"),
@@ -125,7 +126,7 @@ pub const KNOWN: &[Known] = &[
     Known::same("-+l", None, "lock each record"),
     Known::refused("-+L", None, "lock each record of one shared file", "children have a file each: take -+l"),
     Known::same("-+B", None, "-i 8 goes through the files in order"),
-    Known::refused("-+D", None, "O_DSYNC", "take -o"),
+    Known::better("-+D", None, "O_DSYNC", SYNCED),
     Known::same("-+A", Some("ADVICE"), "madvise, with -B: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed"),
     Known::same("-+N", None, "the first write goes over what is there; without it files begin empty"),
     Known::refused("-+S", Some("SEED"), "seed of what repeats", DEDUPE),
@@ -142,13 +143,13 @@ pub const KNOWN: &[Known] = &[
     Known::refused("-+w", Some("PERCENT"), "what repeats across files", DEDUPE),
     Known::refused("-+y", Some("PERCENT"), "what repeats within and across files", DEDUPE),
     Known::refused("-+C", Some("PERCENT"), "what repeats within files", DEDUPE),
-    Known::refused("-+H", Some("HOST"), "time server", PIT),
-    Known::refused("-+P", Some("SERVICE"), "port of the time server", PIT),
+    Known::ignored("-+H", Some("HOST"), "time server", PIT),
+    Known::ignored("-+P", Some("SERVICE"), "port of the time server", PIT),
     Known::refused("-+z", None, "histograms of latencies", "a run directory has them: take --run DIR"),
     Known::same("-+O", Some("RATE"), "operations per second of each child, at most"),
-    Known::refused("-+T", None, "times of start and end", "a run directory has them: take --run DIR"),
-    Known::refused("-+h", Some("HOST"), "this host, as others call it", "nobody needs to call it: leave it out"),
-    Known::refused("-+i", Some("PORT"), "port of this host", "nobody needs to call it: leave it out"),
+    Known::ignored("-+T", None, "log files with times of start and end", "a run directory has them: see --run DIR"),
+    Known::ignored("-+h", Some("HOST"), "this host, as others call it", "no other host calls it"),
+    Known::ignored("-+i", Some("PORT"), "port of this host", "no other host calls it"),
     Known::refused("-+c", Some("HOST"), "be a child of that host", "children are started here: take -t N"),
     Known::refused("-+s", None, "say nothing", "redirect the output"),
 ];
@@ -157,20 +158,22 @@ pub const KNOWN: &[Known] = &[
 #[derive(Debug, Default)]
 pub struct Given {
     values: BTreeMap<&'static str, Vec<String>>,
+    /// Arguments that are no options: IOzone passes over them.
+    passed_over: Vec<String>,
 }
 
 impl Given {
     /// Reads `arguments` as IOzone does: letters may stand together, a value may follow its letter at once.
     ///
     /// # Errors
-    /// If an option is unknown, refused or without its value.
+    /// If an option is unknown, refused or without its value. Arguments that are no options are passed over, as there.
     pub fn read(arguments: &[String]) -> Result<Self, Failure> {
         let mut given = Self::default();
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-                let remedy = "options begin with -: ioassay-engine iozone -h lists them";
-                return Err(usage(format!("{argument:?} is no option of IOzone"), remedy));
+                given.passed_over.push(argument.clone());
+                continue;
             };
             let mut letters = letters.chars();
             while let Some(letter) = letters.next() {
@@ -207,6 +210,18 @@ impl Given {
             files.push(next("-F", &format!("{children} names"), rest)?);
         }
         Ok(files)
+    }
+
+    /// What of it changes nothing, and why: a sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        let ignored = KNOWN.iter().filter(|known| self.has(known.name)).filter_map(|known| match known.verdict {
+            Verdict::Ignored(because) => Some(format!("{} ({}) is ignored: {because}", known.name, known.meaning)),
+            Verdict::Same | Verdict::Better(_) | Verdict::Refused(_) => None,
+        });
+        let words = self.passed_over.iter();
+        let words =
+            words.map(|word| format!("{word:?} is no option and is ignored, as the original does; see -f and -F"));
+        ignored.chain(words).collect()
     }
 
     /// True if `name` was given.
@@ -262,7 +277,7 @@ fn find(name: &str) -> Result<&'static Known, Failure> {
     };
     match option.verdict {
         Verdict::Refused(because) => Err(usage(format!("IOzone's {name} ({}) is refused", option.meaning), because)),
-        Verdict::Same | Verdict::Better(_) => Ok(option),
+        Verdict::Same | Verdict::Better(_) | Verdict::Ignored(_) => Ok(option),
     }
 }
 
@@ -297,7 +312,6 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_refused_by_name() {
         for (line, named) in [
-            ("-i0 file", "\"file\""),
             ("-%", "-%"),
             ("-+!", "-+!"),
             ("-s", "-s"),
@@ -311,6 +325,16 @@ mod tests {
         }
         assert!(read("-s 1 -s 2").unwrap().value("-s").unwrap_err().message.contains("-s"));
         assert!(read("-j x").unwrap().number("-j", 1..=9).unwrap_err().message.contains("\"x\""));
+    }
+
+    #[test]
+    fn what_changes_nothing_is_said() {
+        let warnings = read("-i0 -T -S 512 /dev/sda1 +Z").unwrap().warnings();
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        for (warning, named) in warnings.iter().zip(["-S (", "-T (", "\"/dev/sda1\"", "\"+Z\""]) {
+            assert!(warning.starts_with(named) && warning.contains("ignored"), "{warning}");
+        }
+        assert!(read("-a -i0").unwrap().warnings().is_empty());
     }
 
     #[test]

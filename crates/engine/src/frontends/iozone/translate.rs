@@ -1,24 +1,22 @@
-//! From IOzone's options to plans: one for each number of children, whose phases are the tests in IOzone's order.
+//! From IOzone's options to plans: one for each number of children (`-t`), or one for each row of the table.
+//!
+//! Not here: what a test is as a phase ([`super::jobs`]), which rows there are ([`super::sizes`]).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use ioassay_contract::VERSION;
 use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{
-    Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
-};
-use ioassay_contract::plan::pace::{Rate, Think};
-use ioassay_contract::plan::storage::{InPlace, Storage, Target};
-use ioassay_contract::plan::{Job, Phase, Plan, RankCount, RankRange, Step, Work};
+use ioassay_contract::plan::storage::{InPlace, Target};
+use ioassay_contract::plan::{Plan, RankCount};
 use ioassay_units::{Bytes, count};
 
 use super::clients::{self, Client};
+use super::jobs::{self, Files, Jobs, RECORD, SET};
 use super::options::{Given, whole};
+use super::sizes::{FILE_BYTES, RECORD_BYTES, Row, Rows, size};
+use super::test;
 use crate::frontends::common::{Common, usage};
-
-/// The file set of the children.
-const SET: &str = "data";
 
 /// The same for every command, so that a later one can verify what an earlier one wrote.
 const SEED: u64 = 471;
@@ -26,111 +24,48 @@ const SEED: u64 = 471;
 /// As many children as IOzone takes at most.
 const MOST_CHILDREN: u64 = 1024;
 
-/// A day in seconds: longer nobody waits.
-const A_DAY_S: u64 = 86_400;
+/// The file of a row where none is named.
+const DEFAULT_FILE: &str = "iozone.tmp";
 
-/// A test of the throughput mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
-    /// `-i 0`, the first time.
-    InitialWrite,
-    /// `-i 0`, the second time.
-    Rewrite,
-    /// `-i 1`, the first time.
-    Read,
-    /// `-i 1`, the second time.
-    Reread,
-    /// `-i 3`.
-    ReverseRead,
-    /// `-i 5`.
-    StrideRead,
-    /// `-i 2`, its reads.
-    RandomRead,
-    /// `-i 8`.
-    Mixed,
-    /// `-i 2`, its writes.
-    RandomWrite,
-    /// `-i 9`.
-    Pwrite,
-    /// `-i 10`.
-    Pread,
-}
+/// Options that ask for the throughput mode.
+const OF_CHILDREN: [&str; 3] = ["-t", "-l", "-u"];
 
-impl Test {
-    /// All of them, in the order in which IOzone runs them, each with the number that asks for it.
-    const ALL: [(Self, u64); 11] = [
-        (Self::InitialWrite, 0),
-        (Self::Rewrite, 0),
-        (Self::Read, 1),
-        (Self::Reread, 1),
-        (Self::ReverseRead, 3),
-        (Self::StrideRead, 5),
-        (Self::RandomRead, 2),
-        (Self::Mixed, 8),
-        (Self::RandomWrite, 2),
-        (Self::Pwrite, 9),
-        (Self::Pread, 10),
-    ];
-
-    /// The name of its phase.
-    pub fn phase(self) -> &'static str {
-        match self {
-            Self::InitialWrite => "write",
-            Self::Rewrite => "rewrite",
-            Self::Read => "read",
-            Self::Reread => "reread",
-            Self::ReverseRead => "reverse-read",
-            Self::StrideRead => "stride-read",
-            Self::RandomRead => "random-read",
-            Self::Mixed => "mixed",
-            Self::RandomWrite => "random-write",
-            Self::Pwrite => "pwrite",
-            Self::Pread => "pread",
-        }
-    }
-
-    /// The test of the phase `name`.
-    pub fn of_phase(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().map(|(test, _)| test).find(|test| test.phase() == name)
-    }
-
-    /// True for what `-+n` leaves out.
-    fn repeats(self) -> bool {
-        matches!(self, Self::Rewrite | Self::Reread)
-    }
-
-    fn writes(self) -> bool {
-        matches!(self, Self::InitialWrite | Self::Rewrite | Self::Mixed | Self::RandomWrite | Self::Pwrite)
-    }
-}
-
-/// Why a test is not done, and what to take.
-fn refused_test(number: u64) -> Option<(&'static str, &'static str)> {
-    Some(match number {
-        4 => ("it is not for -t, in the original neither", "take -i 0, whose second half writes again"),
-        6 => ("nothing here goes through stdio", "take -i 0, which writes without it"),
-        7 => ("nothing here goes through stdio", "take -i 1, which reads without it"),
-        11 => ("it is not for -t, in the original neither", "take -i 9"),
-        12 => ("it is not for -t, in the original neither", "take -i 10"),
-        _ => return None,
-    })
-}
+/// Options of the automatic mode.
+const AUTOMATIC: [&str; 6] = ["-a", "-A", "-n", "-g", "-y", "-q"];
 
 /// What a command line asks for.
 #[derive(Debug)]
 pub struct Asked {
     /// The options.
     pub given: Given,
-    /// How many children, one number after the other.
-    pub children: Vec<u32>,
+    /// The tests.
+    pub tests: test::Asked,
+    /// What is done with them.
+    pub mode: Mode,
+    /// What standard error says before anything is measured.
+    pub warnings: Vec<String>,
+    common: Common,
+}
+
+/// IOzone's modes.
+#[derive(Debug)]
+pub enum Mode {
+    /// The throughput mode: children side by side.
+    Children(Children),
+    /// One process, and a table with a row for each file and record.
+    Rows(Rows),
+}
+
+/// What the throughput mode is asked for.
+#[derive(Debug)]
+pub struct Children {
+    /// How many, one number after the other.
+    pub counts: Vec<u32>,
     /// Bytes of all children together, with `-+k`, or of each of them.
     file_bytes: u64,
     /// Bytes of a record.
     pub record_bytes: u64,
-    /// In IOzone's order.
-    tests: Vec<Test>,
     clients: Vec<Client>,
-    common: Common,
 }
 
 impl Asked {
@@ -139,131 +74,134 @@ impl Asked {
     /// # Errors
     /// If something contradicts itself, or cannot be done.
     pub fn new(given: Given, common: &Common, here: &str) -> Result<Self, Failure> {
-        let tests = tests(&given)?;
-        let children = children(&given)?;
-        if let Some(children) = children.iter().find(|&&children| common.ranks > 1 && children != common.ranks) {
-            let problem = format!("-t {children} and --ranks {} contradict each other", common.ranks);
-            return Err(usage(problem, "leave --ranks (or IOASSAY_RANKS) out: children are ranks"));
-        }
-        let clients = match given.value("-+m")? {
-            Some(file) => clients::read(Path::new(file), here)?,
-            None => Vec::new(),
+        let throughput = OF_CHILDREN.iter().any(|name| given.has(name));
+        let tests = test::Asked::read(&given, throughput)?;
+        jobs::consistent(&given)?;
+        let mode = if throughput {
+            Mode::Children(Children::read(&given, common, here)?)
+        } else {
+            Mode::Rows(rows(&given, common)?)
         };
-        let most = children.iter().copied().max().unwrap_or(0) as usize;
-        if !clients.is_empty() && clients.len() < most {
-            let problem = format!("-t {most}, but the file of -+m names {}", count(clients.len() as u64, "client"));
-            return Err(usage(problem, "name a client for each child, or take fewer children"));
-        }
-        if given.has("-+m") && given.has("-F") {
-            return Err(usage(
-                "-+m and -F both say where the files are",
-                "name files in the fourth word of -+m's lines",
-            ));
-        }
-        let record_bytes = size(&given, "-r", 4)?;
-        let asked = Self {
-            file_bytes: size(&given, "-s", 512)?,
-            common: common.clone(),
-            given,
-            children,
-            record_bytes,
-            tests,
-            clients,
-        };
-        asked.consistent()?;
+        let warnings = given.warnings().into_iter().chain(tests.warnings.iter().cloned()).collect();
+        let asked = Self { common: common.clone(), given, tests, mode, warnings };
+        asked.has_records()?;
         Ok(asked)
     }
 
-    fn consistent(&self) -> Result<(), Failure> {
-        let given = &self.given;
-        let writes = self.tests.iter().any(|test| test.writes());
-        if given.has("-+E") && (writes || !given.has("-F")) {
-            return Err(usage("-+E reads files that others wrote", "take -F FILE... and tests that only read: -i 1"));
-        }
-        if given.has("-J") && !given.has("-+J") {
-            return Err(usage("-J takes its pauses out of the time", "take -+J beside it: pauses count here"));
-        }
-        if given.has("-+A") && !given.has("-B") {
-            return Err(usage("-+A advises on mapped files", "take -B beside it"));
-        }
-        if let Some(other) = ["-H", "-k", "-I", "-+l"].into_iter().find(|&other| given.has("-B") && given.has(other)) {
-            return Err(usage(format!("-B and {other} contradict each other"), "leave one of them out"));
-        }
-        if given.has("-H") && given.has("-k") {
-            return Err(usage("-H and -k contradict each other", "leave one of them out"));
-        }
-        if self.tests.contains(&Test::Mixed) && self.children.contains(&1) {
-            return Err(usage("-i 8 has readers beside writers, and -t 1 is one child", "take -t 2 or more"));
-        }
-        for &children in &self.children {
-            if self.records(children) == 0 {
-                let [file, record] = [self.child_bytes(children), self.record_bytes].map(Bytes);
+    /// An error if a file holds no record.
+    fn has_records(&self) -> Result<(), Failure> {
+        let sizes = match &self.mode {
+            Mode::Children(children) => children
+                .counts
+                .iter()
+                .map(|&count| (children.bytes_of_each(&self.given, count), children.record_bytes))
+                .collect::<Vec<_>>(),
+            Mode::Rows(rows) => rows.rows.iter().map(|row| (row.file_bytes, row.record_bytes)).collect(),
+        };
+        match sizes.into_iter().find(|(file_bytes, record_bytes)| file_bytes < record_bytes) {
+            None => Ok(()),
+            Some((file_bytes, record_bytes)) => {
+                let [file, record] = [file_bytes, record_bytes].map(Bytes);
                 let problem = format!("a file of {file} (-s) holds no record of {record} (-r)");
-                return Err(usage(problem, format!("take -s {}k or more, or a smaller record", record.0 >> 10)));
+                Err(usage(problem, format!("take -s {}k or more, or a smaller record", record.0 >> 10)))
             }
         }
-        Ok(())
     }
 
-    /// What `-s` gives each of `children`.
-    fn child_bytes(&self, children: u32) -> u64 {
-        if self.given.has("-+k") { self.file_bytes / u64::from(children) } else { self.file_bytes }
+    /// Whole records of `file_bytes`, as IOzone counts them, scaled down; in bytes.
+    pub fn whole_records(&self, file_bytes: u64, record_bytes: u64) -> u64 {
+        self.common.scaled(file_bytes / record_bytes * record_bytes, record_bytes)
     }
 
-    /// Whole records of each of `children`, as IOzone counts them.
-    fn records(&self, children: u32) -> u64 {
-        let records = self.child_bytes(children) / self.record_bytes;
-        self.common.scaled(records * self.record_bytes, self.record_bytes) / self.record_bytes
+    /// Bytes of the file of each of `count` children.
+    pub fn bytes_of_each(&self, children: &Children, count: u32) -> u64 {
+        self.whole_records(children.bytes_of_each(&self.given, count), children.record_bytes)
     }
 
-    /// Bytes of the file of each of `children`.
-    pub fn bytes_of_each(&self, children: u32) -> u64 {
-        self.records(children) * self.record_bytes
-    }
-
-    /// The files of `children`, which work in `directory` where nothing else is said.
-    fn files(&self, children: u32, directory: &Path) -> Vec<PathBuf> {
-        let named = self.given.values("-F");
-        let file = |number: usize| match (self.clients.get(number), named.get(number)) {
-            (Some(Client { directory, file: Some(file), .. }), _) => directory.join(file),
-            (Some(Client { directory, .. }), _) => directory.join(default_name(number)),
-            (None, Some(name)) => directory.join(name),
-            (None, None) => directory.join(default_name(number)),
+    /// The KiB of a row's file: what was typed, also where that is more than whole records, or what they are scaled to.
+    pub fn kib_of(&self, row: Row) -> u64 {
+        let bytes = if self.common.scale_down == 1 {
+            row.file_bytes
+        } else {
+            self.whole_records(row.file_bytes, row.record_bytes)
         };
-        (0..children as usize).map(file).collect()
+        bytes >> 10
     }
 
-    /// The plan for `children`.
+    /// True where results may replace files whoever wrote them.
+    pub fn overwrites(&self) -> bool {
+        self.common.overwrite
+    }
+
+    /// The plan for `count` of the `children`, who work in `directory` where nothing else is said.
     ///
     /// # Errors
     /// If two children would have the same file, or a value is out of its range.
-    pub fn plan(&self, children: u32, run: &str, case: String, directory: &Path) -> Result<Plan, Failure> {
-        let files = self.files(children, directory);
-        let mut seen = std::collections::BTreeSet::new();
-        if let Some(twice) = files.iter().find(|file| !seen.insert(*file)) {
-            return Err(usage(
-                format!("two children have the file {}", twice.display()),
-                "give each child a file of its own",
-            ));
+    pub fn plan_of_children(
+        &self,
+        children: &Children,
+        count: u32,
+        run: &str,
+        case: String,
+        directory: &Path,
+    ) -> Result<Plan, Failure> {
+        let paths = children.files(&self.given, count, directory);
+        let bytes = self.bytes_of_each(children, count);
+        let files = Files { children: count, bytes, record_bytes: children.record_bytes };
+        self.plan(files, paths, self.keeps(), run, case)
+    }
+
+    /// The plan for `row`, the `last` of the table or not, whose file is in `directory` where its name is relative.
+    ///
+    /// # Errors
+    /// If a value is out of its range.
+    pub fn plan_of_row(
+        &self,
+        row: Row,
+        last: bool,
+        run: &str,
+        case: String,
+        directory: &Path,
+    ) -> Result<Plan, Failure> {
+        let name = self.given.values("-f").last().map_or(DEFAULT_FILE, String::as_str);
+        let bytes = self.whole_records(row.file_bytes, row.record_bytes);
+        let files = Files { children: 1, bytes, record_bytes: row.record_bytes };
+        // Each row begins with a new file, so that of what this command writes only the last can stay.
+        let keeps = self.keeps() && (last || !self.writes());
+        self.plan(files, vec![directory.join(name)], keeps, run, case)
+    }
+
+    fn plan(&self, files: Files, paths: Vec<PathBuf>, keep: bool, run: &str, case: String) -> Result<Plan, Failure> {
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = paths.iter().find(|path| !seen.insert(*path)) {
+            let problem = format!("two children have the file {}", twice.display());
+            return Err(usage(problem, "give each child a file of its own"));
         }
-        let above = files[0].parent().unwrap_or(directory).to_owned();
+        let jobs = Jobs { given: &self.given, files, row: matches!(self.mode, Mode::Rows(_)) };
+        let sets = jobs.file_sets(&self.tests.tests);
+        let mut places = BTreeMap::from([(SET.to_owned(), paths.clone())]);
+        if sets.iter().any(|(name, _)| *name == RECORD) {
+            places.insert(RECORD.to_owned(), paths.clone());
+        }
         let place = InPlace {
-            directory: above,
-            files: BTreeMap::from([(SET.to_owned(), files)]),
+            directory: paths[0].parent().unwrap_or(Path::new("/")).to_owned(),
+            files: places,
             overwrite: self.common.overwrite,
-            keep: self.keeps(),
+            keep,
             ..InPlace::default()
         };
+        // What this command only reads is not among what is removed at its end. IOzone removes it all the same.
+        let removes = !self.keeps() && !self.writes();
         Ok(Plan {
             version: VERSION,
             run: run.to_owned(),
             case,
             target: Target::InPlace(place),
-            storage: self.storage()?,
-            ranks: RankCount { clients: 1, per_client: children },
-            files: BTreeMap::from([(SET.to_owned(), self.file_set(children))]),
+            storage: jobs.storage()?,
+            ranks: RankCount { clients: 1, per_client: files.children },
+            files: sets.into_iter().map(|(name, set)| (name.to_owned(), set)).collect(),
             trees: BTreeMap::new(),
-            steps: self.steps(children)?,
+            steps: jobs.steps(&self.tests.tests, removes)?,
             seed: SEED,
             memory_bytes: 0,
             time_limit_ns: None,
@@ -275,130 +213,62 @@ impl Asked {
         self.given.has("-w") || self.given.has("-+E")
     }
 
-    fn storage(&self) -> Result<Storage, Failure> {
-        let depth = match (self.given.number("-H", 1..=4096)?, self.given.number("-k", 1..=4096)?) {
-            (Some(depth), _) | (None, Some(depth)) => Some(depth as u32),
-            (None, None) => None,
-        };
-        let api = match depth {
-            Some(_) => "uring",
-            None if self.given.has("-B") => "mmap",
-            None => "posix",
-        };
-        let direct = self.given.has("-I");
-        Ok(Storage { direct, depth: depth.unwrap_or(1), ..Storage::of(api) })
+    fn writes(&self) -> bool {
+        self.tests.tests.iter().any(|test| test.writes())
     }
+}
 
-    fn file_set(&self, children: u32) -> FileSet {
-        FileSet {
-            layout: Layout::FilePerRank,
-            ranks: None,
-            files_per_rank: 1,
-            transfer_bytes: self.record_bytes,
-            block_bytes: self.bytes_of_each(children),
-            segments: 1,
-            offset_bytes: 0,
-            // What is to be verified must differ everywhere; the rest is written as fast as IOzone writes its pattern.
-            payload: if self.given.has("-V") { Payload::Unique } else { Payload::Repeated },
+impl Children {
+    fn read(given: &Given, common: &Common, here: &str) -> Result<Self, Failure> {
+        if let Some(other) = AUTOMATIC.into_iter().find(|name| given.has(name)) {
+            let problem = format!("{other} is of the automatic mode, and -t, -l and -u are of the throughput mode");
+            return Err(usage(problem, "leave one of them out, as the original wants it too"));
         }
-    }
-
-    fn steps(&self, children: u32) -> Result<Vec<Step>, Failure> {
-        let mut steps = Vec::new();
-        let rest_s = self.given.number("-+q", 0..=A_DAY_S)?.unwrap_or(0);
-        for (index, &test) in self.tests.iter().enumerate() {
-            if index > 0 && rest_s > 0 {
-                steps.push(Step::Pause { duration_ns: rest_s * 1_000_000_000 });
-            }
-            let jobs = self.jobs(test, children)?;
-            steps.push(Step::Phase(Phase::new(test.phase(), jobs)));
+        if given.has("-f") {
+            let remedy = "take -F FILE..., a file for each child, as the original wants it too";
+            return Err(usage("-f names one file, and each child has its own", remedy));
         }
-        // What this command only reads is not among what is removed at its end. IOzone removes it all the same.
-        if !self.keeps() && !self.tests.iter().any(|test| test.writes()) {
-            steps.push(Step::RemoveFiles { files: vec![SET.to_owned()] });
+        if let Some(other) = ["-N", "-U"].into_iter().find(|name| given.has(name)) {
+            let problem = format!("{other} is not for -t, -l and -u");
+            return Err(usage(problem, "leave it out, as the original wants it too"));
         }
-        Ok(steps)
-    }
-
-    fn jobs(&self, test: Test, children: u32) -> Result<Vec<Job>, Failure> {
-        let stride = self.given.number("-j", 1..=u64::MAX)?.unwrap_or(17);
-        let (transfer, order) = match test {
-            Test::InitialWrite | Test::Rewrite | Test::Pwrite => (Transfer::Write, Order::Sequential),
-            Test::Read | Test::Reread | Test::Pread => (Transfer::Read, Order::Sequential),
-            Test::ReverseRead => (Transfer::Read, Order::Backward),
-            Test::StrideRead => (Transfer::Read, Order::Strided(stride)),
-            Test::RandomRead => (Transfer::Read, Order::Random),
-            Test::RandomWrite => (Transfer::Write, Order::Random),
-            Test::Mixed => return self.mixed(children),
-        };
-        Ok(vec![self.job(test.phase(), test, None, transfer, order, children)?])
-    }
-
-    /// Some children read while the others write.
-    fn mixed(&self, children: u32) -> Result<Vec<Job>, Failure> {
-        let percent = self.given.number("-+p", 1..=99)?;
-        let readers = percent.map_or(children.div_ceil(2), |percent| (u64::from(children) * percent / 100) as u32);
-        let order = if self.given.has("-+B") { Order::Sequential } else { Order::Random };
-        if readers == 0 || readers == children {
-            let problem = format!("-+p {}: {readers} of {children} children read", percent.unwrap_or(50));
-            return Err(usage(problem, "take a share that leaves some to read and some to write"));
+        let counts = counts(given)?;
+        if let Some(count) = counts.iter().find(|&&count| common.ranks > 1 && count != common.ranks) {
+            let problem = format!("-t {count} and --ranks {} contradict each other", common.ranks);
+            return Err(usage(problem, "leave --ranks (or IOASSAY_RANKS) out: children are ranks"));
         }
-        let job = |name: &str, first: u32, count: u32, transfer: Transfer| {
-            self.job(name, Test::Mixed, Some(RankRange { first, count }), transfer, order, count)
+        let clients = match given.value("-+m")? {
+            Some(file) => clients::read(Path::new(file), here)?,
+            None => Vec::new(),
         };
-        // A job's first rank has the first part of its files: writers come first.
-        let writers = children - readers;
-        let mut reads = job("mixed-read", writers, readers, Transfer::Read)?;
-        if let Work::Data(work) = &mut reads.work {
-            work.source = Source::Listed((writers..children).collect());
+        let most = counts.iter().copied().max().unwrap_or(0) as usize;
+        if !clients.is_empty() && clients.len() < most {
+            let problem = format!("-t {most}, but the file of -+m names {}", count(clients.len() as u64, "client"));
+            return Err(usage(problem, "name a client for each child, or take fewer children"));
         }
-        Ok(vec![job("mixed-write", 0, writers, Transfer::Write)?, reads])
+        if given.has("-+m") && given.has("-F") {
+            let remedy = "name files in the fourth word of -+m's lines";
+            return Err(usage("-+m and -F both say where the files are", remedy));
+        }
+        let (file_bytes, record_bytes) = (size(given, "-s", FILE_BYTES)?, size(given, "-r", RECORD_BYTES)?);
+        Ok(Self { counts, file_bytes, record_bytes, clients })
     }
 
-    fn job(
-        &self,
-        name: &str,
-        test: Test,
-        ranks: Option<RankRange>,
-        transfer: Transfer,
-        order: Order,
-        members: u32,
-    ) -> Result<Job, Failure> {
-        let given = &self.given;
-        let writes = transfer.writes();
-        let fsync = match (writes, given.has("-o"), given.has("-e")) {
-            (true, true, _) => Fsync::EveryWrites(1),
-            (true, false, true) => Fsync::AtClose,
-            (true, false, false) | (false, _, _) => Fsync::Never,
-        };
-        let verify = (given.has("-V") && !writes).then_some(Verify::Reads);
-        let empties = test == Test::InitialWrite && !given.has("-+N");
-        let work = DataWork {
-            files: SET.to_owned(),
-            transfer,
-            order,
-            source: Source::Own,
-            fsync,
-            verify,
-            size: empties.then_some(SizeAtOpen::Empty),
-            lock: given.has("-+l").then_some(Lock::Range),
-            advice: self.advice()?,
-            barriers: false,
-            piece_bytes: None,
-        };
-        let rate = given.number("-+O", 1..=1_000_000_000)?;
-        let pause_ms = given.number("-J", 1..=A_DAY_S * 1000)?;
-        Ok(Job {
-            ranks,
-            rate: rate.map(|rate| Rate::OperationsPerS(rate * u64::from(members))),
-            think: pause_ms.map(|pause_ms| Think { duration_ns: pause_ms * 1_000_000, every_operations: 1 }),
-            ..Job::new(name, Work::Data(work))
-        })
+    /// What `-s` gives each of `count` children.
+    fn bytes_of_each(&self, given: &Given, count: u32) -> u64 {
+        if given.has("-+k") { self.file_bytes / u64::from(count) } else { self.file_bytes }
     }
 
-    fn advice(&self) -> Result<Vec<Advice>, Failure> {
-        let all = [Advice::Normal, Advice::Random, Advice::Sequential, Advice::DontNeed, Advice::WillNeed];
-        Ok(self.given.number("-+A", 0..=4)?.map(|number| all[number as usize]).into_iter().collect())
+    /// The files of `count` children, who work in `directory` where nothing else is said.
+    fn files(&self, given: &Given, count: u32, directory: &Path) -> Vec<PathBuf> {
+        let named = given.values("-F");
+        let file = |number: usize| match (self.clients.get(number), named.get(number)) {
+            (Some(Client { directory, file: Some(file), .. }), _) => directory.join(file),
+            (Some(Client { directory, .. }), _) => directory.join(default_name(number)),
+            (None, Some(name)) => directory.join(name),
+            (None, None) => directory.join(default_name(number)),
+        };
+        (0..count as usize).map(file).collect()
     }
 }
 
@@ -407,28 +277,20 @@ fn default_name(number: usize) -> String {
     format!("iozone.DUMMY.{number}")
 }
 
-/// The tests that `-i` asks for.
-fn tests(given: &Given) -> Result<Vec<Test>, Failure> {
-    let mut asked = Vec::new();
-    for text in given.values("-i") {
-        let number = whole("-i", text, 0..=12)?;
-        if let Some((because, remedy)) = refused_test(number) {
-            return Err(usage(format!("-i {number} is refused: {because}"), remedy));
-        }
-        asked.push(number);
+/// The rows of the table, for which there is one process.
+fn rows(given: &Given, common: &Common) -> Result<Rows, Failure> {
+    if common.ranks > 1 {
+        let problem = format!("--ranks {}, but without -t IOzone is one process", common.ranks);
+        return Err(usage(problem, "say -t CHILDREN, or leave --ranks (or IOASSAY_RANKS) out"));
     }
-    if asked.is_empty() {
-        let remedy = "say which: -i 0 -i 1 -i 2 -i 3 -i 5 -i 8 are those that need no stdio";
-        return Err(usage("without -i IOzone runs all tests, and -i 6 and -i 7 are refused", remedy));
+    if let Some(other) = ["-F", "-+m"].into_iter().find(|name| given.has(name)) {
+        return Err(usage(format!("{other} is for children"), "say -t CHILDREN, or -f FILE for one process"));
     }
-    // The files of -+E are others': IOzone leaves the second half of -i 2 out, too.
-    let left_out = |test: Test| (given.has("-+n") && test.repeats()) || (given.has("-+E") && test == Test::RandomWrite);
-    let wanted = |&(test, number): &(Test, u64)| asked.contains(&number) && !left_out(test);
-    Ok(Test::ALL.iter().filter(|test| wanted(test)).map(|&(test, _)| test).collect())
+    Rows::read(given)
 }
 
 /// How many children, one number after the other.
-fn children(given: &Given) -> Result<Vec<u32>, Failure> {
+fn counts(given: &Given) -> Result<Vec<u32>, Failure> {
     let range = 1..=MOST_CHILDREN;
     let (lowest, highest) = (given.number("-l", range.clone())?, given.number("-u", range.clone())?);
     let several = given.values("-t").iter().map(|text| whole("-t", text, range.clone()));
@@ -436,9 +298,6 @@ fn children(given: &Given) -> Result<Vec<u32>, Failure> {
     let counts = match (several.is_empty(), lowest, highest) {
         (false, None, None) => several,
         (false, _, _) => return Err(usage("-t contradicts -l and -u", "leave -t out, or them")),
-        (true, None, None) => {
-            return Err(usage("without -t IOzone runs its automatic mode", "say -t CHILDREN: -t 1 is one child"));
-        }
         (true, lowest, highest) => {
             let lowest_or_one = lowest.unwrap_or(1);
             (lowest_or_one..=highest.unwrap_or(lowest_or_one)).collect()
@@ -450,25 +309,12 @@ fn children(given: &Given) -> Result<Vec<u32>, Failure> {
     Ok(counts.into_iter().map(|count| count as u32).collect())
 }
 
-/// The size that `name` was given in bytes, as IOzone means it: a plain number is KiB.
-fn size(given: &Given, name: &str, otherwise_kib: u64) -> Result<u64, Failure> {
-    let Some(text) = given.value(name)? else { return Ok(otherwise_kib << 10) };
-    let refuse = |problem: String, remedy: &str| Err(usage(format!("{name}: {problem}"), remedy));
-    let remedy = "write KiB as a plain number, or a number with the suffix k, m or g";
-    let typed = if text.bytes().all(|byte| byte.is_ascii_digit()) { format!("{text}k") } else { text.to_owned() };
-    match typed.to_ascii_lowercase().parse::<Bytes>() {
-        Ok(_) if !typed.ends_with(['k', 'K', 'm', 'M', 'g', 'G']) => {
-            refuse(format!("{text:?} has a suffix that IOzone does not know"), remedy)
-        }
-        Ok(Bytes(0)) => refuse("0 moves nothing".to_owned(), remedy),
-        Ok(Bytes(bytes)) => Ok(bytes),
-        Err(error) => refuse(error.to_string(), remedy),
-    }
-}
-
 #[cfg(test)]
-mod tests_of_translation {
+mod tests {
     use super::*;
+    use ioassay_contract::plan::data::{DataWork, Fsync, Lock, Order, Payload, Transfer, Verify};
+    use ioassay_contract::plan::pace::{Rate, Think};
+    use ioassay_contract::plan::{Job, Phase, Step, Work};
 
     const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 
@@ -477,21 +323,40 @@ mod tests_of_translation {
         Asked::new(Given::read(&words)?, &COMMON, "node7")
     }
 
+    /// The plan of the first number of children, or of the first row.
+    fn planned(asked: &Asked) -> Result<Plan, Failure> {
+        match &asked.mode {
+            Mode::Children(children) => {
+                asked.plan_of_children(children, children.counts[0], "r1", "c1".to_owned(), Path::new("/tmp"))
+            }
+            Mode::Rows(rows) => {
+                asked.plan_of_row(rows.rows[0], rows.rows.len() == 1, "r1", "c1".to_owned(), Path::new("/tmp"))
+            }
+        }
+    }
+
     fn plan(line: &str) -> Plan {
-        let asked = asked(line).unwrap();
-        let plan = asked.plan(asked.children[0], "r1", "c1".to_owned(), Path::new("/tmp")).unwrap();
+        let plan = planned(&asked(line).unwrap()).unwrap();
         crate::plan::validate(&plan).unwrap();
         plan
     }
 
-    fn works(plan: &Plan) -> Vec<(String, DataWork)> {
-        let phases =
-            plan.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
-        let jobs = phases.flat_map(|phase| &phase.jobs);
-        jobs.filter_map(
-            |job| if let Work::Data(work) = &job.work { Some((job.name.clone(), work.clone())) } else { None },
-        )
-        .collect()
+    fn place(plan: &Plan) -> &InPlace {
+        let Target::InPlace(place) = &plan.target else { panic!() };
+        place
+    }
+
+    fn phases(plan: &Plan) -> Vec<&Phase> {
+        plan.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None }).collect()
+    }
+
+    fn jobs(plan: &Plan) -> Vec<(&Job, &DataWork)> {
+        let jobs = phases(plan).into_iter().flat_map(|phase| &phase.jobs);
+        jobs.filter_map(|job| if let Work::Data(work) = &job.work { Some((job, work)) } else { None }).collect()
+    }
+
+    fn names(line: &str) -> Vec<String> {
+        phases(&plan(line)).into_iter().map(|phase| phase.name.clone()).collect()
     }
 
     #[test]
@@ -499,35 +364,69 @@ mod tests_of_translation {
         let plan = plan("-i0 -c -e -w -r 8M -s 128G -t 12 -+n");
         let set = &plan.files[SET];
         assert_eq!((set.transfer_bytes, set.block_bytes, plan.ranks.per_client), (8 << 20, 128 << 30, 12));
-        let Target::InPlace(place) = &plan.target else { panic!() };
-        assert_eq!(place.files[SET][11], Path::new("/tmp/iozone.DUMMY.11"));
-        assert!(place.keep);
-        let works = works(&plan);
-        assert_eq!(works.len(), 1);
-        assert_eq!((works[0].1.fsync, works[0].1.transfer), (Fsync::AtClose, Transfer::Write));
+        assert_eq!(place(&plan).files[SET][11], Path::new("/tmp/iozone.DUMMY.11"));
+        assert!(place(&plan).keep);
+        let jobs = jobs(&plan);
+        assert_eq!(jobs.len(), 1);
+        assert_eq!((jobs[0].1.fsync, jobs[0].1.transfer), (Fsync::AtClose, Transfer::Write));
     }
 
     #[test]
-    fn tests_come_in_iozone_s_order_whatever_the_order_of_i() {
-        let names = |line: &str| works(&plan(line)).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
-        assert_eq!(names("-t 2 -i 2 -i 1 -i 0"), ["write", "rewrite", "read", "reread", "random-read", "random-write"]);
+    fn a_row_has_all_tests_on_one_file() {
+        let plan = plan("-s 64 -f foo");
+        assert_eq!(place(&plan).files[SET], [Path::new("/tmp/foo")]);
+        assert!(!place(&plan).keep);
+        assert_eq!(plan.ranks.per_client, 1);
         assert_eq!(
-            names("-t 2 -+n -i 10 -i 9 -i 8 -i 5 -i 3 -i 0"),
-            ["write", "reverse-read", "stride-read", "mixed-write", "mixed-read", "pwrite", "pread"]
+            names("-s 64"),
+            [
+                "write",
+                "rewrite",
+                "read",
+                "reread",
+                "random-read",
+                "random-write",
+                "reverse-read",
+                "record-rewrite",
+                "stride-read",
+                "fwrite",
+                "refwrite",
+                "fread",
+                "refread"
+            ]
         );
+        assert_eq!(place(&self::plan("-i 0")).files[SET], [Path::new("/tmp/iozone.tmp")]);
     }
 
     #[test]
-    fn sizes_mean_what_iozone_means() {
-        for (text, bytes) in [("64", 64 << 10), ("4k", 4 << 10), ("2M", 2 << 20), ("1g", 1 << 30)] {
-            let given = Given::read(&["-s".to_owned(), text.to_owned()]).unwrap();
-            assert_eq!(size(&given, "-s", 512).unwrap(), bytes, "{text}");
-        }
-        assert_eq!(size(&Given::default(), "-s", 512).unwrap(), 512 << 10);
-        for text in ["1.5g", "100x", "1t", "0", "", "4kb", "-1", "4KiB", "99999999999g"] {
-            let given = Given::read(&["-s".to_owned(), text.to_owned()]).unwrap();
-            assert!(size(&given, "-s", 512).unwrap_err().message.contains("-s"), "{text}");
-        }
+    fn one_record_is_written_again_as_often_as_the_file_has_records() {
+        let plan = plan("-i 0 -i 4 -s 64 -r 4");
+        let (job, work) = jobs(&plan)[2];
+        assert_eq!((work.files.as_str(), job.limit.operations_per_rank), (RECORD, Some(16)));
+        assert_eq!(plan.files[RECORD].block_bytes, 4 << 10);
+        assert_eq!(place(&plan).files[RECORD], place(&plan).files[SET]);
+        assert_eq!(names("-i 0 -i 4 -i 5 -V 1"), ["write", "rewrite", "record-rewrite", "restore", "stride-read"]);
+    }
+
+    #[test]
+    fn streams_know_nothing_of_direct_io_and_synchronous_writes() {
+        let plan = plan("-i 0 -i 6 -I -o -s 64");
+        let jobs = jobs(&plan);
+        assert!(plan.storage.direct);
+        assert_eq!(jobs[0].1.fsync, Fsync::EveryWrites(1));
+        assert_eq!(jobs[2].1.fsync, Fsync::Never);
+        assert!(!plan.storage_of(jobs[2].0).direct);
+    }
+
+    #[test]
+    fn only_the_last_row_s_file_stays() {
+        let asked = asked("-a -n 64 -g 128 -i 0 -w").unwrap();
+        let Mode::Rows(rows) = &asked.mode else { panic!() };
+        let keeps = |last| {
+            let plan = asked.plan_of_row(rows.rows[0], last, "r", "c".to_owned(), Path::new("/tmp")).unwrap();
+            place(&plan).keep
+        };
+        assert!(keeps(true) && !keeps(false));
     }
 
     #[test]
@@ -535,11 +434,12 @@ mod tests_of_translation {
         let set = |line: &str| plan(line).files[SET].clone();
         assert_eq!(set("-i0 -t 1 -r 3k -s 10k").block_bytes, 9 << 10);
         assert_eq!(set("-i0 -t 4 -r 1k -s 10k -+k").block_bytes, 2 << 10);
+        assert_eq!(set("-i0 -r 4 -s 65").block_bytes, 64 << 10);
         assert!(asked("-i0 -t 1 -r 64k -s 10k").unwrap_err().message.contains("-r"));
         let small = Common { scale_down: 1 << 40, ..COMMON };
         let words: Vec<String> = "-i0 -t 1 -r 8M -s 128G".split(' ').map(str::to_owned).collect();
         let asked = Asked::new(Given::read(&words).unwrap(), &small, "node7").unwrap();
-        assert_eq!(asked.bytes_of_each(1), 8 << 20);
+        assert_eq!(planned(&asked).unwrap().files[SET].block_bytes, 8 << 20);
     }
 
     #[test]
@@ -548,63 +448,87 @@ mod tests_of_translation {
         let plan = plan(line);
         assert!(plan.storage.direct);
         assert_eq!(plan.files[SET].payload, Payload::Unique);
-        let works = works(&plan);
-        assert_eq!((works[0].1.fsync, works[0].1.lock), (Fsync::EveryWrites(1), Some(Lock::Range)));
-        assert_eq!((works[0].1.verify, works[2].1.verify), (None, Some(Verify::Reads)));
-        assert_eq!(works.iter().filter(|(_, work)| work.size.is_some()).count(), 1);
+        let jobs = jobs(&plan);
+        assert_eq!((jobs[0].1.fsync, jobs[0].1.lock), (Fsync::EveryWrites(1), Some(Lock::Range)));
+        assert_eq!((jobs[0].1.verify, jobs[2].1.verify), (None, Some(Verify::Reads)));
+        assert_eq!(jobs.iter().filter(|(_, work)| work.size.is_some()).count(), 1);
         assert!(matches!(plan.steps[1], Step::Pause { duration_ns: 4_000_000_000 }));
-        let Step::Phase(phase) = &plan.steps[0] else { panic!() };
-        assert_eq!(phase.jobs[0].rate, Some(Rate::OperationsPerS(100)));
-        assert_eq!(phase.jobs[0].think, Some(Think { duration_ns: 3_000_000, every_operations: 1 }));
+        assert_eq!(jobs[0].0.rate, Some(Rate::OperationsPerS(100)));
+        assert_eq!(jobs[0].0.think, Some(Think { duration_ns: 3_000_000, every_operations: 1 }));
+        assert_eq!(self::jobs(&self::plan("-i0 -W"))[0].1.lock, Some(Lock::File));
+        assert_eq!(self::jobs(&self::plan("-i0 -i5 -j 9"))[2].1.order, Order::Strided(9));
+    }
+
+    #[test]
+    fn synchronous_writes_have_many_names() {
+        for line in ["-i0 -o", "-i0 -+r", "-i0 -+D -t 2", "-i0 -B -G"] {
+            assert_eq!(jobs(&plan(line))[0].1.fsync, Fsync::EveryWrites(1), "{line}");
+        }
+        assert_eq!(jobs(&plan("-i0 -G"))[0].1.fsync, Fsync::Never, "there is no mapping");
+    }
+
+    #[test]
+    fn instead_of_mounting_again_the_cache_is_emptied_before_each_read() {
+        let plan = plan("-i0 -i1 -U /mnt -s 64");
+        let cold: Vec<bool> = plan.steps.iter().map(|step| matches!(step, Step::ColdCache(_))).collect();
+        assert_eq!(cold, [false, false, true, false, true, false]);
     }
 
     #[test]
     fn kinds_of_access_are_storage_apis() {
         assert_eq!(plan("-i0 -t 1 -B -+A 2").storage.api, "mmap");
+        assert_eq!(plan("-i0 -a -D").storage.api, "mmap");
         let uring = plan("-i0 -t 1 -H 8").storage;
         assert_eq!((uring.api.as_str(), uring.depth), ("uring", 8));
     }
 
     #[test]
     fn a_part_of_the_children_reads_in_a_mix() {
-        let jobs = |line: &str| {
+        let counts = |line: &str| {
             let plan = plan(line);
-            let Step::Phase(phase) = &plan.steps[0] else { panic!() };
-            phase.jobs.iter().map(|job| job.ranks.unwrap().count).collect::<Vec<_>>()
+            jobs(&plan).iter().map(|(job, _)| (job.name.clone(), job.ranks.unwrap().count)).collect::<Vec<_>>()
         };
-        assert_eq!(jobs("-i8 -t 5 -w"), [2, 3]);
-        assert_eq!(jobs("-i8 -t 10 -+p 30 -w"), [7, 3]);
+        let both = |writers, readers| vec![("mixed-write".to_owned(), writers), ("mixed-read".to_owned(), readers)];
+        assert_eq!(counts("-i8 -t 5 -w"), both(2, 3));
+        assert_eq!(counts("-i8 -t 10 -+p 30 -w"), both(7, 3));
+        assert_eq!(counts("-i8 -t 1 -w"), [("mixed-read".to_owned(), 1)]);
+        assert_eq!(counts("-i8 -t 2 -+p 100 -w"), [("mixed-read".to_owned(), 2)]);
     }
 
     #[test]
     fn what_is_only_read_is_removed_too_unless_it_is_to_stay() {
-        assert!(matches!(plan("-i1 -t 1").steps.last(), Some(Step::RemoveFiles { .. })));
-        assert!(matches!(plan("-i1 -t 1 -w").steps.last(), Some(Step::Phase(_))));
+        for line in ["-i1 -t 1", "-i1"] {
+            assert!(matches!(plan(line).steps.last(), Some(Step::RemoveFiles { .. })), "{line}");
+            assert!(matches!(plan(&format!("{line} -w")).steps.last(), Some(Step::Phase(_))), "{line}");
+        }
     }
 
     #[test]
     fn what_contradicts_itself_is_refused_by_name() {
         for (line, named) in [
-            ("-t 1", "-i"),
-            ("-i0", "-t"),
             ("-i0 -t 0", "-t"),
             ("-i0 -t 1025", "-t"),
             ("-i0 -t 2 -l 1", "-t"),
             ("-i0 -l 3 -u 2", "-l"),
-            ("-i13 -t 1", "-i"),
-            ("-i6 -t 1", "-i 6"),
+            ("-i65 -t 1", "-i"),
+            ("-i0 -t 1 -a", "-a"),
+            ("-i0 -t 1 -f x", "-f"),
+            ("-i0 -t 1 -N", "-N"),
+            ("-i0 -+m list", "-+m"),
             ("-i0 -t 1 -+E -F x", "-+E"),
+            ("-i0 -+E -f x", "-+E"),
+            ("-+E -f x", "-+E"),
             ("-i0 -t 1 -J 5", "-J"),
             ("-i0 -t 1 -+A 1", "-+A"),
             ("-i0 -t 1 -B -I", "-B"),
+            ("-i0 -D -W", "-D"),
             ("-i0 -t 1 -H 2 -k 2", "-H"),
-            ("-i8 -t 1", "-i 8"),
             ("-i0 -t 1 -+m /no/such/list", "-+m"),
         ] {
             let failure = asked(line).unwrap_err();
             assert!(failure.message.contains(named), "{line}: {failure:?}");
         }
-        let same = asked("-i0 -t 2 -F a a").unwrap().plan(2, "r", "c".to_owned(), Path::new("/"));
+        let same = planned(&asked("-i0 -t 2 -F a a").unwrap());
         assert!(same.unwrap_err().message.contains("/a"));
     }
 }
