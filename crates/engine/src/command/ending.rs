@@ -25,6 +25,8 @@ pub struct Ended {
     pub code: u8,
     /// What went wrong, for the user.
     pub failure: Option<Failure>,
+    /// Further refusals of the same command line, so that all of them can be put right at once.
+    pub more: Vec<Failure>,
     /// All went well, but for what could not be removed: the numbers stand, and whoever has no more to do ends with this.
     pub remains: Option<Box<Failure>>,
 }
@@ -40,19 +42,28 @@ impl Ended {
 
     /// Says what went wrong.
     pub fn say(&self) {
-        if let Some(failure) = &self.failure {
+        for failure in self.failure.iter().chain(&self.more) {
             say!("ioassay-engine: {}", failure.message);
             say!("  try: {}", failure.remedy);
         }
     }
 
     pub(super) fn with(code: u8, failure: Failure) -> Self {
-        Self { code, failure: Some(failure), remains: None }
+        Self { code, failure: Some(failure), ..Self::default() }
     }
 
     /// What was asked cannot be meant.
     pub fn refused(failure: Failure) -> Self {
         Self::with(REFUSED, failure)
+    }
+
+    /// What was asked cannot be meant, for several reasons.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn refused_for(mut failures: Vec<Failure>) -> Self {
+        let first = failures.remove(0);
+        Self { more: failures, ..Self::refused(first) }
     }
 
     /// It ran, but not well.
@@ -92,7 +103,7 @@ impl Conclusion {
             (Some(_), _) => COULD_NOT_RUN,
         };
         let signal = ending.signal.map(|signal| signal.to_string());
-        Self { ended: Ended { code, failure: ending.failure, remains: None }, signal, removed }
+        Self { ended: Ended { code, failure: ending.failure, ..Ended::default() }, signal, removed }
     }
 }
 
@@ -115,7 +126,7 @@ pub(super) fn finish(log: &mut EventLog, conclusion: Conclusion) -> Ended {
     ];
     let written = log.mend().and_then(|()| events.iter().flatten().try_for_each(|event| log.write(event)));
     match written {
-        Ok(()) => Ended { code, failure, remains },
+        Ok(()) => Ended { code, failure, remains, ..Ended::default() },
         Err(error) => Ended::with(COULD_NOT_RUN, output::cannot_write(&error)),
     }
 }

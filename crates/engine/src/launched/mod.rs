@@ -327,7 +327,7 @@ impl Launched {
         // What is wrong the first process says, if it can be reached and the launcher lets it come to that. So one on each
         // node that is alone does as well.
         let failure = place.failure().filter(|_| alone && self.child.seat == 0);
-        let ended = Ended { code: if alone { COULD_NOT_RUN } else { 0 }, failure, remains: None };
+        let ended = Ended { code: if alone { COULD_NOT_RUN } else { 0 }, failure, ..Ended::default() };
         ended.say();
         self.leave(ended.code);
         ended.code

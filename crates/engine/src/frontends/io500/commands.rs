@@ -27,7 +27,7 @@ pub fn command(settings: &Settings, places: &Places<'_>, phase: &str, set_files:
         "ior-rnd4K-easy" => random(settings, places),
         "mdtest-easy" | "mdtest-hard" => mdtest(settings, places, kind, access),
         "mdworkbench" => md_workbench(settings, places, access, set_files),
-        _ if phase.starts_with("find") => find(places, phase),
+        _ if phase.starts_with("find") => find(settings, places, phase),
         _ => return None,
     })
 }
@@ -36,10 +36,11 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
     let (data, results) = (places.data.display(), places.results.display());
     let mark = signature(kind, places.timestamp);
     let packet = settings.packet.name();
+    let collective = if settings.is_collective(&format!("{kind}-{access}")) { " -c" } else { "" };
     let (does, wears_out) = if access == "write" {
-        (format!(" -w -D {}", settings.stonewall_s), " -O stoneWallingWearOut=1")
+        (format!(" -w{collective} -D {}", settings.stonewall_s), " -O stoneWallingWearOut=1")
     } else {
-        (" -r -R".to_owned(), "")
+        (format!(" -r -R{collective}"), "")
     };
     let status = format!("-O stoneWallingStatusFile={results}/{kind}.stonewall");
     let api = settings.api_of(&format!("{kind}-{access}")).spelling();
@@ -51,7 +52,7 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
              -t {bytes} -b {bytes} -s {segments}{does} {ranks}{wears_out}"
         );
     }
-    let own = if settings.easy_file_per_rank { " -F" } else { "" };
+    let own = files_of_ranks(settings);
     format!(
         "./ior --dataPacketType={packet} -g -G {mark} -k -e -o {data}/ior-easy/ior_file_easy -C -Q 1 {status} \
          -t {} -b {}{own}{does}{wears_out} {ranks}",
@@ -62,7 +63,8 @@ fn ior(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> St
 
 fn random(settings: &Settings, places: &Places<'_>) -> String {
     let (data, results) = (places.data.display(), places.results.display());
-    let (own, shift) = if settings.easy_file_per_rank { (" -F", " -C -Q 2") } else { ("", "") };
+    let own = files_of_ranks(settings);
+    let shift = if settings.easy_file_per_rank { " -C -Q 2" } else { "" };
     format!(
         "./ior --dataPacketType={} -g -G {} -k -e -o {data}/ior-easy/ior_file_easy{own} -r -D {} -z -z -a {} \
          -O saveRankPerformanceDetailsCSV={results}/ior-rnd4K-easy-read.csv -t={RANDOM_BYTES} -b={RANDOM_BYTES} \
@@ -72,6 +74,12 @@ fn random(settings: &Settings, places: &Places<'_>) -> String {
         settings.stonewall_s,
         settings.api_of("ior-rnd4K-easy-read").spelling(),
     )
+}
+
+/// Whether each rank has a file, and each file a directory.
+fn files_of_ranks(settings: &Settings) -> String {
+    let flag = |is, option| if is { option } else { "" };
+    flag(settings.easy_directory_per_file, " -u").to_owned() + flag(settings.easy_file_per_rank, " -F")
 }
 
 fn mdtest(settings: &Settings, places: &Places<'_>, kind: &str, access: &str) -> String {
@@ -114,13 +122,14 @@ fn md_workbench(settings: &Settings, places: &Places<'_>, access: &str, set_file
     )
 }
 
-fn find(places: &Places<'_>, phase: &str) -> String {
+fn find(settings: &Settings, places: &Places<'_>, phase: &str) -> String {
     let below = phase.strip_prefix("find-").map(|kind| format!("/mdtest-{kind}/")).unwrap_or_default();
     let conditions = match phase {
         "find-easy" => String::new(),
         _ => format!(" -newer {}/timestampfile -size {HARD_ITEM_BYTES}c", places.results.display()),
     };
-    format!("./pfind {}{below}{conditions} -name {PATTERN} -C -q 10000", places.data.display())
+    let data = places.data.display();
+    format!("./pfind {data}{below}{conditions} -name {PATTERN} -C{}", settings.pfind(phase))
 }
 
 /// A size as IOR takes it: in mebibytes where it is a multiple of one.
@@ -133,7 +142,21 @@ fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
     use crate::frontends::common::Common;
+    use crate::frontends::io500::api::Ways;
     use crate::frontends::io500::config::Config;
+
+    #[test]
+    fn what_only_the_official_program_looks_at_stands_in_the_commands() {
+        let text = "[ior-easy]\nuniqueDir = TRUE\n[find]\npfind-steal-next = TRUE\npfind-queue-length = 7\n\
+                    pfind-parallelize-single-dir-access-using-hashing = TRUE\n";
+        let common = Common { ranks: 2, nodes: 1, run: None, overwrite: false, scale_down: 1 };
+        let config = Config::parse("x.ini", text).unwrap();
+        let settings = Settings::of(&config, &common, false, None, &Ways::default()).unwrap();
+        let places = Places { data: Path::new("/d"), results: Path::new("/r"), timestamp: "now" };
+        let of = |phase| command(&settings, &places, phase, 0).unwrap();
+        assert!(of("ior-easy-write").contains(" -u -F -w") && of("ior-rnd4K-easy-read").contains("easy -u -F -r"));
+        assert!(of("find").ends_with("-name *01* -C -N -H 1 -q 7"), "{}", of("find"));
+    }
 
     /// The lines `exe` that io500 at 02091cf wrote into result.txt with this file, at this time.
     #[test]
@@ -141,7 +164,8 @@ mod tests {
         let text = "[debug]\nstonewall-time = 1\n[ior-easy]\nblockSize = 64m\n[ior-hard]\nsegmentCount = 1000\n\
                     [mdtest-easy]\nn = 5000\n[mdtest-hard]\nn = 3000\n";
         let common = Common { ranks: 2, nodes: 1, run: None, overwrite: false, scale_down: 1 };
-        let settings = Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None).unwrap();
+        let settings =
+            Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None, &Ways::default()).unwrap();
         let places = Places { data: Path::new("/d"), results: Path::new("/r"), timestamp: "2026.11.21-17.31.13" };
         for (phase, expected) in [
             (

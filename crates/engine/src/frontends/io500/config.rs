@@ -4,13 +4,18 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::events::Failure;
-use ioassay_units::Bytes;
-
-use super::api::Api;
 use super::options::{Key, Kind, Section, section_of};
 use crate::frontends::common::usage;
 use crate::frontends::options::Verdict;
+use crate::frontends::size;
+use ioassay_contract::events::Failure;
+
+/// Where a line stands.
+enum Place {
+    Before,
+    Within(&'static Section),
+    Unknown,
+}
 
 /// A value as it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,21 +24,25 @@ struct Given {
     line: usize,
 }
 
-/// An .ini file that was read: every key is known, and no value is refused.
+/// An .ini file that was read: every key is known, and each value is of its kind.
 #[derive(Debug, Clone, Default)]
 pub struct Config {
     path: String,
     values: BTreeMap<(&'static str, &'static str), Given>,
+    /// What was taken with a warning.
+    pub warnings: Vec<String>,
 }
 
 impl Config {
-    /// Reads `text`, which was in the file `path`. A key without a value keeps its default, as in the official program.
+    /// Reads `text`, which was in the file `path`. A key without a value keeps its default, and of one that is given
+    /// twice the last value counts, as in the official program.
     ///
     /// # Errors
-    /// If a line cannot be read, if a section or key is unknown, given twice, or has a value that is refused.
-    pub fn parse(path: &str, text: &str) -> Result<Self, Failure> {
+    /// All lines that cannot be read, and keys that are unknown or have a value that is not of their kind.
+    pub fn parse(path: &str, text: &str) -> Result<Self, Vec<Failure>> {
         let mut config = Self { path: path.to_owned(), ..Self::default() };
-        let mut section: Option<&'static Section> = None;
+        let mut wrong = Vec::new();
+        let mut place = Place::Before;
         for (index, line) in text.lines().enumerate() {
             let number = index + 1;
             let line = without_comment(line);
@@ -42,26 +51,34 @@ impl Config {
             }
             if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
                 let name = name.trim();
-                section = Some(section_of(name).ok_or_else(|| {
-                    config.wrong(number, format!("there is no section [{name}]"), "ioassay-engine io500 --list")
-                })?);
+                place = section_of(name).map_or(Place::Unknown, Place::Within);
+                if matches!(place, Place::Unknown) {
+                    let problem = format!("there is no section [{name}]");
+                    wrong.push(config.wrong(number, problem, "ioassay-engine io500 --list"));
+                }
                 continue;
             }
             let Some((name, value)) = line.split_once('=') else {
                 let remedy = "write [section] or key = value; comments begin with # or ;";
-                return Err(config.wrong(number, format!("{line:?} is neither a section nor a key"), remedy));
+                wrong.push(config.wrong(number, format!("{line:?} is neither a section nor a key"), remedy));
+                continue;
             };
             let (name, value) = (name.trim(), value.trim());
-            let Some(section) = section else {
-                return Err(config.wrong(
-                    number,
-                    format!("{name} stands before any section"),
-                    "write [global] above it",
-                ));
-            };
-            config.set(section, name, value, number)?;
+            // The official program looks at no key that has no value.
+            if value.is_empty() {
+                continue;
+            }
+            match place {
+                Place::Within(section) => wrong.extend(config.set(section, name, value, number).err()),
+                Place::Before => {
+                    let problem = format!("{name} stands before any section");
+                    wrong.push(config.wrong(number, problem, "write [global] above it"));
+                }
+                // Of an unknown section it is said already.
+                Place::Unknown => {}
+            }
         }
-        Ok(config)
+        if wrong.is_empty() { Ok(config) } else { Err(wrong) }
     }
 
     /// What of `text` the official program would take: the last value of each key that we know, whatever it is.
@@ -88,30 +105,18 @@ impl Config {
                 if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
             return Err(self.wrong(line, format!("[{}] has no key {name}", section.name), &remedy));
         };
-        if value.is_empty() {
-            return Ok(());
+        let wrong = |config: &Self, remedy| {
+            config.wrong(line, format!("[{}] {} = {value} is not possible", section.name, key.name), remedy)
+        };
+        if value.contains(char::REPLACEMENT_CHARACTER) {
+            return Err(wrong(self, "write the file in UTF-8"));
         }
-        check(key, value).map_err(|remedy| {
-            self.wrong(line, format!("[{}] {} = {value} is not possible", section.name, key.name), remedy)
-        })?;
-        if key.kind == Kind::Api {
-            Api::parse(value).map_err(|refused| {
-                let problem = format!("[{}] {} = {value}: {}", section.name, key.name, refused.message);
-                self.wrong(line, problem, &refused.remedy)
-            })?;
+        check(key, value).map_err(|remedy| wrong(self, remedy))?;
+        let given = Given { text: value.to_owned(), line };
+        if let Some(first) = self.values.insert((section.name, key.name), given) {
+            let twice = format!("[{}] {} is given on line {} too; this one counts", section.name, key.name, first.line);
+            self.warnings.push(format!("line {line}: {twice}"));
         }
-        if let Verdict::Refused(because) = key.verdict
-            && !is_default(key, value)
-        {
-            let problem = format!("[{}] {} = {value} is refused ({})", section.name, key.name, key.meaning);
-            let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
-            return Err(self.wrong(line, format!("{problem}: {why}"), instead));
-        }
-        if let Some(first) = self.values.get(&(section.name, key.name)) {
-            let problem = format!("[{}] {} is given on line {} too", section.name, key.name, first.line);
-            return Err(self.wrong(line, problem, "leave one of them out"));
-        }
-        self.values.insert((section.name, key.name), Given { text: value.to_owned(), line });
         Ok(())
     }
 
@@ -121,9 +126,50 @@ impl Config {
 
     /// What is wrong with the value of a key, with its line where it has one.
     pub fn refuse(&self, section: &str, key: &str, problem: &str, remedy: &str) -> Failure {
-        let given = self.values.iter().find(|((of, name), _)| *of == section && *name == key);
-        let line = given.map_or_else(String::new, |(_, given)| format!(", line {}", given.line));
+        let line = self.given(section, key).map_or_else(String::new, |given| format!(", line {}", given.line));
         usage(format!("{}{line}: [{section}] {key} {problem}", self.path), remedy)
+    }
+
+    /// Where the file is.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The line of a key, where it has one.
+    pub fn line(&self, section: &str, key: &str) -> Option<usize> {
+        self.given(section, key).map(|given| given.line)
+    }
+
+    fn given(&self, section: &str, key: &str) -> Option<&Given> {
+        self.values.iter().find(|((of, name), _)| *of == section && *name == key).map(|(_, given)| given)
+    }
+
+    /// Looks for values that cannot be honoured, in sections that are `used`. Those that are ignored are warned of.
+    ///
+    /// # Errors
+    /// All that are refused.
+    pub fn judge(&mut self, used: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+        let (mut refused, mut ignored) = (Vec::new(), Vec::new());
+        for (&(section, name), given) in self.values.iter().filter(|((section, _), _)| used(section)) {
+            let Some(key) = section_of(section).and_then(|section| section.key(name)) else { continue };
+            let Given { text, line } = given;
+            match key.verdict {
+                Verdict::Refused(because) if !is_default(key, text) => {
+                    let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
+                    let problem = format!("[{section}] {name} = {text} is refused ({}): {why}", key.meaning);
+                    refused.push((*line, self.wrong(*line, problem, instead)));
+                }
+                Verdict::Ignored(because) if !is_default(key, text) => {
+                    ignored.push((*line, format!("line {line}: [{section}] {name} = {text} is ignored: {because}")));
+                }
+                _ => {}
+            }
+        }
+        ignored.sort_by_key(|(line, _)| *line);
+        refused.sort_by_key(|(line, _)| *line);
+        self.warnings.extend(ignored.into_iter().map(|(_, warning)| warning));
+        let refused: Vec<Failure> = refused.into_iter().map(|(_, failure)| failure).collect();
+        if refused.is_empty() { Ok(()) } else { Err(refused) }
     }
 
     /// The value of a key, its default where it has none.
@@ -137,7 +183,12 @@ impl Config {
 
     /// The value of a flag; false where it has none.
     pub fn flag(&self, section: &'static str, key: &'static str) -> bool {
-        self.text(section, key).is_some_and(|text| truth(text) == Some(true))
+        self.truth(section, key) == Some(true)
+    }
+
+    /// The value of a flag, where it has one.
+    pub fn truth(&self, section: &'static str, key: &'static str) -> Option<bool> {
+        self.text(section, key).and_then(truth)
     }
 
     /// The value of a number.
@@ -157,9 +208,9 @@ impl Config {
     /// If it is none.
     pub fn size(&self, section: &'static str, key: &'static str) -> Result<u64, Failure> {
         let text = self.text(section, key).unwrap_or_default();
-        text.parse()
-            .map(|Bytes(bytes)| bytes)
-            .map_err(|error| self.refuse(section, key, &format!("= {error}"), "write for example 2m or 1g"))
+        let remedy = "write a whole number, for example 2m or 1g";
+        let refuse = |error| self.refuse(section, key, &format!("= {error}"), remedy);
+        size::parse(text).map(|bytes| bytes.0).map_err(refuse)
     }
 
     /// All sections and keys that were read, in the official order, as the official program keeps them beside its
@@ -174,6 +225,11 @@ impl Config {
             text += &format!("[{}]\n", section.name);
             for key in section.keys {
                 text += &format!("{} = {}\n", key.name, self.text(section.name, key.name).unwrap_or_default());
+            }
+            for key in section.old {
+                if let Some(given) = self.given(section.name, key.name) {
+                    text += &format!("{} = {}\n", key.name, given.text);
+                }
             }
             text.push('\n');
         }
@@ -227,7 +283,8 @@ mod tests {
     use super::*;
 
     fn problem(text: &str) -> String {
-        Config::parse("x.ini", text).unwrap_err().message
+        let failures = Config::parse("x.ini", text).unwrap_err();
+        failures.into_iter().map(|failure| failure.message).collect::<Vec<_>>().join("\n")
     }
 
     #[test]
@@ -252,27 +309,44 @@ mod tests {
         assert!(problem("[global]\nnonsense").contains("line 2"));
         assert!(problem("[debug]\nstonewall-time = soon").contains("line 2: [debug] stonewall-time = soon"));
         assert!(problem("[ior-easy]\nrun = yes").contains("line 2"));
-        let twice = problem("[debug]\nstonewall-time = 1\n\n[debug]\nstonewall-time = 2");
-        assert!(twice.contains("line 5") && twice.contains("line 2 too"), "{twice}");
+        let all = problem("[global]\ndatdir = /x\n[nonsense]\nx = 1\n[debug]\nstonewall-time = soon");
+        assert_eq!(all.lines().count(), 3, "{all}");
+        // A comment may be in any encoding, and a value may not.
+        let latin = String::from_utf8_lossy(b"; gr\xfc\xdfe\n[global]\ndatadir = /gr\xfc\xdfe").into_owned();
+        assert!(problem(&latin).contains("line 3: [global] datadir"), "{latin}");
     }
 
     #[test]
-    fn refused_keys_may_have_their_default_and_nothing_else() {
-        for (section, key, default, other) in [
-            ("global", "api", "POSIX", "RADOS"),
-            ("ior-easy", "API", "POSIX --posix.odirect", "RADOS"),
-            ("global", "io-buffers-on-gpu", "FALSE", "TRUE"),
-            ("ior-hard", "collective", "0", "1"),
-            ("mdworkbench", "waitingTime", "0", "0.5"),
-            ("find", "pfind-steal-next", "false", "true"),
-            ("global", "drop-caches-cmd", "sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\"", "/bin/true"),
+    fn what_the_official_program_lets_pass_is_taken() {
+        let text = "[debug]\nstonewall-time = 1\n\n[debug]\nstonewall-time = 2\n[find]\nanything =\n";
+        let config = Config::parse("x.ini", text).unwrap();
+        assert_eq!(config.number("debug", "stonewall-time"), Ok(Some(2)));
+        assert_eq!(config.warnings.len(), 1);
+        assert!(config.warnings[0].contains("line 5") && config.warnings[0].contains("line 2 too"));
+    }
+
+    #[test]
+    fn refused_and_ignored_keys_may_have_their_default_without_a_word_and_anything_where_nothing_runs() {
+        for (section, key, default, other, refused) in [
+            ("global", "io-buffers-on-gpu", "FALSE", "TRUE", true),
+            ("ior-easy", "hintsFileName", "", "/hints", true),
+            ("mdworkbench", "waitingTime", "0", "0.5", true),
+            ("ior-easy", "uniqueDir", "FALSE", "TRUE", false),
+            ("find", "pfind-steal-next", "false", "true", false),
+            ("find", "external-script", "", "./find.sh", false),
+            ("find", "external-args", "", "-x", false),
         ] {
-            assert!(Config::parse("x", &format!("[{section}]\n{key} = {default}")).is_ok(), "{key}");
-            let refused = problem(&format!("[{section}]\n{key} = {other}"));
-            assert!(
-                refused.contains(&format!("line 2: [{section}] {}", key)) && refused.contains("refused"),
-                "{refused}"
-            );
+            let judged = |value: &str, used| {
+                let mut config = Config::parse("x", &format!("[{section}]\n{key} = {value}")).unwrap();
+                let failures = config.judge(|_| used).err().unwrap_or_default();
+                (failures, config.warnings)
+            };
+            assert_eq!(judged(default, true), (vec![], vec![]), "{key}");
+            assert_eq!(judged(other, false), (vec![], vec![]), "{key}");
+            let (failures, warnings) = judged(other, true);
+            assert_eq!((failures.len(), warnings.len()), if refused { (1, 0) } else { (0, 1) }, "{key}");
+            let said = failures.first().map_or_else(|| warnings[0].clone(), |failure| failure.message.clone());
+            assert!(said.contains(&format!("line 2: [{section}] {key} = {other} is ")), "{said}");
         }
     }
 }

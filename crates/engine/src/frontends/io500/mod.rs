@@ -7,6 +7,8 @@
 mod api;
 mod commands;
 mod config;
+#[cfg(test)]
+mod corpus;
 mod find;
 mod node;
 mod official;
@@ -26,6 +28,7 @@ use ioassay_contract::doubt::{Doubt, Reason};
 use ioassay_contract::events::{CacheAttempt, Event, Failure, PhaseRecord};
 use ioassay_contract::front_end::Tool;
 
+use self::api::Ways;
 use self::commands::Places;
 use self::config::Config;
 use self::find::Found;
@@ -33,7 +36,7 @@ use self::phases::{PHASES, Phase, TIMESTAMP};
 use self::print::{Ini, Report};
 use self::rules::{Outcome, Scores};
 use self::settings::Settings;
-use self::translate::{CASE, FIRST_ITERATION, Ground};
+use self::translate::{CASE, FIRST_ITERATION, Ground, RANDOM};
 use super::common::{Common, usage};
 use super::moment;
 use super::options::{Given, help, parse, wants_help};
@@ -42,6 +45,7 @@ use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::measure::clock;
 use crate::plan::validate;
+use crate::stdio::say;
 use crate::{failure, supervise};
 
 const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases and rules of the IO500 (isc26). What it \
@@ -57,6 +61,7 @@ struct Asked {
     extended: bool,
     timestamp: Option<String>,
     verbosity: Option<u64>,
+    ways: Ways,
     official: Option<PathBuf>,
     launcher: Option<String>,
 }
@@ -76,25 +81,32 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if let Some(text) = text {
         return command::print(&text);
     }
-    asked(common, crew, arguments).unwrap_or_else(Ended::refused)
+    asked(common, crew, arguments).unwrap_or_else(Ended::refused_for)
 }
 
-fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended, Failure> {
-    let asked = Asked::parse(arguments)?;
+fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
+    let asked = Asked::parse(arguments).map_err(alone)?;
     if let Some(program) = &asked.official {
-        return official::run(common, crew, arguments, &asked, program);
+        return official::run(common, crew, arguments, &asked, program).map_err(alone);
     }
-    let config = read(&asked.config)?;
-    let settings = Settings::of(&config, common, asked.extended, asked.verbosity)?;
+    let text = read(&asked.config).map_err(alone)?;
+    let config = Config::parse(&asked.config.display().to_string(), &text)?;
+    let settings = Settings::of(&config, common, asked.extended, asked.verbosity, &asked.ways)?;
     if asked.dry_run {
         return Ok(dry_run(&asked, &settings));
     }
-    measure(common, crew, arguments, &asked, &config, &settings)
+    let ini = Ini { original: &text, resolved: &config.resolved() };
+    measure(common, crew, arguments, &asked, ini, &settings).map_err(alone)
 }
 
-fn read(path: &Path) -> Result<Config, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| failure::on_path("read", path, &error))?;
-    Config::parse(&path.display().to_string(), &text)
+fn alone(failure: Failure) -> Vec<Failure> {
+    vec![failure]
+}
+
+/// The text of an .ini file. Comments may be in any encoding.
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|error| failure::on_path("read", path, &error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 impl Asked {
@@ -106,7 +118,11 @@ impl Asked {
         for Given { known, spelling, value } in parse("io500", options::OPTIONS, rest)? {
             let value = value.unwrap_or_default();
             match known.name {
-                "--dry-run" => asked.dry_run = true,
+                "--dry-run" => {
+                    asked.dry_run = true;
+                    asked.ways.dry_run = true;
+                }
+                "--map-api" => asked.ways.map(&value)?,
                 "--mode" => asked.extended = mode(&value)?,
                 "--timestamp" => asked.timestamp = Some(name_of_directory(value)?),
                 "-v" => asked.verbosity = Some(asked.verbosity.unwrap_or(0) + 1),
@@ -166,6 +182,9 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
     let results = results_of(settings, &timestamp);
     let places = Places { data: &settings.data, results: &results, timestamp: &timestamp };
     let set_files = translate::assumed_set_files(settings);
+    for warning in &settings.warnings {
+        say!("ioassay-engine: {}: {warning}", asked.config.display());
+    }
     let mut text = String::new();
     for phase in settings.phases().filter(|phase| settings.runs(phase.name)) {
         if let Some(command) = commands::command(settings, &places, phase.name, set_files) {
@@ -180,7 +199,7 @@ fn measure(
     crew: &mut Crew,
     arguments: &[String],
     asked: &Asked,
-    config: &Config,
+    ini: Ini<'_>,
     settings: &Settings,
 ) -> Result<Ended, Failure> {
     let timestamp = asked.timestamp();
@@ -191,8 +210,6 @@ fn measure(
     if let Err(refusal) = validate(&plan) {
         return Ok(session.finish(Ended::refused(command::refused(&refusal))));
     }
-    let original = fs::read_to_string(&asked.config).unwrap_or_default();
-    let ini = Ini { original: &original, resolved: &config.resolved() };
     let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite, ini)?;
     // From here on a signal waits until somebody looks, and what was created is removed again.
     supervise::block_signals().map_err(|error| failure::on_path("block signals", &data, &error))?;
@@ -213,6 +230,9 @@ fn measure(
     };
     let mut session = session;
     running.report.header(&mut session.console, settings, &from_the_start, clock::unix_ns());
+    for warning in &settings.warnings {
+        running.warn(&mut session.console, warning);
+    }
     let ended = session.run_case(CASE, 1, &plan, |event, console| running.event(event, console));
     drop(created);
     let ended = running.conclude(ended, &mut session.console);
@@ -334,6 +354,7 @@ impl Running<'_> {
             score: self.score(record, seconds),
             seconds: seconds + std::mem::take(&mut self.preparing_s),
             invalid: Vec::new(),
+            failed: false,
         };
         let failed = !record.complete;
         for doubt in &record.doubts {
@@ -349,9 +370,10 @@ impl Running<'_> {
                 outcome.invalid.push("it did not come to its end".to_owned());
             }
         }
-        if phase.name.starts_with("find") && !failed {
-            outcome.invalid.extend(self.found.compare(record, self.settings));
-        }
+        let walked = phase.name.starts_with("find") && !failed;
+        let not_found = if walked { self.found.compare(record, self.settings) } else { Vec::new() };
+        outcome.failed = failed || record.doubts.iter().any(|doubt| doubt.invalidates) || !not_found.is_empty();
+        outcome.invalid.extend(not_found);
         outcome.judge(self.settings);
         self.found.note(record);
         retold::keep(&mut self.report, self.settings, &self.places, record);
@@ -419,8 +441,10 @@ impl Running<'_> {
         let mut outcome = Outcome::without_score(phase, reason);
         if phase.name == TIMESTAMP {
             outcome.invalid.clear();
+            self.report.keep_timestamp();
         } else if !self.settings.runs(phase.name) {
-            outcome.invalid = vec!["run = FALSE in the .ini file".to_owned()];
+            let why = if phase.name == RANDOM { "it was left out" } else { "run = FALSE in the .ini file" };
+            outcome.invalid = vec![why.to_owned()];
         }
         self.report.end_phase(console, &outcome, now_ns);
         self.outcomes.push(outcome);
@@ -448,10 +472,14 @@ impl Running<'_> {
         if ended.code != 0 {
             return ended;
         }
-        if extended.unwrap_or(standard).1 {
+        // The official program ends with 0 where a run is invalid by the rules, and by an error where something failed.
+        if self.outcomes.iter().all(|outcome| !outcome.failed) {
+            if !extended.unwrap_or(standard).1 {
+                say!("ioassay-engine: the run is invalid: the lines ERROR INVALID say why");
+            }
             return Ended::default();
         }
-        let problem = "the run is invalid: the lines ERROR INVALID say why";
+        let problem = "a phase failed: the lines ERROR INVALID say why";
         let path = self.report.directory.join("result.txt");
         Ended::failed(failure::about_path("judge", &path, problem.to_owned(), "change what they name, and run again"))
     }

@@ -56,7 +56,7 @@ pub fn run(
         let problem = "IOASSAY_SCALE_DOWN does not reach the official program";
         return Err(usage(problem, "unset it, and take a smaller stonewall-time"));
     }
-    let text = fs::read_to_string(&asked.config).map_err(|error| failure::on_path("read", &asked.config, &error))?;
+    let text = super::read(&asked.config)?;
     let timestamp = asked.timestamp();
     let results = results(&Config::lenient(&text), &timestamp);
     let mut session = Session::begin(Tool::Io500, common, crew, arguments)?;

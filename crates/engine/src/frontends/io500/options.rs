@@ -26,6 +26,11 @@ pub const OPTIONS: &[Known] = &[
         "each run removes its own files; for what a killed one left take `ioassay-engine clean --events FILE DIR/ioassay-RUN`",
     ),
     Known::same("--official", Some("PATH"), "run the official program at PATH, and keep its files beside our evidence"),
+    Known::same(
+        "--map-api",
+        Some("API=STORAGE"),
+        "do the I/O of an API by an API of the engine or a plug-in: DFS=posix",
+    ),
     Known::same("--launcher", Some("COMMAND"), "what starts the official program, for example \"mpirun -np 4\""),
 ];
 
@@ -45,7 +50,7 @@ pub enum Kind {
 }
 
 /// A key of the .ini file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     /// Its name; upper and lower case are the same.
     pub name: &'static str,
@@ -55,7 +60,8 @@ pub struct Key {
     pub default: Option<&'static str>,
     /// What it means.
     pub meaning: &'static str,
-    /// How ours compares with the official one. Of a refused key the default is accepted, and no other value.
+    /// How ours compares with the official one. Of a refused key the default is accepted, and no other value in a
+    /// section that is run; of an ignored one all others come with a warning.
     pub verdict: Verdict,
 }
 
@@ -66,6 +72,8 @@ pub struct Section {
     pub name: &'static str,
     /// Its keys, in the official order.
     pub keys: &'static [Key],
+    /// Keys that it had in older versions: they are read, and not listed.
+    pub old: &'static [Key],
     /// In which list of phases it is.
     pub list: List,
 }
@@ -93,13 +101,16 @@ impl Key {
     const fn better(self, because: &'static str) -> Self {
         Self { verdict: Verdict::Better(because), ..self }
     }
+
+    const fn ignored(self, because: &'static str) -> Self {
+        Self { verdict: Verdict::Ignored(because), ..self }
+    }
 }
 
 const API: Key = key("API", Kind::Api, None, "storage API, in the place of that of the section above or of [global]");
 const RUN: Key = key("run", Kind::Flag, Some("TRUE"), "do it");
 const VERBOSITY: Key = key("verbosity", Kind::Number, None, "how much IOR says (nothing: our records hold it all)");
-const COLLECTIVE: Key =
-    key("collective", Kind::Flag, None, "collective MPI-IO").refused("POSIX has no collective calls; leave it empty");
+const COLLECTIVE: Key = key("collective", Kind::Flag, None, "collective MPI-IO; ignored with a warning by other APIs");
 
 const GLOBAL: &[Key] = &[
     key("datadir", Kind::Text, Some("./datafiles"), "directory of the file system that is measured"),
@@ -120,7 +131,10 @@ const GLOBAL: &[Key] = &[
         Some("sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\""),
         "how caches are dropped",
     )
-    .refused("the engine drops them itself, as root; leave the key out, and take drop-caches = TRUE"),
+    .better(
+        "the engine drops them itself, as root, in the place of a command that writes to /proc/sys/vm/drop_caches; \
+         where drop-caches = TRUE any other command is refused",
+    ),
     key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory")
         .refused("no GPU takes part; take FALSE"),
     key(
@@ -150,7 +164,7 @@ const IOR_EASY: &[Key] = &[
     key("blockSize", Kind::Text, Some("9920000m"), "most bytes of each rank, a multiple of transferSize"),
     key("filePerProc", Kind::Flag, Some("TRUE"), "a file for each rank"),
     key("uniqueDir", Kind::Flag, Some("FALSE"), "each file in a directory of its own")
-        .refused("the files lie in one directory; take FALSE"),
+        .ignored("the engine creates all of them in one directory, which takes longer to open and not to write"),
     RUN,
     VERBOSITY,
 ];
@@ -174,26 +188,52 @@ const MDTEST_HARD: &[Key] = &[
 ];
 
 const FIND: &[Key] = &[
-    key("external-script", Kind::Text, None, "a program that does the find")
-        .refused("the engine walks itself; leave it empty"),
-    key("external-mpi-args", Kind::Text, Some(""), "what starts that program")
-        .refused("the engine walks itself; leave it empty"),
-    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program")
-        .refused("the engine walks itself; leave it empty"),
+    key("external-script", Kind::Text, None, "a program that does the find").ignored(
+        "the engine walks its own directories itself and the row is its own; --official PATH times the program",
+    ),
+    key("external-mpi-args", Kind::Text, Some(""), "what starts that program").ignored(NO_PROGRAM),
+    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program").ignored(NO_PROGRAM),
     key("nproc", Kind::Number, None, "how many ranks walk (all)"),
     RUN,
     key("pfind-queue-length", Kind::Number, Some("10000"), "entries that pfind visits before it shares work")
         .better("the engine shares directories as soon as another rank wants some, whatever the value"),
     key("pfind-steal-next", Kind::Flag, Some("FALSE"), "pfind steals from its neighbour")
-        .refused("ranks share by one list; take FALSE"),
+        .ignored("ranks share one list of directories, and what is found is the same"),
     key(
         "pfind-parallelize-single-dir-access-using-hashing",
         Kind::Flag,
         Some("FALSE"),
         "pfind reads parts of one directory in parallel",
     )
-    .refused("one rank lists a directory; take FALSE"),
+    .ignored(ONE_LISTS),
 ];
+
+const NO_PROGRAM: &str = "no other program walks";
+const ONE_LISTS: &str = "one rank lists a directory, and what is found is the same";
+
+/// What a walk had in 2020.
+const OLD_FIND: &[Key] = &[
+    NO_RUN,
+    key("external-args", Kind::Text, None, "arguments of the external program").ignored(NO_PROGRAM),
+    key(
+        "pfind-parallelize-single-dir-access-sequentially",
+        Kind::Flag,
+        Some("FALSE"),
+        "pfind reads parts of one directory in turn",
+    )
+    .ignored(ONE_LISTS),
+];
+
+const NO_RUN: Key = key("noRun", Kind::Flag, None, "TRUE: run = FALSE");
+const DIRECT: Key = key("posix.odirect", Kind::Flag, None, "TRUE: --posix.odirect after the API");
+const HINTS: Key = key("hintsFileName", Kind::Text, None, "hints to MPI-IO")
+    .refused("hints are options of the API now; write API = MPIIO --mpiio.hintsFileName=FILE");
+
+/// What IOR's sections had in 2020.
+const OLD_IOR: &[Key] = &[DIRECT, HINTS, NO_RUN];
+
+/// What mdtest's had.
+const OLD_MDTEST: &[Key] = &[DIRECT, NO_RUN];
 
 const MDWORKBENCH: &[Key] = &[
     API,
@@ -224,45 +264,51 @@ const PART: &[Key] = &[API, RUN];
 const COLLECTIVE_PART: &[Key] = &[API, COLLECTIVE, RUN];
 
 const fn section(name: &'static str, keys: &'static [Key], list: List) -> Section {
-    Section { name, keys, list }
+    Section { name, keys, old: &[], list }
+}
+
+impl Section {
+    const fn once_with(self, old: &'static [Key]) -> Self {
+        Self { old, ..self }
+    }
 }
 
 /// The sections, in the official order.
 pub const SECTIONS: &[Section] = &[
     section("global", GLOBAL, List::Standard),
     section("debug", DEBUG, List::Standard),
-    section("ior-easy", IOR_EASY, List::Standard),
-    section("ior-easy-write", PART, List::Standard),
+    section("ior-easy", IOR_EASY, List::Standard).once_with(OLD_IOR),
+    section("ior-easy-write", PART, List::Standard).once_with(OLD_IOR),
     section("ior-rnd4K", OLD_RANDOM, List::Retired),
     section("ior-rnd4K-write", PART, List::Retired),
     section("ior-rnd", OLD_RANDOM, List::Retired),
     section("ior-rnd-write", PART, List::Retired),
-    section("mdtest-easy", MDTEST_EASY, List::Standard),
-    section("mdtest-easy-write", PART, List::Standard),
+    section("mdtest-easy", MDTEST_EASY, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-easy-write", PART, List::Standard).once_with(OLD_MDTEST),
     section("ior-rnd1MB", OLD_RANDOM, List::Retired),
     section("ior-rnd1MB-write", PART, List::Retired),
     section("mdworkbench", MDWORKBENCH, List::Extended),
     section("mdworkbench-create", &[RUN], List::Extended),
     section("timestamp", &[], List::Standard),
-    section("find-easy", FIND, List::Extended),
-    section("ior-hard", IOR_HARD, List::Standard),
-    section("ior-hard-write", COLLECTIVE_PART, List::Standard),
-    section("mdtest-hard", MDTEST_HARD, List::Standard),
-    section("mdtest-hard-write", PART, List::Standard),
-    section("find", FIND, List::Standard),
+    section("find-easy", FIND, List::Extended).once_with(OLD_FIND),
+    section("ior-hard", IOR_HARD, List::Standard).once_with(OLD_IOR),
+    section("ior-hard-write", COLLECTIVE_PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-hard", MDTEST_HARD, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-write", PART, List::Standard).once_with(OLD_MDTEST),
+    section("find", FIND, List::Standard).once_with(OLD_FIND),
     section("ior-rnd4K-read", PART, List::Retired),
     section("ior-rnd1MB-read", PART, List::Retired),
     section("ior-rnd-read", PART, List::Retired),
-    section("find-hard", FIND, List::Extended),
+    section("find-hard", FIND, List::Extended).once_with(OLD_FIND),
     section("mdworkbench-bench", &[RUN], List::Extended),
-    section("ior-easy-read", PART, List::Standard),
-    section("mdtest-easy-stat", PART, List::Standard),
-    section("ior-hard-read", COLLECTIVE_PART, List::Standard),
-    section("mdtest-hard-stat", PART, List::Standard),
+    section("ior-easy-read", PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-easy-stat", PART, List::Standard).once_with(OLD_MDTEST),
+    section("ior-hard-read", COLLECTIVE_PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-hard-stat", PART, List::Standard).once_with(OLD_MDTEST),
     section("mdworkbench-delete", &[RUN], List::Extended),
-    section("mdtest-easy-delete", PART, List::Standard),
-    section("mdtest-hard-read", PART, List::Standard),
-    section("mdtest-hard-delete", PART, List::Standard),
+    section("mdtest-easy-delete", PART, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-read", PART, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-delete", PART, List::Standard).once_with(OLD_MDTEST),
     section("ior-rnd4K-easy-read", PART, List::Standard),
 ];
 
@@ -274,7 +320,7 @@ pub fn section_of(name: &str) -> Option<&'static Section> {
 impl Section {
     /// The key that is called so.
     pub fn key(&self, name: &str) -> Option<&'static Key> {
-        self.keys.iter().find(|key| key.name.eq_ignore_ascii_case(name))
+        self.keys.iter().chain(self.old).find(|key| key.name.eq_ignore_ascii_case(name))
     }
 }
 
@@ -291,6 +337,7 @@ pub fn list(extended: bool) -> String {
             let note = match key.verdict {
                 Verdict::Same => String::new(),
                 Verdict::Better(because) => format!(" [better: {because}]"),
+                Verdict::Ignored(because) => format!(" [ignored: {because}]"),
                 Verdict::Refused(because) => format!(" [other values are refused: {because}]"),
             };
             text += &format!("# {}{note}\n{} = {}\n", key.meaning, key.name, key.default.unwrap_or_default());
@@ -306,18 +353,31 @@ pub fn key_table() -> String {
     for section in SECTIONS.iter().filter(|section| section.list != List::Retired) {
         for key in section.keys {
             let default = key.default.filter(|default| !default.is_empty()).map(|default| format!("`{default}`"));
-            let ours = match key.verdict {
-                Verdict::Same => "same".to_owned(),
-                Verdict::Better(because) => format!("better, because {because}"),
-                Verdict::Refused(because) => format!("other values are refused, because {because}"),
-            };
             let default = default.unwrap_or_default();
+            let ours = compared(key);
             text += &format!("| `{}` | `{}` | {default} | {} | {ours} |\n", section.name, key.name, key.meaning);
+        }
+    }
+    text += "\nKeys of older versions:\n\n| sections | key | meaning | ours |\n|---|---|---|---|\n";
+    for old in [OLD_IOR, OLD_MDTEST, OLD_FIND] {
+        let sections: Vec<String> =
+            SECTIONS.iter().filter(|section| section.old == old).map(|section| format!("`{}`", section.name)).collect();
+        for key in old {
+            text += &format!("| {} | `{}` | {} | {} |\n", sections.join(", "), key.name, key.meaning, compared(key));
         }
     }
     let retired = SECTIONS.iter().filter(|section| section.list == List::Retired);
     let retired: Vec<String> = retired.map(|section| format!("`{}`", section.name)).collect();
     text + &format!("\nSections of older versions are read, and nothing is done: {}.\n", retired.join(", "))
+}
+
+fn compared(key: &Key) -> String {
+    match key.verdict {
+        Verdict::Same => "same".to_owned(),
+        Verdict::Better(because) => format!("better, because {because}"),
+        Verdict::Ignored(because) => format!("other values are ignored with a warning, because {because}"),
+        Verdict::Refused(because) => format!("other values are refused, because {because}"),
+    }
 }
 
 #[cfg(test)]
@@ -330,8 +390,9 @@ mod tests {
         let names: HashSet<_> = SECTIONS.iter().map(|section| section.name.to_lowercase()).collect();
         assert_eq!(names.len(), SECTIONS.len());
         for section in SECTIONS {
-            let keys: HashSet<_> = section.keys.iter().map(|key| key.name.to_lowercase()).collect();
-            assert_eq!(keys.len(), section.keys.len(), "{}", section.name);
+            let all = || section.keys.iter().chain(section.old);
+            let keys: HashSet<_> = all().map(|key| key.name.to_lowercase()).collect();
+            assert_eq!(keys.len(), all().count(), "{}", section.name);
         }
     }
 

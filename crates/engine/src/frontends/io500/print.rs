@@ -24,6 +24,7 @@ fn mark() -> String {
 
 const RESULT: &str = "result.txt";
 const SUMMARY: &str = "result_summary.txt";
+const TIMESTAMP_FILE: &str = "timestampfile";
 const ORIGINAL: &str = "config-orig.ini";
 const RESOLVED: &str = "config.ini";
 
@@ -71,6 +72,14 @@ impl Report {
             file.write_all(text.as_bytes()).map_err(|error| failure::on_path("write", &path, &error))
         });
         if let Err(failure) = kept {
+            self.note(&format!("; WARNING {}", failure.message));
+        }
+    }
+
+    /// Leaves the empty file whose time tells the official program's walk what is new; ours has that in the plan.
+    pub fn keep_timestamp(&mut self) {
+        let path = self.directory.join(TIMESTAMP_FILE);
+        if let Err(failure) = result_file::create(&path, self.overwrite, |_| false) {
             self.note(&format!("; WARNING {}", failure.message));
         }
     }
@@ -214,7 +223,13 @@ mod tests {
     fn lines_are_laid_out_as_the_official_ones() {
         let of = |name: &str, score, seconds, invalid: &[&str]| {
             let phase = PHASES.iter().find(|phase| phase.name == name).unwrap();
-            line(&Outcome { phase, score, seconds, invalid: invalid.iter().map(|&text| text.to_owned()).collect() })
+            line(&Outcome {
+                phase,
+                score,
+                seconds,
+                invalid: invalid.iter().map(|&text| text.to_owned()).collect(),
+                failed: false,
+            })
         };
         assert_eq!(
             of("ior-easy-write", 21.914_556, 413.1561, &[]),

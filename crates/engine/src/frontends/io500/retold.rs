@@ -16,7 +16,7 @@ const RESULTS: &str = "{results}";
 
 /// Keeps the files of `record` beside the results; of a walk there are none.
 pub fn keep(report: &mut Report, settings: &Settings, places: &Places<'_>, record: &PhaseRecord) {
-    let Some((tool, arguments)) = words(settings, places, &record.name) else { return };
+    let Some((tool, arguments)) = words(&settings.understood(), places, &record.name) else { return };
     let retold = match tool.as_str() {
         "./ior" => ior::retold(&arguments, settings.ranks, record).map(|files| (ior::BEGIN, ior::RANKS, files)),
         "./mdtest" => {
@@ -30,7 +30,6 @@ pub fn keep(report: &mut Report, settings: &Settings, places: &Places<'_>, recor
             report.keep_retold(&format!("{}.txt", record.name), begin, &text);
             report.keep_retold(&format!("{}.csv", record.name), begin_of_ranks, &ranks);
         }
-        // `-z -z` of ior-rnd4K-easy-read.
         Err(failure) => report.note(&format!("; no {}.txt: {}", record.name, failure.message)),
     }
 }

@@ -17,12 +17,14 @@ pub struct Outcome {
     pub seconds: f64,
     /// Why it is invalid; empty where it is valid.
     pub invalid: Vec<String>,
+    /// Something went wrong, and it is not only the rules that it does not keep.
+    pub failed: bool,
 }
 
 impl Outcome {
     /// A phase that has no score, because of `reason`.
     pub fn without_score(phase: &'static Phase, reason: String) -> Self {
-        Self { phase, score: 0.0, seconds: 0.0, invalid: vec![reason] }
+        Self { phase, score: 0.0, seconds: 0.0, invalid: vec![reason], failed: false }
     }
 
     /// Adds what the rules say of score and duration.
@@ -111,23 +113,24 @@ pub fn is_valid(outcomes: &[Outcome], from_the_start: &[String], extended: bool)
 mod tests {
     use super::*;
     use crate::frontends::common::Common;
+    use crate::frontends::io500::api::Ways;
     use crate::frontends::io500::config::Config;
     use crate::frontends::io500::phases::PHASES;
     use proptest::prelude::*;
 
     fn settings(scale_down: u64) -> Settings {
         let common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down };
-        Settings::of(&Config::parse("x.ini", "").unwrap(), &common, false, None).unwrap()
+        Settings::of(&Config::parse("x.ini", "").unwrap(), &common, false, None, &Ways::default()).unwrap()
     }
 
     fn outcomes(scores: &[f64]) -> Vec<Outcome> {
-        let outcome = |(phase, &score)| Outcome { phase, score, seconds: 300.5, invalid: Vec::new() };
+        let outcome = |(phase, &score)| Outcome { phase, score, seconds: 300.5, invalid: Vec::new(), failed: false };
         PHASES.iter().zip(scores).map(outcome).collect()
     }
 
     fn judged(name: &str, score: f64, seconds: f64, settings: &Settings) -> Outcome {
         let phase = PHASES.iter().find(|phase| phase.name == name).unwrap();
-        let mut outcome = Outcome { phase, score, seconds, invalid: Vec::new() };
+        let mut outcome = Outcome { phase, score, seconds, invalid: Vec::new(), failed: false };
         outcome.judge(settings);
         outcome
     }
@@ -194,7 +197,9 @@ mod tests {
         assert!(invalid_from_the_start(&settings(1)).is_empty());
         assert_eq!(invalid_from_the_start(&settings(2)).len(), 1);
         let common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
-        let of = |text| Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None).unwrap();
+        let of = |text| {
+            Settings::of(&Config::parse("x.ini", text).unwrap(), &common, false, None, &Ways::default()).unwrap()
+        };
         assert!(invalid_from_the_start(&of("[global]\nscc = TRUE\n[debug]\nstonewall-time = 30")).is_empty());
         assert_eq!(invalid_from_the_start(&of("[global]\nscc = TRUE")).len(), 1);
         assert_eq!(invalid_from_the_start(&of("[debug]\nstonewall-time = 30")).len(), 1);

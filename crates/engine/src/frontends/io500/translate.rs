@@ -36,7 +36,7 @@ pub const RANDOM_BYTES: u64 = 4096;
 pub const RANDOM_READS: u64 = 10_000_000;
 
 /// The phase of random reads, the only one that does not move whole transfers.
-const RANDOM: &str = "ior-rnd4K-easy-read";
+pub const RANDOM: &str = "ior-rnd4K-easy-read";
 
 /// File sets and trees, called as the sections.
 pub const IOR_EASY: &str = "ior-easy";
@@ -188,8 +188,8 @@ fn steps(settings: &Settings) -> Vec<Step> {
             limit(settings, phase.name, easy_write),
             walkers,
         ));
-        if let Some(api) = settings.own_api(phase.name) {
-            do_io_by(&mut steps[first..], &api.storage);
+        if let Some(storage) = own_storage(settings, phase.name) {
+            do_io_by(&mut steps[first..], &storage);
         }
     }
     steps
@@ -208,6 +208,17 @@ fn before(settings: &Settings, phase: &str) -> Option<Step> {
         "mdworkbench-bench" => Some(step(FIRST_ITERATION, work(settings, phase, None), Limit::default(), None)),
         _ => None,
     }
+}
+
+/// The storage of a phase, where it is not that of all.
+fn own_storage(settings: &Settings, phase: &str) -> Option<Storage> {
+    let collective = settings.is_collective(phase);
+    let own = settings.own_api(phase).or_else(|| collective.then(|| settings.api_of(phase)))?;
+    let mut storage = own.storage.clone();
+    if collective {
+        storage.options.insert("collective".to_owned(), "yes".to_owned());
+    }
+    Some(storage)
 }
 
 /// Gives the jobs of `steps` a storage of their own.
@@ -369,6 +380,7 @@ fn data(files: &str, transfer: Transfer) -> DataWork {
 mod tests {
     use super::*;
     use crate::frontends::common::Common;
+    use crate::frontends::io500::api::Ways;
     use crate::frontends::io500::config::Config;
     use crate::plan::validate;
 
@@ -378,7 +390,7 @@ mod tests {
 
     fn settings(text: &str, ranks: u32, extended: bool) -> Settings {
         let common = Common { ranks, nodes: 1, run: None, overwrite: false, scale_down: 1 };
-        Settings::of(&Config::parse("x.ini", text).unwrap(), &common, extended, None).unwrap()
+        Settings::of(&Config::parse("x.ini", text).unwrap(), &common, extended, None, &Ways::default()).unwrap()
     }
 
     #[test]
