@@ -38,6 +38,11 @@ def test_an_io500_submission_becomes_a_run_with_its_score(tmp_path: Path, name: 
     assert code == 0, stderr
     (told,) = json.loads(stdout)["runs"]
     assert told["measurements"] in (12, 13)
+    scores = {score["name"]: score for score in told["scores"]}
+    assert list(scores) == ["bandwidth", "metadata", "total"]
+    for score in scores.values():
+        assert score["follows"] == (score["lowest"] * 0.999 < score["printed"] < score["highest"] * 1.001)
+    assert scores["total"]["follows"] == (name != "product-2017"), "lists of 2017 print the product of both means"
     code, report, stderr = ioassay("report", tmp_path / "run", "--format", "md")
     assert code == 0, stderr
     assert "IO500 score" in report

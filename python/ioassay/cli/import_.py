@@ -13,13 +13,14 @@ from ioassay.errors import UsageError
 from ioassay.units import format_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
+    from ioassay.analysis.printed_scores import Recomputed
     from ioassay.results.document import RefusedFile, RunDocument
     from ioassay.results.importers import Importer
     from ioassay.results.importers.stored import Gathered
 
-    _Imported = tuple[Path, RunDocument, int]
+    _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
 
 _NOT_ALL = 1
 
@@ -50,8 +51,10 @@ def import_(
     A file that does not fit its tool's format is refused with the line that broke; the rest is imported, and the exit
     code is 1.
     """
+    from ioassay.analysis.printed_scores import recomputed  # noqa: PLC0415
     from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
     from ioassay.results.importers.stored import run  # noqa: PLC0415
+    from ioassay.results.loaded import LoadedRun  # noqa: PLC0415
     from ioassay.results.run_directory import refuse_occupied, store  # noqa: PLC0415
 
     importer = _importer(tool, IMPORTERS.values())
@@ -68,7 +71,8 @@ def import_(
             document, tables = run(gathered, sys.argv)
             store(place, document, tables)
             measured = tables["measurements"].height
-            imported.append((place, document, measured))
+            loaded = LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables)
+            imported.append((place, document, measured, recomputed(loaded)))
             if not as_json:
                 cases = format_count(len(document.cases), "case")
                 print(f"{place}: {cases}, {format_count(measured, 'measurement')}", flush=True)
@@ -119,10 +123,29 @@ def _print_json(imported: Iterable[_Imported], refused: Iterable[RefusedFile]) -
             "files": len(document.imported.files) if document.imported else 0,
             "cases": len(document.cases),
             "measurements": measured,
+            "scores": [_score(score) for score in scores],
         }
-        for place, document, measured in imported
+        for place, document, measured, scores in imported
     ]
     print(json.dumps({"runs": runs, "refused": [one.model_dump() for one in refused]}, indent=2))
+
+
+def _score(score: Recomputed) -> dict[str, Any]:
+    """A printed score, beside what follows from the phases that were printed with it."""
+    return {
+        "list": score.printed.list,
+        "name": score.printed.name,
+        "unit": score.printed.unit,
+        "printed": score.printed.value,
+        "recomputed": score.value,
+        "lowest": score.lowest,
+        "highest": score.highest,
+        "follows": score.follows,
+        "left_out": score.left_out,
+        "missing": score.missing,
+        "file": score.printed.file,
+        "line": score.printed.line,
+    }
 
 
 def _print_refused(refused: list[RefusedFile]) -> None:

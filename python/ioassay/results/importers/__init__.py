@@ -43,7 +43,7 @@ IMPORTERS: Mapping[str, Importer] = {
         _one_run("ior", "IOR", "2.10 to 4.1: standard output, JSON, CSV by iteration and by rank", ior.read),
         _one_run("mdtest", "mdtest", "1.9 to 4.1: standard output, CSV by rank", mdtest.read),
         Importer("io500", "IO500", "2017 to 2026: result_summary.txt, result.txt, files of the phases", io500.gather),
-        _one_run("elbencho", "elbencho", "1.0 to 3.1: CSV and JSON of results", elbencho.read),
+        _one_run("elbencho", "elbencho", "1.0 to 3.1: CSV and JSON of results, console, live CSV", elbencho.read),
         _one_run("fio", "fio", "2.0 to 3.42: JSON and json+, of one machine and of clients", fio.read),
         _one_run("iozone", "IOzone", "3: throughput mode and auto mode", iozone.read),
         _one_run("iperf3", "iperf3", "3.0 to 3.20: JSON and streamed JSON, of clients and servers", iperf3.read),

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ioassay.results.document import ImportedFile, RefusedFile
+from ioassay.results.importers import transcript
 from ioassay.results.importers.model import Beside, Case
 from ioassay.results.importers.source import Refused, Source, below
 from ioassay.results.importers.stored import Gathered
@@ -83,7 +85,7 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
             return found
 
         try:
-            cases[path] = read(source, beside)
+            cases[path] = read_cases(read, source, beside)
         except Refused as error:
             files.refuse(path, error)
     yield Gathered(
@@ -95,6 +97,26 @@ def one_run(tool: str, title: str, read: Reader, paths: Sequence[Path]) -> Itera
         files=list(files.read.values()),
         refused=files.refused,
     )
+
+
+def read_cases(read: Reader, source: Source, beside: Beside) -> list[Case]:
+    """The cases of a file whose lines may have a launcher's or a log's prefix, or be wrapped. Raises `Refused`."""
+    return transcript.read(source, lambda lines: read(lines, beside), _measurements, _renumbered)
+
+
+def _measurements(cases: Sequence[Case]) -> int:
+    return sum(len(case.measured) for case in cases)
+
+
+def _renumbered(cases: list[Case], path: Path, numbers: Sequence[int]) -> list[Case]:
+    """The cases, the lines of what was measured in the file at `path` as `numbers` has them."""
+    return [
+        replace(
+            case,
+            measured=[replace(one, line=numbers[one.line - 1]) if one.file == path else one for one in case.measured],
+        )
+        for case in cases
+    ]
 
 
 def run_name(tool: str, paths: Sequence[Path]) -> str:

@@ -171,7 +171,7 @@ def told(values: Mapping[str, str | None]) -> list[Setting]:
 @dataclass(frozen=True, kw_only=True)
 class Case:
     """One execution of one configuration. Cases that agree in `settings` are points of one sweep, and those that agree
-    in clients and ranks too are repetitions of one another.
+    in clients, ranks and groups too are repetitions of one another.
     """
 
     tool_version: str | None
@@ -182,6 +182,8 @@ class Case:
     clients: int | None
     ranks: int | None
     measured: Sequence[Measured]
+    groups: int | None = None
+    """Files or objects that the ranks share in groups, where a tool sweeps them."""
     target: str | None = None
     command: str = ""
     facts: Sequence[Setting] = ()

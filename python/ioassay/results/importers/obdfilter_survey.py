@@ -113,6 +113,7 @@ def _case(source: Source, survey: _Survey, row: _Row) -> Case:
         amount=f"{format_bytes(row.total_bytes // row.targets)} for each target",
         clients=1,
         ranks=row.threads,
+        groups=row.objects,
         measured=list(_measured(source, row)),
         target=survey.host,
         facts=model.told({"machine": survey.host}),

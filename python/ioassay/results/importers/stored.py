@@ -57,9 +57,9 @@ def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables
     entries: list[CaseEntry] = []
     rows: dict[str, list[dict[str, object]]] = {name: [] for name in schema.TABLES}
     frames: dict[str, list[pl.DataFrame]] = {"samples": [], "latencies": [], "ranks": []}
-    times: Counter[tuple[str, int | None, int | None]] = Counter()
+    times: Counter[tuple[str, int | None, int | None, int | None]] = Counter()
     for case, workload in zip(gathered.cases, workloads.of_case, strict=True):
-        point = workload, case.clients, case.ranks
+        point = workload, case.clients, case.ranks, case.groups
         times[point] += 1
         entry = _entry(case, workload, times[point])
         entries.append(entry)
@@ -134,16 +134,18 @@ def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
     """The case as `run.json` has it, without its phases' jobs."""
     ranks = "x" if case.ranks is None else str(case.ranks)
     clients = "x" if case.clients is None else str(case.clients)
+    groups = "" if case.groups is None else f"-g{case.groups}"
     phases: dict[str, dict[str, list[Measured]]] = {}
     for measured in case.measured:
         phases.setdefault(measured.phase, {}).setdefault(_job(measured), []).append(measured)
     sizes = [measured.file_set_bytes for measured in case.measured if measured.file_set_bytes is not None]
     written = [measured.bytes or 0 for measured in case.measured if measured.operation in ("write", "create")]
     return CaseEntry(
-        id=f"{workload}-c{clients}-r{ranks}-{repetition}",
+        id=f"{workload}-c{clients}-r{ranks}{groups}-{repetition}",
         workload=workload,
         clients=case.clients or 0,
         ranks_per_client=-(-case.ranks // case.clients) if case.ranks and case.clients else 0,
+        groups=case.groups,
         repetition=repetition,
         file_set_bytes=max(sizes, default=0),
         written_bytes=sum(written),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from ioassay.results.importers.elbencho import read
-from ioassay.results.importers.source import Source
+from ioassay.results.importers.source import Refused, Source
 from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 MIB = 1 << 20
@@ -25,6 +25,56 @@ OLD = (
     "2020-09-14T10:00:09+0200,dir,1,2,4,3,5,4096,4096,0,0,,,1,1,0,RMFILES,20,25,5000,4800,100,120,,,,,,,,,,,,,,\n"
 )
 """What 1.0 prints: another order of columns, the numbers of I/Os, neither version nor command."""
+
+
+def table(*rows: tuple[str, str, str, str]) -> str:
+    """elbencho's table for people: the columns are as wide as its format has them (`source/Statistics.h`)."""
+    head = (
+        ("OPERATION", "RESULT TYPE", "FIRST DONE", "LAST DONE"),
+        ("===========", "================", "=" * 10, "=" * 9),
+    )
+    lines = [f"{a:<11} {b:<17}  {c:>11} {d:>11}" for a, b, c, d in head]
+    return "\n".join([*lines, *(f"{a:<11} {b:<17}: {c:>11} {d:>11}" for a, b, c, d in rows)]) + "\n"
+
+
+CONSOLE = table(
+    ("WRITE", "Elapsed time", "2m3.241s", "2m5.755s"),
+    ("", "IOPS", "33395", "33352"),
+    ("", "Throughput MiB/s", "33395", "33352"),
+    ("", "Total MiB", "4115703", "4194304"),
+)
+"""The numbers of elbencho's own example (`docs/result-columns-explanation.md`)."""
+
+TREE = table(
+    ("MKDIRS", "Elapsed ms", "11", "12"),
+    ("", "Dirs/s", "2000", "1990"),
+    ("", "Dirs total", "22", "24"),
+) + table(
+    ("WRITE", "Elapsed time", "987ms", "1.000s"),
+    ("", "Files/s", "100", "99"),
+    ("", "IOPS", "200", "198"),
+    ("", "Throughput MB/s", "210", "208"),
+    ("", "Total MiB", "190", "198"),
+    ("", "Files total", "90", "99"),
+)
+
+LIVE_HEADER = (
+    "ISO Date,Label,Phase,RuntimeMS,Rank,MixType,Done%,DoneBytes,MiB/s,IOPS,Entries,Entries/s,Lat Ent us,Lat IO us,"
+    "Active,CPU,Service,\n"
+)
+
+
+def live(*moments: tuple[str, int, int, int, int], rank: str = "Total", mix: str = "") -> str:
+    """Rows of live statistics: phase, ms, %, bytes, operations per second."""
+    return "".join(
+        f"2026-11-20T19:49:{at:02}.003+0000,,{phase},{at_ms},{rank},{mix},{percent},{moved},0,{iops},0,0,0,0,2,100,,\n"
+        for at, (phase, at_ms, percent, moved, iops) in enumerate(moments)
+    )
+
+
+LIVE = LIVE_HEADER + live(
+    ("WRITE", 2000, 40, 400 * MIB, 200), ("WRITE", 4001, 80, 820 * MIB, 210), ("READ", 2000, 90, 900 * MIB, 450)
+)
 
 
 def mixed(phase: str, read_part: Mapping[str, str]) -> str:
@@ -164,6 +214,88 @@ def test_what_is_not_elbencho_is_refused(text: str) -> None:
     assert refused(read, text).reason
 
 
-@given(damages([*samples("elbencho"), OLD, mixed("RWMIX70", {"rwmix read IOPS [last]": "70"})]))
+def test_a_table_for_people_has_the_rates_of_both_columns() -> None:
+    (write,) = measured(read, CONSOLE)
+    assert (write.operation, write.bytes, write.rate_bytes_per_s) == ("write", 4194304 * MIB, 33352 * MIB)
+    assert (write.duration_ns, write.rate_operations_per_s, write.transfer_bytes) == (125_755_000_000, 33352, None)
+    assert write.first_finished is not None
+    assert write.first_finished.at_ns == 123_241_000_000
+
+
+def test_a_results_file_says_how_elbencho_was_run_and_when() -> None:
+    head = (
+        'ISO DATE: 2026-11-20T19:49:52+0000\nLABEL: night\nCOMMAND LINE: "elbencho" "-w" "-t" "8" "-b" "1m" "--direct" '
+    )
+    head += '"--hosts" "a,b" "-s" "16g" "/mnt/f"\n\n'
+    (case,) = cases(read, head + CONSOLE + "\n")
+    assert (case.clients, case.ranks, case.measured[0].transfer_bytes) == (2, 16, MIB)
+    told = {setting.name: setting.value for setting in case.settings}
+    assert told == {"label": "night", "block": "blocks of 1 MiB", "direct": "direct I/O"}
+    prompt = "[user@node001 ~]$ elbencho -w -t8 -b 1m --direct /mnt/f\n\n"
+    assert cases(read, prompt + CONSOLE)[0].ranks == 8
+
+
+def test_phases_of_trees_have_entries_and_older_versions_milliseconds() -> None:
+    told = [(m.phase, m.operation, m.operations, m.rate_operations_per_s) for m in measured(read, TREE)]
+    assert told == [("mkdirs", "create-tree", 24, 1990), ("write", "write", None, 198), ("write", "create", 99, 99)]
+    assert measured(read, TREE)[1].rate_bytes_per_s == 208_000_000
+    assert measured(read, TREE)[0].duration_ns == 12_000_000
+
+
+def test_results_below_a_damaged_row_are_not_those_of_the_phase_above() -> None:
+    assert "no phase" in refused(read, TREE.replace("Elapsed time     :", "Elapsed time      ")).reason
+
+
+def test_a_table_that_is_cut_anywhere_is_refused_or_has_no_other_number() -> None:
+    whole = {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in measured(read, CONSOLE + TREE)}
+    for length in range(len(CONSOLE + TREE)):
+        try:
+            found = measured(read, (CONSOLE + TREE)[:length])
+        except Refused:
+            continue
+        assert {(m.phase, m.operation, m.rate_bytes_per_s, m.duration_ns) for m in found} <= whole
+
+
+def test_live_statistics_are_samples_and_doubted_because_they_end_before_their_phase() -> None:
+    write, second = measured(read, LIVE)
+    assert (write.bytes, write.duration_ns) == (820 * MIB, 4_001_000_000)
+    assert write.rate_bytes_per_s == 820 * MIB * 1000 // 4001
+    assert write.samples is not None
+    assert (list(write.samples.bytes), list(write.samples.operations)) == ([400 * MIB, 420 * MIB], [400, 420])
+    assert write.samples.interval_ns == 2_000_500_000
+    assert [doubt.kind for doubt in write.doubts] == ["live-statistics"]
+    assert "80 % was done" in write.doubts[0].message
+    assert (second.phase, second.samples) == ("read", None)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (LIVE[:-1], "cut off"),
+        (LIVE_HEADER, "no result"),
+        (LIVE + LIVE.splitlines(keepends=True)[1], "out of order"),
+        (LIVE_HEADER.replace("RuntimeMS", "Runtime"), "'RuntimeMS' is missing"),
+        (LIVE_HEADER + live(("WRITE", 2000, 40, 400, 200), mix="Read"), "mix"),
+        (LIVE_HEADER + live(("WRITE", 0, 0, 0, 0)), "without a time"),
+    ],
+)
+def test_live_statistics_that_say_too_little_are_refused(text: str, reason: str) -> None:
+    assert reason in refused(read, text).reason
+
+
+@given(damages([LIVE]))
+def test_damaged_live_statistics_tell_only_of_moments_that_stand_there(texts: tuple[str, str]) -> None:
+    _, damaged = texts
+    try:
+        found = measured(read, damaged)
+    except Refused:
+        return
+    for one in found:
+        assert one.duration_ns is not None
+        assert f",{one.duration_ns // 1_000_000}," in damaged
+        assert one.bytes is None or f",{one.bytes}," in damaged
+
+
+@given(damages([*samples("elbencho"), OLD, CONSOLE, TREE, mixed("RWMIX70", {"rwmix read IOPS [last]": "70"})]))
 def test_damage_changes_no_number(texts: tuple[str, str]) -> None:
     assert_same_or_refused(read, *texts)

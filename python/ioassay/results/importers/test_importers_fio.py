@@ -21,6 +21,26 @@ from ioassay.testing.importing import (
     samples,
 )
 
+
+@pytest.mark.parametrize(
+    ("told", "ended_ms"),
+    [
+        ('"timestamp": 1795204191, "timestamp_ms": 1795204191956,', 1795204191956),
+        ('"timestamp": 1795204191,', 1795204191000),
+        ('"timestamp_ms": 1795204191956,', 1795204191956),
+        ('"timestamp": 1795204191, "timestamp_ms": 86400123,', 1795204191000),
+        ('"timestamp": 1795204191, "timestamp_ms": -1,', 1795204191000),
+        ('"timestamp": 1795204191, "timestamp_ms": "1795204191956",', 1795204191000),
+        ("", None),
+    ],
+)
+def test_a_document_ended_when_it_says_and_milliseconds_of_another_second_do_not_count(
+    told: str, ended_ms: int | None
+) -> None:
+    (case,) = cases(read, OLD.replace('"jobs"', f'{told} "jobs"', 1))
+    assert case.ended_unix_ns == (None if ended_ms is None else ended_ms * 1_000_000)
+
+
 OLD = """{
   "fio version" : "fio-2.1.11",
   "jobs" : [

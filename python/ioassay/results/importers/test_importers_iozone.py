@@ -106,6 +106,19 @@ def test_what_our_own_front_end_prints_is_read() -> None:
     assert "unsynced-write" not in {d.kind for m in case.measured for d in m.doubts}
 
 
+def test_the_table_of_our_own_front_end_is_read() -> None:
+    found = cases(read, sample("iozone/ioassay-engine-auto.txt"))
+    assert len(found) == 8  # files of 64 and 128 KiB, records of 4 to 32 KiB
+    phases = ["write", "rewrite", "read", "reread", "random-read", "random-write", "record-rewrite"]
+    assert [[m.phase for m in case.measured] for case in found] == [phases] * 8
+    row = next(
+        line for line in sample("iozone/ioassay-engine-auto.txt").splitlines() if line.startswith(" " * 13 + "128")
+    )
+    write = found[4].measured[0]
+    assert (write.file_set_bytes, write.transfer_bytes) == (128 * KIB, 4 * KIB)
+    assert write.rate_bytes_per_s == int(row.split()[2]) * KIB
+
+
 def test_numbers_of_auto_mode_that_touch_are_told_apart_by_their_columns() -> None:
     text = sample("iozone/iozone-3.414-auto.txt")
     assert "206797912902017" in text

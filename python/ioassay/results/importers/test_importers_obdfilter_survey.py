@@ -1,12 +1,15 @@
 """Rows of obdfilter-survey's summary become points of a sweep, or are refused with their line."""
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.obdfilter_survey import read
+from ioassay.results.importers.stored import run
 from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 MIB = 1 << 20
@@ -29,6 +32,15 @@ def test_a_row_is_a_point_and_each_of_its_tests_a_phase() -> None:
 def test_the_moment_of_the_head_is_the_beginning() -> None:
     assert cases(read, HEAD + ROW)[0].started_unix_ns == 1358418742 * 10**9
     assert cases(read, ROW)[0].started_unix_ns is None
+
+
+def test_rows_of_other_objects_are_other_points_and_the_same_row_again_is_a_repetition(tmp_path: Path) -> None:
+    place = tmp_path / "survey.summary"
+    place.write_text(HEAD + ROW + ROW.replace("obj    8", "obj   16") + ROW)
+    (gathered,) = IMPORTERS["obdfilter-survey"].gather([place])
+    document, _ = run(gathered, ["ioassay"])
+    assert [(case.groups, case.repetition) for case in document.cases] == [(8, 1), (16, 1), (8, 2)]
+    assert len({case.id for case in document.cases}) == 3
 
 
 def test_the_time_follows_from_amount_and_rate() -> None:

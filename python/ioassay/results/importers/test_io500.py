@@ -177,6 +177,21 @@ def test_submissions_are_named_after_the_directory_that_tells_them_apart(tmp_pat
     assert [one.name for one in io500.gather([tmp_path])] == ["site-a", "site-b"]
 
 
+def test_a_submission_is_named_by_institution_and_system_as_it_describes_itself(tmp_path: Path) -> None:
+    lines = 'io500_info_institution="Some University, HPC"\nio500_info_system="Big Blue"\n'
+    for name, text in (("system-information.txt", lines), ("system-information.json", TREE)):
+        place = _copy("script-2019", tmp_path / name.replace(".", "-") / "data") / name
+        place.write_text(text)
+    assert [one.name for one in io500.gather([tmp_path])] == ["A-site-Blue", "Some-University-HPC-Big-Blue"]
+
+
+@pytest.mark.parametrize("below", ["", "results", "results/full", "results/G:/2023.05.15-19.55.28"])
+def test_a_submission_of_the_public_collection_is_named_by_its_place_there(tmp_path: Path, below: str) -> None:
+    place = tmp_path / "Some Lab" / "Red" / "Lustre" / "2023" / "submission-661"
+    shutil.copytree(FILES / "io500" / "script-2019", place / below)
+    assert _one(tmp_path).name == "Some-Lab-Red-submission-661"
+
+
 CONFIGURATION = """\
 # Supported and current values of the ini file:
 [global]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ioassay.results.importers import ior
 from ioassay.results.importers.model import Case
 from ioassay.results.importers.source import Refused, Source
-from ioassay.testing.importing import FILES, beside_of, changed, numbers, printed, read_or_refused
+from ioassay.testing.importing import FILES, beside_of, cases, changed, numbers, printed, read_or_refused
 
 MIB = 1 << 20
 TEXTS = sorted(path.name for path in (FILES / "ior").glob("*.txt"))
@@ -38,6 +38,60 @@ def test_of_ior_2_10_with_v_every_iteration_is_a_case() -> None:
     assert [case.measured[0].rate_bytes_per_s for case in cases] == [4393 * MIB, 4472 * MIB, 4345 * MIB]
     assert {case.measured[0].layout for case in cases} == {"N-1"}
     assert {case.amount for case in cases} == {"blocks of 4 MiB, 2 segments"}
+
+
+OLD_ROWS = """IOR-2.10.0.1: MPI Coordinated Test of Parallel I/O
+
+Run began: Fri Sep 29 11:43:56 2006
+Command line used: IOR -w -r -k -i 2 -o test
+Machine: Linux node001
+
+Summary:
+\tapi                = POSIX
+\ttest filename      = test
+\taccess             = single-shared-file
+\tclients            = 10 (1 per node)
+\trepetitions        = 2
+\txfersize           = 262144 bytes
+\tblocksize          = 1 MiB
+\taggregate filesize = 10 MiB
+
+access    bw(MiB/s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   iter
+------    ---------  ---------- ---------  --------   --------   --------   ----
+write     173.89     1024.00    256.00     0.000065   0.057410   0.000192   0
+read      278.49     1024.00    256.00     0.000009   0.035906   0.000042   0
+write     175.02     1024.00    256.00     0.000065   0.057036   0.000192   1
+read      277.10     1024.00    256.00     0.000009   0.036085   0.000042   1
+
+Max Write: 175.02 MiB/sec (183.52 MB/sec)
+Max Read:  278.49 MiB/sec (292.02 MB/sec)
+
+Run finished: Fri Sep 29 11:43:57 2006
+"""
+"""The columns of 2.10.0.1, written by hand: its program is not to be had any more."""
+
+
+def test_of_rows_without_a_total_the_time_follows_from_amount_and_rate() -> None:
+    first, second = cases(ior.read, OLD_ROWS)
+    write, read = first.measured
+    assert (first.tool_version, first.clients, first.ranks) == ("2.10.0.1", 10, 10)
+    assert (write.bytes, write.rate_bytes_per_s) == (10 * MIB, 173.89 * MIB)
+    assert write.duration_ns == round(10 / 173.89 * 1e9)
+    assert read.duration_ns == round(10 / 278.49 * 1e9)
+    assert [one.rate_bytes_per_s for one in second.measured] == [175.02 * MIB, 277.10 * MIB]
+    assert "does-not-add-up" not in {doubt.kind for one in first.measured for doubt in one.doubts}
+
+
+@pytest.mark.parametrize("rate", ["73.89 ", "973.89"])
+def test_a_rate_that_contradicts_the_times_of_its_parts_is_doubted(rate: str) -> None:
+    first, _ = cases(ior.read, OLD_ROWS.replace("173.89", rate))
+    assert "does-not-add-up" in {doubt.kind for doubt in first.measured[0].doubts}
+
+
+def test_after_a_stonewall_rows_without_a_total_have_neither_amount_nor_time() -> None:
+    first, _ = cases(ior.read, OLD_ROWS.replace("= 10 MiB", "= 10 MiB\n\tUsing stonewalling = 1 second(s)"))
+    assert (first.measured[0].bytes, first.measured[0].duration_ns) == (None, None)
+    assert first.measured[0].rate_bytes_per_s == 173.89 * MIB
 
 
 def test_after_a_stonewall_the_bytes_are_those_that_were_moved() -> None:

@@ -33,6 +33,56 @@ def test_of_several_iterations_the_mean_is_known_and_says_so() -> None:
     assert "mean-only" in {doubt.kind for doubt in create.doubts}
 
 
+def _cases(text: str) -> list[Case]:
+    source = printed("mdtest/4.1.0-iterations.txt")
+    return mdtest.read(changed(source, text), lambda _: None)
+
+
+def test_with_v_each_iteration_is_a_repetition() -> None:
+    cases = _cases(printed("mdtest/4.1.0-iterations.txt").text)
+    of = {name: [_phase(case, name) for case in cases] for name in ("file-creation", "directory-creation")}
+    assert len(cases) == 3
+    # Rank 0 was the slowest in every iteration of the first: its row, times two ranks.
+    assert [one.rate_operations_per_s for one in of["file-creation"]] == [12500.812, 5329.348, 3226.946]
+    # Of the second it was not in the last, which follows from the greatest, the least and the mean.
+    rates = [one.rate_operations_per_s for one in of["directory-creation"]]
+    assert rates == pytest.approx([11252.4, 3539.325, 3 * 6120.998 - 11252.4 - 3539.325])
+    assert {(one.operations, one.summarised) for ones in of.values() for one in ones} == {(400, None)}
+    assert not any("mean-only" in {doubt.kind for doubt in one.doubts} for case in cases for one in case.measured)
+    assert cases[0].started_unix_ns is not None
+    assert cases[0].ended_unix_ns is None
+
+
+def test_rows_of_rank_0_that_the_summary_contradicts_leave_the_mean() -> None:
+    text = printed("mdtest/4.1.0-iterations.txt").text
+    for changed_text in (
+        text.replace("6120.998", "16120.998"),  # no third iteration gives this mean
+        "".join(line for line in text.splitlines(keepends=True) if " 1435 " not in line or "6250.406" not in line),
+    ):
+        assert changed_text != text
+        (case,) = _cases(changed_text)
+        assert "mean-only" in {doubt.kind for doubt in _phase(case, "file-creation").doubts}
+
+
+@given(st.lists(st.integers(100_000, 10**9), min_size=2, max_size=3), st.data())
+def test_iterations_are_found_whichever_rank_was_the_slowest(rates: list[int], data: st.DataObject) -> None:
+    thousandths = [rate / 1000 for rate in rates]
+    # Rank 0 is as fast as all together, or faster, but keeps the order.
+    first = sorted(data.draw(st.lists(st.floats(1, 1.001), min_size=len(rates), max_size=len(rates))))
+    ranks = sorted(range(len(rates)), key=lambda at: rates[at])
+    rows = {at: thousandths[at] / 2 * first[place] for place, at in enumerate(ranks)}
+    numbers = max(thousandths), min(thousandths), sum(thousandths) / len(rates)
+    text = "mdtest-4.1.0 was launched with 2 total task(s) on 1 node(s)\nCommand line used: mdtest '-v'\n"
+    text += "2 tasks, 400 files\n"
+    text += "".join(
+        f"   File stat         :          0.001 sec, {rows[at]:14.3f} ops/sec\n" for at in range(len(rates))
+    )
+    text += f"SUMMARY rate: (of {len(rates)} iterations)\n   File stat  "
+    text += "  ".join(f"{number:.3f}" for number in numbers) + "  0.000\n-- finished at 11/24/2026 04:56:36 --\n"
+    found = [_phase(case, "file-stat").rate_operations_per_s or 0 for case in _cases(text)]
+    assert sorted(found) == pytest.approx(sorted(thousandths), abs=0.01)
+
+
 def test_files_with_bytes_have_both_rates() -> None:
     create = _phase(_case("3.2.1-files.txt"), "file-creation")
     assert create.transfer_bytes == 3901

@@ -1,8 +1,8 @@
-"""elbencho 1.0 to 3.1: its CSV and its JSON, a row for each phase.
+"""elbencho 1.0 to 3.1: its CSV, its JSON, its console's tables and its live statistics.
 
-`rows` is what both tell, `table` and `document` read them, `cases` puts the phases of one execution together.
-Formats: breuner/elbencho (`source/Statistics.cpp`, `source/ProgArgs.cpp`) at 1.0-0 to 3.1-9. Not: the console's tables,
-live statistics, latency histograms.
+`rows` is what all of them say of a phase, `table`, `document`, `console` and `live` read them, `cases` puts the phases
+of one execution together. Formats: breuner/elbencho (`source/Statistics.cpp`, `source/ProgArgs.cpp`) at 1.0-0 to 3.1-9.
+Not: latency histograms.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ioassay.results.importers.elbencho import cases, document, table
+from ioassay.results.importers.elbencho import cases, console, document, live, table
 from ioassay.results.importers.elbencho.rows import Row
 from ioassay.results.importers.model import Beside, Case
 from ioassay.results.importers.source import Refused, Source
@@ -24,8 +24,15 @@ def read(source: Source, beside: Beside) -> list[Case]:
     """
     if source.text.lstrip().startswith("{"):
         return list(cases.of(document.rows(source)))
+    if live.is_live(source.text):
+        return list(cases.of(live.rows(source)))
+    if console.is_console(source.text):
+        return list(cases.of(console.rows(source)))
     if not table.is_results(source.text):
-        raise Refused("is not of elbencho: its CSV begins with its columns (do not use --nocsvlabels), its JSON with {")
+        raise Refused(
+            "is not of elbencho: its CSV begins with its columns (do not use --nocsvlabels), its JSON with {, its "
+            "table with OPERATION"
+        )
     return list(cases.of(_with_exact(table.rows(source), beside)))
 
 

@@ -123,7 +123,7 @@ def _measured(row: Row, before: Sequence[Row]) -> Iterator[Measured]:
         raise Refused(f"has a phase of no known version of elbencho: {row.phase!r}", row.line)
 
 
-def _of_io(row: Row, operation: Operation, first: Done, last: Done, before: Sequence[Row]) -> Measured:
+def _of_io(row: Row, operation: Operation, first: Done | None, last: Done, before: Sequence[Row]) -> Measured:
     random = row.configuration["random"] == "1"
     return replace(
         _whole_phase(row, operation, last),
@@ -133,14 +133,17 @@ def _of_io(row: Row, operation: Operation, first: Done, last: Done, before: Sequ
         operations=last.ios,
         rate_bytes_per_s=last.bytes_per_s,
         rate_operations_per_s=last.ios_per_s,
-        first_finished=FirstFinished(
+        first_finished=None
+        if first is None
+        else FirstFinished(
             at_ns=first.at_ms * _NS_PER_MS,
             bytes=first.bytes,
             operations=first.ios,
             rate_bytes_per_s=first.bytes_per_s,
             rate_operations_per_s=first.ios_per_s,
         ),
-        doubts=list(_doubts(row, operation, before)),
+        samples=row.samples,
+        doubts=[*row.doubts, *_doubts(row, operation, before)],
     )
 
 
@@ -150,12 +153,14 @@ def _of_entries(row: Row, operation: Operation) -> Measured:
         operations=row.last.entries,
         rate_operations_per_s=row.last.entries_per_s,
         matched=row.last.entries if operation == "find" else None,
-        first_finished=FirstFinished(
+        first_finished=None
+        if row.first is None
+        else FirstFinished(
             at_ns=row.first.at_ms * _NS_PER_MS,
             operations=row.first.entries,
             rate_operations_per_s=row.first.entries_per_s,
         ),
-        doubts=list(doubts.short_phase(row.last.at_ms / 1000)),
+        doubts=[*row.doubts, *doubts.short_phase(row.last.at_ms / 1000)],
     )
 
 
@@ -182,6 +187,8 @@ def _is_of_trees(said: Mapping[str, str]) -> bool:
 
 
 def _layout(said: Mapping[str, str]) -> str:
+    if not said["path type"]:
+        return ""  # neither a console nor live statistics say what paths are
     if _is_of_trees(said):
         return "N-N"
     return "N-1" if said["paths"] == "1" else "N-M"
@@ -214,7 +221,7 @@ def _settings(row: Row) -> list[Setting]:
     block, depth = _number(said["block size"]), said["IO depth"]
     found = {
         "label": row.label,
-        "paths": f"{said['path type']} {format_count(_number(said['paths']) or 0, 'path')}",
+        "paths": f"{said['path type']} {format_count(_number(said['paths']) or 0, 'path')}" if said["paths"] else "",
         "block": "" if block is None else f"blocks of {format_bytes(block)}",
         "order": "random" if said["random"] == "1" else "",
         "depth": f"I/O depth {depth}" if depth not in ("", "1") else "",
@@ -230,7 +237,7 @@ def _amount(said: Mapping[str, str]) -> str:
     size = _number(said["file size"])
     each = f" of {format_bytes(size)}" if size else ""
     if not _is_of_trees(said):
-        return f"files{each}"
+        return f"files{each}" if each or said["path type"] else ""
     return f"{said['dirs'] or 'given'} directories with {said['files'] or 'given'} files{each}"
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ioassay.results.importers.model import Doubt, Samples
+
 CONFIGURATION: Mapping[str, str] = {
     "path type": "path_type",
     "paths": "paths",
@@ -58,11 +60,15 @@ class Row:
     command: str
     configuration: Mapping[str, str]
     """By the names of the CSV; switches are `0` and `1`."""
-    first: Done
+    first: Done | None
+    """`None` in live statistics."""
     last: Done
-    first_mixed: Done
+    first_mixed: Done | None
     """What was read beside that, in a mix of reads and writes."""
     last_mixed: Done
+    samples: Samples | None = None
+    """Of live statistics."""
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def key(self) -> tuple[str, str]:

@@ -171,10 +171,14 @@ def _global(told: Told, entry: Told) -> dict[str, str]:
 
 
 def _ended(told: Told) -> int | None:
-    """When the document was written."""
-    if told.has("timestamp_ms"):
-        return told.whole("timestamp_ms") * 1_000_000
-    return told.whole("timestamp") * 1_000_000_000 if told.has("timestamp") else None
+    """When the document was written. Milliseconds count only where they are of the same second: of what merged or
+    rewrote the document they may be anything, and no result rests on them.
+    """
+    values = (told.values.get(name) for name in ("timestamp", "timestamp_ms"))
+    second, ms = (value if type(value) is int and value > 0 else None for value in values)
+    if ms is not None and second in (None, ms // 1000):
+        return ms * 1_000_000
+    return None if second is None else second * 1_000_000_000
 
 
 class _Lines:

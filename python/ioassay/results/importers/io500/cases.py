@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from ioassay.results.document import Operation, PrintedScore
 from ioassay.results.importers import doubts, ior, mdtest
-from ioassay.results.importers.gather import Files
+from ioassay.results.importers.gather import Files, read_cases
 from ioassay.results.importers.io500.result_ini import Sections, Value
 from ioassay.results.importers.io500.summary import Phase, Quantity, Summary
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
@@ -97,7 +97,7 @@ def _of_phase(phase: str, source: Source, beside: Beside, line: _Line) -> tuple[
     wanted = _operation(phase)
     own = [
         (case, measured)
-        for case in read(source, beside)
+        for case in read_cases(read, source, beside)
         for measured in case.measured
         if measured.operation == wanted and not measured.phase.startswith("tree")
     ]

@@ -1,4 +1,5 @@
-"""What a submission says of itself: the configuration that it ran with, and the system as its submitter described it.
+"""What a submission says of itself: the configuration that it ran with, the system as its submitter described it, and
+whose it is.
 
 `config-orig.ini` is what the program was given, `config.ini` the same with every default. `system-information.txt` or
 `.json` come from the form of the IO500: lines `io500_info_NAME="VALUE"`, or a tree of parts with attributes. What is in
@@ -8,16 +9,18 @@ another form is no description, and left out; so is who submitted it, and every 
 from __future__ import annotations
 
 import configparser
-import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ioassay.results.importers.gather import Files
 from ioassay.results.importers.model import Setting
 from ioassay.results.importers.source import Refused, Source
+
+Read = TypeVar("Read")
 
 _CONFIGURATIONS = ("config-orig.ini", "config.ini")
 """The first of them that is there is read."""
@@ -43,28 +46,38 @@ _PARTS = frozenset(
 """What the tree says of the system; the rest is the site, the submission and its results."""
 
 
-def facts(directory: Path, files: Files) -> list[Setting]:
-    """What the files in a submission's directory, and right above it, tell. A file that is broken is refused."""
-    found: list[Setting] = []
+@dataclass(frozen=True)
+class Description:
+    """What a submission says of itself."""
+
+    facts: tuple[Setting, ...] = ()
+    institution: str | None = None
+    system: str | None = None
+    """The computer."""
+
+
+def read(directory: Path, files: Files) -> Description:
+    """What the files in a submission's directory, and right above it, say. A file that is broken is refused."""
+    configured: list[Setting] = []
     for name in _CONFIGURATIONS:
         if (path := directory / name).is_file():
-            found += _read(path, files, _configured)
+            configured = _read(path, files, lambda source: list(_configured(source))) or []
             break
     above = [directory, *directory.parents][: 1 + _ABOVE]
     named = (place / name for place in above for name in _DESCRIPTIONS)
-    for path in itertools.islice((path for path in named if path.is_file()), 1):
-        found += _read(path, files, _described)
-    return found
+    form = next((path for path in named if path.is_file()), None)
+    description = (_read(form, files, _described) if form else None) or Description()
+    return replace(description, facts=(*configured, *description.facts))
 
 
-def _read(path: Path, files: Files, read: Callable[[Source], Iterator[Setting]]) -> list[Setting]:
+def _read(path: Path, files: Files, read: Callable[[Source], Read]) -> Read | None:
     if (source := files.open(path)) is None:
-        return []
+        return None
     try:
-        return list(read(source))
+        return read(source)
     except Refused as error:
         files.refuse(path, error)
-        return []
+        return None
 
 
 def _configured(source: Source) -> Iterator[Setting]:
@@ -80,20 +93,31 @@ def _configured(source: Source) -> Iterator[Setting]:
                 yield Setting(name=f"[{section}] {key}", value=" ".join(value.split()))
 
 
-def _described(source: Source) -> Iterator[Setting]:
+def _described(source: Source) -> Description:
     if source.text.lstrip().startswith("{"):
-        yield from _of_tree(source)
-        return
-    for line in source.lines:
-        if (match := _LINE.fullmatch(line)) and match[2].strip() and not _NO_FACT.fullmatch(match[1]):
-            yield Setting(name=f"system: {re.sub('[_-]', ' ', match[1])}", value=match[2].strip())
+        return _of_tree(source)
+    matches = (_LINE.fullmatch(line) for line in source.lines)
+    told = [(match[1], match[2].strip()) for match in matches if match and match[2].strip()]
+    facts = (
+        Setting(name=f"system: {re.sub('[_-]', ' ', name)}", value=value)
+        for name, value in told
+        if not _NO_FACT.fullmatch(name)
+    )
+    of = dict(told)
+    return Description(tuple(facts), of.get("institution"), of.get("system"))
 
 
-def _of_tree(source: Source) -> Iterator[Setting]:
+def _of_tree(source: Source) -> Description:
     try:
         # Some were wrapped by an editor, in the middle of a text.
-        tree = json.loads(source.text, strict=False)
-        yield from _of_part(tree["DATA"], "")
+        site = json.loads(source.text, strict=False)["DATA"]
+        facts = tuple(_of_part(site, ""))
+        computers = (part["att"].get("name") for part in site["childs"] if part["type"] == "Supercomputer")
+        institution, system = (
+            " ".join(name.split()) if isinstance(name, str) else None
+            for name in (site["att"].get("institution"), next(computers, None))
+        )
+        return Description(facts, institution or None, system or None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Refused("is no description of a system as the form of the IO500 writes it") from error
 

@@ -17,11 +17,14 @@ from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.ior import table
 from ioassay.results.importers.ior.tests import VALUED, Access, Execution, Row, Summary, Test
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
-from ioassay.results.importers.numbers import MIB, Printed, adds_up, moment_ns, size_bytes
+from ioassay.results.importers.numbers import MIB, NS_PER_S, Printed, adds_up, moment_ns, size_bytes
 from ioassay.results.importers.source import Source
 from ioassay.units import format_bytes
 
 _BEYOND_COUNTING = 2**63
+
+_BETWEEN_PARTS = 1.05
+"""How much longer than its parts together an access may take: there are barriers between them."""
 
 _OLD_CLIENTS = re.compile(r"(\d+) \((\d+) per node\)")
 _BY_RANK = re.compile(r"saveRankPerformanceDetailsCSV=(\S+)")
@@ -227,30 +230,63 @@ def _iterations(
 def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each: pl.DataFrame | None) -> Measured:
     # Of a single iteration the summary has the same numbers, with more digits.
     rate = row.rate.finer(summary.highest if summary else None)
-    total = row.total.finer(summary.seconds if summary else None)
+    total = None if row.total is None else row.total.finer(summary.seconds if summary else None)
     found: list[Doubt] = []
     if each is not None and each.height != told.tasks:
         found.append(doubts.ranks_missing(each.height, told.tasks or 0))
         each = None
     moved = row.moved_bytes or told.total_bytes
-    if moved is not None and not adds_up(moved, rate, total):
-        if told.stonewall_s and row.moved_bytes is None:
-            moved = None  # it ended early, and IOR did not say how much it had moved
-        else:
-            found.append(
-                doubts.does_not_add_up(
-                    f"{format_bytes(moved)} in {total.text} s are not {rate.text} MiB/s, as is printed"
+    if total is None:
+        moved, seconds, doubted = _without_total(row, rate, moved, told)
+        found += doubted
+    else:
+        seconds = total.value
+        if moved is not None and not adds_up(moved, rate, total):
+            if told.stonewall_s and row.moved_bytes is None:
+                moved = None  # it ended early, and IOR did not say how much it had moved
+            else:
+                found.append(
+                    doubts.does_not_add_up(
+                        f"{format_bytes(moved)} in {total.text} s are not {rate.text} MiB/s, as is printed"
+                    )
                 )
-            )
-    if moved is None:
-        moved = round(rate.value * MIB * total.value)
+        if moved is None:
+            moved = round(rate.value * MIB * seconds)
     return replace(
-        _measured(_Line(source, row.line, row.access), told, rate, total, moved),
-        doubts=[*found, *_doubts(row.access, total, told)],
+        _measured(_Line(source, row.line, row.access), told, rate, seconds, moved),
+        doubts=[*found, *_doubts(row.access, seconds, told)],
         stonewall=_stonewall(row, summary, told),
         finish_spread_ns=ranks_csv.spread_ns(each),
         each=None if each is None else each.drop(ranks_csv.LINE),
     )
+
+
+def _without_total(
+    row: Row, rate: Printed, moved: int | None, told: _Told
+) -> tuple[int | None, float | None, list[Doubt]]:
+    """Amount, seconds and doubts of a row without the column `total(s)`: the time follows from amount and rate, which
+    IOR had divided. After a stonewall whose amount it did not print both are unknown.
+    """
+    if moved is None or not rate.value or (told.stonewall_s and row.moved_bytes is None):
+        return None, None, []
+    seconds = moved / MIB / rate.value
+    # Opening, transfers and closing follow each other, and the time of each is from its first rank to its last.
+    longest = sum(time.value + time.half_unit for time in row.parts) * _BETWEEN_PARTS
+    shortest = max((time.value - time.half_unit for time in row.parts), default=0.0)
+    slack = 1 + rate.half_unit / rate.value + 1e-3
+    if row.parts and not shortest / slack <= seconds <= longest * slack:
+        times = " + ".join(time.text for time in row.parts)
+        return (
+            moved,
+            seconds,
+            [
+                doubts.does_not_add_up(
+                    f"{format_bytes(moved)} at {rate.text} MiB/s take {seconds:.4g} s, and IOR printed {times} s for "
+                    "opening, transfers and closing"
+                )
+            ],
+        )
+    return moved, seconds, []
 
 
 def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) -> Measured:
@@ -261,8 +297,8 @@ def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) ->
     if moved is not None and not several and not adds_up(moved, summary.mean, summary.seconds):
         moved = None  # it ended early, and IOR did not say how much it had moved
     return replace(
-        _measured(_Line(source, summary.line, access), told, summary.mean, summary.seconds, moved),
-        doubts=[*found, *_doubts(access, summary.seconds, told)],
+        _measured(_Line(source, summary.line, access), told, summary.mean, summary.seconds.value, moved),
+        doubts=[*found, *_doubts(access, summary.seconds.value, told)],
         summarised=Summarised(
             repetitions=told.repetitions,
             lowest=summary.lowest.value * MIB,
@@ -274,7 +310,7 @@ def _summed_up(source: Source, access: Access, summary: Summary, told: _Told) ->
     )
 
 
-def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int | None) -> Measured:
+def _measured(at: _Line, told: _Told, rate: Printed, seconds: float | None, moved: int | None) -> Measured:
     transfer = told.transfer_bytes
     return Measured(
         file=at.source.path,
@@ -289,7 +325,7 @@ def _measured(at: _Line, told: _Told, rate: Printed, total: Printed, moved: int 
         command=" ".join(told.command.words),
         bytes=moved,
         operations=moved // transfer if moved is not None and transfer else None,
-        duration_ns=total.nanoseconds,
+        duration_ns=None if seconds is None else round(seconds * NS_PER_S),
         rate_bytes_per_s=rate.value * MIB,
         half_unit_per_s=rate.half_unit * MIB,
         rate_operations_per_s=rate.value * MIB / transfer if transfer else None,
@@ -303,14 +339,15 @@ def _file_set_bytes(access: Access, told: _Told, moved: int | None) -> int | Non
     return moved if access == "write" else told.total_bytes
 
 
-def _doubts(access: Access, total: Printed, told: _Told) -> Iterator[Doubt]:
+def _doubts(access: Access, seconds: float | None, told: _Told) -> Iterator[Doubt]:
     """Those that follow from how IOR was called; a CSV does not tell."""
     if told.options and access == "write" and not (told.is_synced or told.is_direct):
         yield doubts.unsynced_write("-e")
     wrote = any(row.access == "write" for row in told.test.rows) or "write" in told.test.summaries
     if told.reads_own and access == "read" and wrote and not told.is_direct:
         yield doubts.may_be_cached("each rank read what it had written itself in the same test", "-C")
-    yield from doubts.short_phase(total.value)
+    if seconds is not None:
+        yield from doubts.short_phase(seconds)
 
 
 def _stonewall(row: Row, summary: Summary | None, told: _Told) -> Stonewall | None:
@@ -320,7 +357,8 @@ def _stonewall(row: Row, summary: Summary | None, told: _Told) -> Stonewall | No
     at_s, mean_mib = said.at_s, said.mean_mib
     if summary is not None and summary.exact.get("Stonewall(s)", "NA") != "NA":
         at_s, mean_mib = (
-            Printed.of(summary.exact[name], summary.line, name).value for name in ("Stonewall(s)", "Stonewall(MiB)")
+            Printed.of(summary.exact.get(name, ""), summary.line, name).value
+            for name in ("Stonewall(s)", "Stonewall(MiB)")
         )
     reached = round(mean_mib * MIB * told.tasks) if mean_mib and told.tasks else None
     return Stonewall(

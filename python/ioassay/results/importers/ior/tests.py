@@ -5,7 +5,7 @@ Not: reading a form, what a number means for a case.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -39,9 +39,12 @@ class Row:
     access: Access
     iteration: int
     rate: Printed
-    total: Printed
+    total: Printed | None
+    """From the first open to the last close; `None` where IOR printed no such column, as 2.10.0.1."""
     moved_bytes: int | None = None
     stonewall: AtStonewall | None = None
+    parts: Sequence[Printed] = ()
+    """The times of opening, transfers and closing; none where the form has no such columns."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """What IOR prints on its standard output, with what else a job's output has between its lines.
 
-IOR 2.10 prints iterations only when it is verbose, else their mean, least and greatest. From 3.0 on there is a row for
+IOR 2.10.0.1 prints a row for each iteration, without the column `total(s)`, and of all the greatest rates alone. 2.10.3
+prints iterations only when it is verbose, else their mean, least and greatest. From 3.0 on there is a row for
 each, under a header that names the columns; it grew by `IOPS` and `Latency(s)` in 3.3. Numbers have ten characters, so
 large rates lose their decimals. The CSV of 3.2 and 3.3 has neither separators nor rates: it is refused.
 """
@@ -14,6 +15,7 @@ from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.ior.tests import ACCESSES, VALUED, Access, AtStonewall, Execution, Row, Summary, Test
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
+from ioassay.results.importers.transcript import unknown_prefix
 
 _BANNER = re.compile(r"IOR-(\S+): MPI Coordinated Test of Parallel I/O")
 _TEST = re.compile(r"TestID\s*:\s*(\d+)|Test (\d+) started:")
@@ -25,6 +27,9 @@ _STONEWALL = re.compile(
 _MOVED = re.compile(r"WARNING: Using actual aggregate bytes moved = (\d+)")
 _GLUED = re.compile(r"\S*\w{3} \w{3} [ \d]\d \d\d:\d\d:\d\d \d{4}\S")
 """What follows the banner, or takes its place, in a CSV without separators: a moment, and no space after it."""
+
+_PARTS = ("open(s)", "wr/rd(s)", "close(s)")
+"""The columns with the times of which an access consists."""
 
 _HINTS = "hints returned from opened file {"
 """Begins those that MPI-IO had in effect, a line each, up to a closing brace."""
@@ -75,7 +80,7 @@ def executions(source: Source) -> Iterator[Execution]:
             yield reading.finished()
             reading = None
         if reading is None:
-            reading = _Reading(Execution(number, banner[1]))
+            reading = _Reading(Execution(number, banner[1]), unknown_prefix(line, banner.start()))
         reading.leave_table()
     if reading is not None:
         yield reading.finished()
@@ -84,7 +89,8 @@ def executions(source: Source) -> Iterator[Execution]:
 class _Reading:
     """An execution while its lines are read."""
 
-    def __init__(self, execution: Execution) -> None:
+    def __init__(self, execution: Execution, prefix: str | None) -> None:
+        self._prefix = prefix
         self._execution = execution
         self._columns: Sequence[str] = ()
         self._summary: Sequence[str] = ()
@@ -119,6 +125,8 @@ class _Reading:
         elif words[0] == "Operation" and "Mean(s)" in line.replace(" (", "("):
             self.leave_table()
             self._summary = _OLD_SUMMARY if self._is_old else words
+            if "xsize" not in self._summary:
+                raise Refused("has a summary whose header was cut off, or wrapped", number)
         elif self._columns and words[0] in ACCESSES:
             self._take_row(ACCESSES[words[0]], words, number)
         elif self._summary and words[0] in ACCESSES:
@@ -146,7 +154,8 @@ class _Reading:
         execution = self._execution
         measured = [test for test in execution.tests if test.rows or test.summaries]
         if not measured:
-            raise Refused("has no result: IOR ended, or its output was cut off, before the first", execution.line)
+            cut = "has no result: IOR ended, or its output was cut off, before the first"
+            raise Refused(self._prefix or cut, execution.line)
         # Of a script IOR sums up all tests together at its end; 2.10 sums up each; inside of the IO500 nothing does.
         if "ended" not in execution.options and not all(test.summaries or self._is_whole(test) for test in measured):
             last = max((row.line for test in measured for row in test.rows), default=execution.line)
@@ -198,9 +207,10 @@ class _Reading:
                 access,
                 int(values["iter"]),
                 Printed.of(values["bw(MiB/s)"], line, "bw(MiB/s)"),
-                Printed.of(values.get("total(s)", ""), line, "total(s)"),
+                Printed.of(values["total(s)"], line, "total(s)") if "total(s)" in values else None,
                 self._moved,
                 self._stonewall,
+                [Printed.of(values[name], line, name) for name in _PARTS if name in values],
             )
         )
         self._moved = self._stonewall = None

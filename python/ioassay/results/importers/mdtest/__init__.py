@@ -6,7 +6,7 @@ Not: IOR.
 
 from __future__ import annotations
 
-from ioassay.results.importers.mdtest import cases, table, text
+from ioassay.results.importers.mdtest import cases, iterations, table, text
 from ioassay.results.importers.model import Beside, Case
 from ioassay.results.importers.source import Refused, Source
 
@@ -18,4 +18,9 @@ def read(source: Source, beside: Beside) -> list[Case]:
     executions = list(text.executions(source))
     if not executions:
         raise Refused("is not of mdtest: no line says `mdtest-… was launched with … total task(s)`")
-    return [cases.of(source, execution, beside) for execution in executions]
+    return [
+        # A table by rank has the first iteration alone.
+        cases.of(source, one, beside if one is first else lambda _: None)
+        for first, *rest in map(iterations.one_by_one, executions)
+        for one in (first, *rest)
+    ]

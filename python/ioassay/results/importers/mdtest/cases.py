@@ -1,4 +1,4 @@
-"""mdtest's executions as cases: the operations of all iterations together, as that is all that it prints."""
+"""mdtest's executions as cases: a case for each iteration where `-v` tells them apart, else one of their means."""
 
 from __future__ import annotations
 
@@ -171,9 +171,9 @@ def _operations(execution: Execution, told: Told, name: str, rate: Printed, time
 def _stonewall(execution: Execution, name: str) -> Stonewall | None:
     """Where file creation stood when its stonewall came."""
     rate, time = execution.rates.get(STONEWALL), execution.times.get(STONEWALL)
-    if name != "File creation" or execution.stonewall is None:
+    if name != "File creation" or not execution.stonewalls:
         return None
-    least, most, mean = execution.stonewall
+    least, most, mean = execution.stonewalls[-1]
     return Stonewall(
         at_ns=time.mean.nanoseconds if time else None,
         operations=round(mean * execution.tasks),

@@ -2,8 +2,8 @@
 
 Of all iterations it prints together the greatest, the least and the mean. Until 3.3 the first two are over iterations
 and ranks, later over iterations: with that the colon after an operation went. A section with times came with 3.0 (which
-calls itself 1.9). The lines of `-v` are of rank 0 alone, so nothing is taken from them. Since 4.1 times are headed
-`ms/op` and are still seconds.
+calls itself 1.9). Since 4.1 times are headed `ms/op` and are still seconds. The rows that `-v` prints of each iteration
+are of rank 0 alone; which of them tell what all ranks did is for `iterations` to say.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from types import MappingProxyType
 from ioassay.results.document import Operation
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
+from ioassay.results.importers.transcript import unknown_prefix
 
 _LAUNCHED = re.compile(r"mdtest-(\S+) was launched with (\d+) total task\(?s?\)? on (\d+) node")
 _STARTED = re.compile(r"-- started at (.+?) --")
@@ -28,6 +29,10 @@ _STONEWALL = re.compile(r"Continue stonewall hit min: (\d+) max: (\d+) avg: ([\d
 _SUMMARY = re.compile(r"SUMMARY(?: (rate|time))?(?: \([^)]*\))?: \(of (\d+) iterations\)")
 _LINE = re.compile(
     r"\s*(Directory|File|Tree) (creation|stat|read|rename|removal|create \(stonewall\))\s*(:?)((?:\s+\S+)+)\s*$"
+)
+
+_ROW = re.compile(
+    r"(?:^|.*\s)(Directory|File|Tree) (creation|stat|read|rename|removal)\s*:\s+\d+\.\d+ sec,\s+(\d+\.\d+) ops/sec\s*$"
 )
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -66,6 +71,15 @@ class Line:
     """All but the mean are of single ranks, not of iterations."""
 
 
+@dataclass(frozen=True)
+class Row:
+    """What rank 0 did of an operation in one iteration."""
+
+    line: int
+    rate: Printed
+    """Operations per second."""
+
+
 @dataclass
 class Execution:
     """One execution of the program."""
@@ -74,6 +88,8 @@ class Execution:
     version: str
     tasks: int
     nodes: int
+    prefix: str | None = None
+    """Why it may have no summary: what stands before its lines is not known."""
     started: str | None = None
     finished: str | None = None
     command: str = ""
@@ -81,11 +97,13 @@ class Execution:
     file_system: str | None = None
     items: int | None = None
     """Of all ranks together, as it says before it begins; wrong for trees of directories."""
-    stonewall: tuple[int, int, float] | None = None
-    """Items of the slowest rank, of the fastest, and the mean, when it came."""
+    stonewalls: list[tuple[int, int, float]] = field(default_factory=list)
+    """Of each iteration that met its own: items of the slowest rank, of the fastest, and the mean, when it came."""
     iterations: int = 1
     rates: dict[str, Line] = field(default_factory=dict)
     times: dict[str, Line] = field(default_factory=dict)
+    rows: dict[str, list[Row]] = field(default_factory=dict)
+    """By operation, in the order of the iterations; nothing without `-v`."""
 
 
 def executions(source: Source) -> Iterator[Execution]:
@@ -99,7 +117,8 @@ def executions(source: Source) -> Iterator[Execution]:
         elif match := _LAUNCHED.search(line):
             if current is not None:
                 yield _finished(current)
-            current = Execution(number, match[1], int(match[2]), int(match[3]), started)
+            current = Execution(number, match[1], int(match[2]), int(match[3]), started=started)
+            current.prefix = unknown_prefix(line, match.start())
             section, started = None, None
         elif current is None:
             continue
@@ -108,6 +127,8 @@ def executions(source: Source) -> Iterator[Execution]:
             section = current.times if match[1] == "time" else current.rates
         elif section is not None and (match := _LINE.match(line)):
             section[f"{match[1]} {match[2]}"] = _line(match[4].split(), number, by_rank=bool(match[3]))
+        elif section is None and (match := _ROW.match(line)):
+            current.rows.setdefault(f"{match[1]} {match[2]}", []).append(Row(number, Printed.of(match[3], number)))
         elif match := _FINISHED.search(line):
             current.finished = match[1]
         else:
@@ -127,7 +148,7 @@ def _note(execution: Execution, line: str) -> None:
     elif match := _ITEMS.match(line):
         execution.items = int(match[1])
     elif match := _STONEWALL.search(line):
-        execution.stonewall = int(match[1]), int(match[2]), float(match[3])
+        execution.stonewalls.append((int(match[1]), int(match[2]), float(match[3])))
 
 
 def _line(words: list[str], line: int, *, by_rank: bool) -> Line:
@@ -138,12 +159,15 @@ def _line(words: list[str], line: int, *, by_rank: bool) -> Line:
     )
     if mean is None:
         raise Refused("has a summary without a mean", line)
+    if len({one.half_unit for one in (highest, lowest, mean, deviation) if one is not None}) > 1:
+        raise Refused("has a summary whose numbers differ in their decimals: the line was cut off, or wrapped", line)
     return Line(line, highest, lowest, mean, deviation, by_rank)
 
 
 def _finished(execution: Execution) -> Execution:
     if not execution.rates:
-        raise Refused("has no summary: mdtest ended, or its output was cut off, before it", execution.line)
+        cut = "has no summary: mdtest ended, or its output was cut off, before it"
+        raise Refused(execution.prefix or cut, execution.line)
     if execution.finished is None:
         last = max(line.line for line in execution.rates.values())
         raise Refused("ends before mdtest says that it has finished: it was cut off", last)
