@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ioassay.reports import format
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Amount
-from ioassay.systems.claims import Checked, Verdict
+from ioassay.systems.claims import Checked, Resolved, Verdict
 from ioassay.systems.document import verdicts
 from ioassay.systems.model import Claim, Figure, Qualifier, Reference, Rule, System
 from ioassay.units import format_bytes, format_count
@@ -172,7 +172,7 @@ def _why(checked: Checked) -> Text:
     text = Text(checked.claim.id)
     if checked.verdict == "follows":
         return text.append(f": {recomputed(checked)}", style="dim")
-    figures = ", ".join(str(operand) for operand, _ in checked.operands if isinstance(operand, Reference))
+    figures = ", ".join(str(one.operand) for one in checked.operands if isinstance(one.operand, Reference))
     told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
     return text.append("".join(f"\n{line}" for line in told if line), style="dim")
 
@@ -194,11 +194,15 @@ def recomputed(checked: Checked) -> str:
         text += f" ({_digits(checked.low, said)} to {_digits(checked.high, said)})"
     others = len(checked.claim.of) - 1
     more = f", and {format_count(others, 'point')} more" if others else ""
-    amounts = [amount for _, amount in checked.operands]
-    if checked.claim.how == "same" and said and amounts[0].factor == said.factor:
+    if checked.claim.how == "same" and said and checked.operands[0].amount.factor == said.factor:
         return text + more
     before, between, after = _FORMULAS[checked.claim.how]
-    return f"{before}{between.join(amount.text for amount in amounts)}{after} = {text}{more}"
+    return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
+
+
+def _operand(one: Resolved) -> str:
+    """A tilde is shorter than the word, and formulas are."""
+    return ("~" if one.qualifier == "about" else "") + one.amount.text
 
 
 def _digits(value: float, said: Amount | None) -> str:

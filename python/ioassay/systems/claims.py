@@ -6,13 +6,13 @@ printed. "Does not follow" is about the printed numbers: figures that are only d
 
 The rule of rounding. A printed number stands for all that rounds to it (`amounts`), and these intervals are what is
 computed with. Counts and nominal sizes that a claim names by itself (60 drives of 4TB) are exact; figures are not. What
-words add:
+words add, to a claim and to the figures that it rests on:
 
-    exact       the claim's own rounding, no more
+    exact       the number's own rounding, no more
     about       `ABOUT` of it more, on both sides
     almost      from `ALMOST` below up to it, and not beyond
-    up-to       the largest of the points is the number claimed
-    at-least    no less than the number claimed
+    up-to       the largest of the points is the number claimed; of a figure nothing
+    at-least    no less than the number claimed; of a figure nothing
     greater     the first printed number is the greater one
     similar     the printed numbers differ by no more than `SIMILAR`
 
@@ -29,13 +29,23 @@ from functools import reduce
 from typing import Literal, NamedTuple
 
 from ioassay.systems.amounts import NUMBER, Amount, Dimension, Interval
-from ioassay.systems.model import Claim, Operand, Reference, Rule, System
+from ioassay.systems.model import Claim, Operand, Qualifier, Reference, Rule, System
 
 ABOUT = Fraction(5, 100)
 ALMOST = Fraction(10, 100)
 SIMILAR = Fraction(10, 100)
 
 Verdict = Literal["follows", "does not follow", "cannot be recomputed"]
+
+
+class Resolved(NamedTuple):
+    """An operand with its number."""
+
+    operand: Operand
+    amount: Amount
+    qualifier: Qualifier
+    interval: Interval
+    """What the number stands for."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Checked:
     system: str
     claim: Claim
     verdict: Verdict
-    operands: tuple[tuple[Operand, Amount], ...] = ()
+    operands: tuple[Resolved, ...] = ()
     """What it was recomputed from: of the point that decided."""
     recomputed: float | None = None
     """In the unit that the claim is made in; a ratio for `greater` and `similar`."""
@@ -81,13 +91,12 @@ def _check(claim: Claim, system: System, known: Mapping[str, System]) -> Checked
 def _point(
     claim: Claim, how: Rule, operands: Iterable[Operand], system: System, known: Mapping[str, System]
 ) -> Checked:
-    resolved = [(operand, *_resolve(operand, system, known)) for operand in operands]
-    given = tuple((operand, amount) for operand, amount, _ in resolved)
+    given = tuple(_resolve(operand, system, known) for operand in operands)
     values = [
-        _Value(interval.scaled(1 / amount.factor), NUMBER)
+        _Value(one.interval.scaled(1 / one.amount.factor), NUMBER)
         if how == "geometric-mean"  # of the printed numbers, whatever their units: https://io500.org/rules
-        else _Value(interval, amount.dimension)
-        for _, amount, interval in resolved
+        else _Value(one.interval, one.amount.dimension)
+        for one in given
     ]
     said = claim.said
     try:
@@ -111,15 +120,22 @@ def _point(
 
 def _agrees(claim: Claim, said: Amount, found: Interval) -> bool:
     match claim.qualifier:
-        case "exact" | "up-to":
-            return said.rounded.meets(found)
-        case "about":
-            return said.rounded.widened(ABOUT).meets(found)
-        case "almost":
-            most = said.exact.nominal
-            return Interval(most * (1 - ALMOST), most, most).meets(found)
         case "at-least":
             return found.high >= said.rounded.low
+        case qualifier:
+            return _printed(said, qualifier).meets(found)
+
+
+def _printed(amount: Amount, qualifier: Qualifier) -> Interval:
+    """What a printed number stands for, with what the word before it adds."""
+    match qualifier:
+        case "about":
+            return amount.rounded.widened(ABOUT)
+        case "almost":
+            most = amount.exact.nominal
+            return Interval(most * (1 - ALMOST), most, most)
+        case "exact" | "up-to" | "at-least":
+            return amount.rounded
 
 
 def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
@@ -129,13 +145,13 @@ def _borne_out(how: Rule, values: list[_Value], said: Amount) -> str:
     return ""
 
 
-def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> tuple[Amount, Interval]:
+def _resolve(operand: Operand, system: System, known: Mapping[str, System]) -> Resolved:
     if not isinstance(operand, Reference):
-        return operand.amount, operand.amount.exact
+        return Resolved(operand, operand.amount, "exact", operand.amount.exact)
     figure = (known[operand.system] if operand.system else system).figure(operand.figure)
     if figure is None:
         raise KeyError(str(operand))
-    return figure.amount, figure.amount.rounded
+    return Resolved(operand, figure.amount, figure.qualifier, _printed(figure.amount, figure.qualifier))
 
 
 def _same(values: list[_Value]) -> _Value:

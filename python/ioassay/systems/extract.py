@@ -1,4 +1,4 @@
-"""Which numbers a text prints in which line, and with which units: facts to hold the built-in systems to.
+"""Which numbers a text prints in which line, with which units and qualifiers: facts to hold the built-in systems to.
 
     python -m ioassay.systems.extract DIR            writes `testdata` from the texts in DIR
     python -m ioassay.systems.extract DIR --check    fails where `testdata` is not what these texts print
@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ioassay.systems.amounts import UNITS, WORDS
+from ioassay.systems.model import Qualifier
 
 TESTDATA = Path(__file__).with_name("testdata")
 
@@ -25,6 +26,13 @@ _OTHER_UNITS = ("GHz", "MHz", "Mhz", "G", "GbE", "Gpbs", "Kb", "W", "C", "T", "U
 
 _SAID = (*WORDS, "almost double", "similar", "better", "outperformed", "superior")
 """Words that figures and claims rest on in place of numbers."""
+
+
+_QUALIFIERS: dict[Qualifier, str] = {
+    "about": r"(?<![0-9])~ ?|(?i:\b(?:approximately|about|around|roughly)\s+)",
+    "up-to": r"(?i:\bup to\s+)|最大 ?",
+}
+"""What stands before a number that is qualified so, possibly at the end of the line above."""
 
 
 def _pattern() -> re.Pattern[str]:
@@ -48,6 +56,8 @@ class Printed:
     """Of the text."""
     lines: dict[str, list[str]]
     """By the number of a line, from 1: its numbers with their units, and the words of `_SAID`, as they stand there."""
+    qualified: dict[Qualifier, dict[str, list[str]]]
+    """Those that are qualified, by how and by line."""
 
 
 def tokens(line: str) -> list[str]:
@@ -59,7 +69,16 @@ def extract(text: bytes) -> Printed:
     """What a text in UTF-8 prints."""
     lines = text.decode().split("\n")
     found = {str(number): tokens(line) for number, line in enumerate(lines, start=1)}
-    return Printed(hashlib.sha256(text).hexdigest(), {number: here for number, here in found.items() if here})
+    printed = {number: here for number, here in found.items() if here}
+    qualified = {qualifier: _qualified(text.decode(), before) for qualifier, before in _QUALIFIERS.items()}
+    return Printed(hashlib.sha256(text).hexdigest(), printed, qualified)
+
+
+def _qualified(text: str, before: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for match in re.finditer(f"(?:{before})({_TOKEN.pattern})", text):
+        found.setdefault(str(text.count("\n", 0, match.start(1)) + 1), []).append(match[1])
+    return found
 
 
 def read_printed() -> dict[str, Printed]:

@@ -180,7 +180,7 @@ def test_a_recomputed_claim_is_shown_with_a_digit_more_than_was_said() -> None:
     ratio, better = found["random-read-times-lustre"], found["sequential-write-better-than-h600"]
     assert shown.recomputed(ratio) == "140K IOPS ÷ 20K IOPS = 7x (6.8 to 7.2)"
     assert shown.says(better.claim) == "up to 20%"
-    assert shown.recomputed(better) == "8GB/sec ÷ 7.4GB/sec − 1 = 8.1% (0.7 to 15.6)"
+    assert shown.recomputed(better) == "~8GB/sec ÷ ~7.4GB/sec − 1 = 8.1% (-8.9 to 27.8)"
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:

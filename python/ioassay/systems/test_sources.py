@@ -12,7 +12,7 @@ import yaml
 
 from ioassay.systems.extract import TESTDATA, Printed, read_printed, tokens
 from ioassay.systems.library import builtin_systems
-from ioassay.systems.model import Place, Stated, System
+from ioassay.systems.model import Place, Qualifier, Reference, Stated, System
 
 SYSTEMS = builtin_systems()
 PRINTED = read_printed()
@@ -57,6 +57,38 @@ def test_every_number_of_a_setting_stands_where_it_says(name: str) -> None:
         for setting in group:
             here = [token for _, tokens_ in printed_at(SYSTEMS[name], setting.at) for token in tokens_]
             assert {*tokens(setting.value)} <= {*here}, setting
+
+
+def printed_qualifiers(system: System, value: str, place: Place) -> set[Qualifier]:
+    """How the lines of `place` qualify `value`."""
+    file = system.sources[place.source].file
+    assert file is not None
+    by_qualifier = PRINTED[file].qualified.items()
+    return {how for how, lines in by_qualifier for line in place.lines if value in lines.get(str(line), [])}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_figure_or_claim_is_qualified_as_its_lines_qualify_it(name: str) -> None:
+    system = SYSTEMS[name]
+    # "almost double" is one of the words that are extracted whole, and "does not fall below" follows its number.
+    otherwise: set[Qualifier] = {"almost", "at-least"}
+    said = [(one.id, one.value, one.at, one.qualifier) for one in system.figures]
+    said += [(one.id, one.says, one.at, one.qualifier) for one in system.claims]
+    for id, value, place, qualifier in said:
+        expected: set[Qualifier] = {qualifier} - {"exact"} - otherwise
+        assert printed_qualifiers(system, value, place) == expected, id
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_a_claim_compares_figures_of_one_section_of_its_text(name: str) -> None:
+    """The figures of a section share their `test`; a share of what hardware is stated to do has two by its nature."""
+    system = SYSTEMS[name]
+    for claim in system.claims:
+        for point in claim.of if claim.how in ("ratio", "percent-better", "percent-less", "greater", "similar") else []:
+            operands = [operand for operand in point if isinstance(operand, Reference)]
+            figures = [SYSTEMS[operand.system or name].figure(operand.figure) for operand in operands]
+            tests = {figure.test for figure in figures if figure is not None} - {"stated bandwidth"}
+            assert len(tests) <= 1, f"{claim.id}: {sorted(tests)}"
 
 
 def named() -> set[tuple[str, int, str]]:
