@@ -31,6 +31,9 @@ FEWEST = 3
 WANTED = 0.95
 """The confidence that is asked for. Where even the range of all values has less, the range stands with its own."""
 
+POWER = 0.8
+"""How often a drop of the smallest detectable size is detected."""
+
 
 @dataclass(frozen=True)
 class Interval:

@@ -1,8 +1,8 @@
 """Whether a run is slower than a baseline, at each point of its sweep.
 
-A point has become slower where its median is below the baseline's by more than the tolerance and the interval of the
-ratio excludes 1: the tolerance is for what does not matter, the interval for what may be chance. Where only one of
-them says so, nothing is judged. What the baseline has and the run has not fails: it might be what broke.
+A point has become slower where its median is below the baseline's by more than the tolerance and so low a rate is no
+chance among all points of the run (`moderated_t`): the tolerance is for what does not matter, the test for what may be
+chance. Where it may be, nothing is judged. What the baseline has and the run has not fails: it might be what broke.
 
 Not: refusing a baseline that was measured otherwise (`differing` says in what), which is the user's to accept.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from ioassay.analysis.acceptance import Judgement
+from ioassay.analysis.check.moderated_t import DropTest, detect_drops
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import Conditions, Curve, Point
 from ioassay.analysis.compare.unlike import Unlike
@@ -40,6 +41,8 @@ class PointCheck:
     point: Point | None = None
     compared: Compared | None = None
     ratio: Ratio | None = None
+    tested: DropTest | None = None
+    """Together with all other points; `None` where a side has too few repetitions."""
 
     @property
     def judgement(self) -> Judgement:
@@ -65,21 +68,25 @@ def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck
 
     `tolerance` is the share of the baseline that may be lost, 0 to 1.
     """
+    repeated = [ratio for one in comparison.series for ratio in one.points if ratio.interval]
+    found = detect_drops([(ratio.reference.rates, ratio.other.rates) for ratio in repeated], tolerance)
+    by_ratio = {id(ratio): one for ratio, one in zip(repeated, found, strict=True)}
     for one in comparison.series:
         for ratio in one.points:
-            yield PointCheck(_reason(ratio, tolerance), one.reference, ratio.reference, one, ratio)
+            point = by_ratio.get(id(ratio))
+            yield PointCheck(_reason(ratio, point, tolerance), one.reference, ratio.reference, one, ratio, point)
         own = {id(point) for point in one.reference.rates[one.column].points}
-        for point in one.only_one:
-            if id(point) in own:
-                yield PointCheck("missing", one.reference, point, one)
+        for alone in one.only_one:
+            if id(alone) in own:
+                yield PointCheck("missing", one.reference, alone, one)
     for side, curve in comparison.alone:
         if side is comparison.reference:
             yield PointCheck("missing", curve)
 
 
-def _reason(ratio: Ratio, tolerance: float) -> Reason:
-    if ratio.interval is None:
+def _reason(ratio: Ratio, point: DropTest | None, tolerance: float) -> Reason:
+    if point is None:
         return "too few repetitions"
     if ratio.value >= 1 - tolerance:
         return "held"
-    return "slower" if ratio.differs else "scatter"
+    return "slower" if point.is_slower else "scatter"

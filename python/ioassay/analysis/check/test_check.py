@@ -5,10 +5,12 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from ioassay.analysis.check import criteria
+from ioassay.analysis.check.moderated_t import detect_drops
 from ioassay.analysis.check.regression import PointCheck, differing, regressions
 from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
@@ -91,29 +93,88 @@ def test_a_series_that_the_run_lacks_fails() -> None:
     assert (check.reason, check.point) == ("missing", None)
 
 
-def failing(scatter: float, repetitions: int, loss: float, pairs: int = 500) -> float:
-    """The share of pairs of log-normal repetitions whose check fails at 5 % tolerance, after a true loss."""
+def failing(scatter: float, repetitions: int, loss: float, points: int = 1, runs: int = 400) -> float:
+    """The share of runs of log-normal repetitions that fail at 5 % tolerance, after a true loss at the first point.
+
+    Where there is none, a run fails if any point does; else if the first does.
+    """
     dice = random.Random(1)
 
-    def drawn(median: float) -> Subject:
-        rates = tuple(median * math.exp(dice.gauss(0, scatter)) for _ in range(repetitions))
-        point = Point(8, Conditions(), rates)
-        known: dict[RateColumn, Rates] = {"rate_bytes_per_s": Rates((point,), point, point)}
-        return Subject("one", "run", (Curve(("seq", "write", "write"), "", "write", "rate_bytes_per_s", known),))
+    def drawn(first: float) -> Subject:
+        curves = []
+        for at in range(points):
+            median = first if at == 0 else 1.0
+            rates = tuple(median * math.exp(dice.gauss(0, scatter)) for _ in range(repetitions))
+            point = Point(8, Conditions(), rates)
+            known: dict[RateColumn, Rates] = {"rate_bytes_per_s": Rates((point,), point, point)}
+            curves.append(Curve((f"seq-{at}", "write", "write"), "", "write", "rate_bytes_per_s", known))
+        return Subject("one", "run", tuple(curves))
 
-    judged = (next(regressions(compare(drawn(1), drawn(1 - loss)), 0.05)) for _ in range(pairs))
-    return sum(check.judgement == "failed" for check in judged) / pairs
+    failed = 0
+    for _ in range(runs):
+        checks = list(regressions(compare(drawn(1), drawn(1 - loss)), 0.05))
+        assert len(checks) == points
+        failed += any(check.judgement == "failed" for check in (checks[:1] if loss else checks))
+    return failed / runs
 
 
 @pytest.mark.parametrize(
-    ("scatter", "repetitions", "in_vain", "tenth_lost"),
-    [(0.03, 3, 0.015, 0.93), (0.05, 3, 0.036, 0.65), (0.05, 10, 0.012, 0.98), (0.10, 5, 0.013, 0.23)],
+    ("points", "scatter", "repetitions", "in_vain", "tenth_lost"),
+    [
+        (1, 0.03, 3, 0.016, 0.96),
+        (1, 0.05, 3, 0.042, 0.66),
+        (1, 0.05, 10, 0.014, 0.98),
+        (1, 0.10, 5, 0.048, 0.50),
+        (20, 0.05, 3, 0.041, 0.37),
+        (20, 0.05, 5, 0.034, 0.66),
+    ],
 )
 def test_the_guide_says_how_often_a_check_fails_in_vain_and_finds_a_loss(
-    scatter: float, repetitions: int, in_vain: float, tenth_lost: float
+    points: int, scatter: float, repetitions: int, in_vain: float, tenth_lost: float
 ) -> None:
-    assert failing(scatter, repetitions, 0) == pytest.approx(in_vain, abs=0.02)
-    assert failing(scatter, repetitions, 0.1) == pytest.approx(tenth_lost, abs=0.06)
+    assert failing(scatter, repetitions, 0, points) == pytest.approx(in_vain, abs=0.03)
+    assert failing(scatter, repetitions, 0.1, points) == pytest.approx(tenth_lost, abs=0.08)
+
+
+def repeated(
+    dice: np.random.Generator, drop: float, points: int, repetitions: int, scatter: float
+) -> list[tuple[list[float], list[float]]]:
+    """Points of a baseline and of a run of which the first has lost `drop`."""
+    rates = dice.lognormal(0, scatter, (2, points, repetitions))
+    rates[1, 0] *= 1 - drop
+    return list(zip(rates[0].tolist(), rates[1].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("points", "repetitions"), [(1, 4), (20, 3), (20, 5)])
+def test_a_drop_of_the_smallest_detectable_size_is_detected_in_8_of_10_runs(points: int, repetitions: int) -> None:
+    dice = np.random.default_rng(5)
+    equal = (repeated(dice, 0, points, repetitions, 0.05) for _ in range(200))
+    drop = float(np.median([detect_drops(pairs, 0.0)[0].detectable for pairs in equal]))
+    found = [detect_drops(repeated(dice, drop, points, repetitions, 0.05), 0.0)[0].is_slower for _ in range(400)]
+    assert np.mean(found) == pytest.approx(0.8, abs=0.07)
+
+
+def test_points_that_scatter_alike_are_taken_to_do_so() -> None:
+    pairs = repeated(np.random.default_rng(8), 0, 20, 3, 0.05)
+    together = [one.detectable for one in detect_drops(pairs, 0.0)]
+    alone = [detect_drops([pair], 0.0)[0].detectable for pair in pairs]
+    assert max(together) < 1.3 * min(together)
+    assert max(alone) > 2 * min(alone)
+
+
+def test_a_point_that_scatters_more_than_the_others_is_not_taken_for_one_of_them() -> None:
+    pairs = repeated(np.random.default_rng(9), 0, 20, 5, 0.01)
+    wild = np.random.default_rng(10).lognormal(0, 0.3, (2, 5)).tolist()
+    found = detect_drops([*pairs, (wild[0], wild[1])], 0.0)
+    assert found[-1].detectable > 5 * max(one.detectable for one in found[:-1])
+
+
+def test_equal_repetitions_and_a_tolerance_of_everything_have_an_answer() -> None:
+    (same, lower) = detect_drops([([1e9] * 3, [1e9] * 3), ([1e9] * 3, [0.9e9] * 3)], 0.05)
+    assert (same.is_slower, lower.is_slower) == (False, True)
+    assert same.detectable == pytest.approx(0.05, abs=0.01)
+    assert detect_drops([([1e9] * 3, [1e9] * 3)], 1.0)[0].detectable == 1.0
+    assert detect_drops([], 0.05) == []
 
 
 def written(directory: Path, *lines: str) -> Path:

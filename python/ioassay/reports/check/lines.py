@@ -48,6 +48,8 @@ class Line:
     """`bytes/s`, `operations/s`, `s` or `1`."""
     doubts: tuple[str, ...] = ()
     """The kinds of doubts about what it rests on."""
+    smallest_detectable_drop: float | None = None
+    """The loss against a baseline, a share of it, that is detected in 8 of 10 runs; `None` where nothing is tested."""
 
 
 def accepted(lines: Sequence[Line]) -> bool:
@@ -111,10 +113,13 @@ def of_criterion(check: CriterionCheck) -> Line:
 
 def of_baseline(checks: Iterable[PointCheck], baseline: str, tolerance: float) -> list[Line]:
     """The verdicts on the points of the baseline of that name, and one that fails where none of them was judged."""
-    return settled([_of_point(check, baseline, tolerance) for check in checks], "baseline")
+    every = list(checks)
+    points = sum(check.tested is not None for check in every)
+    return settled([_of_point(check, baseline, tolerance, points) for check in every], "baseline")
 
 
-def _of_point(check: PointCheck, baseline: str, tolerance: float) -> Line:
+def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -> Line:
+    """`points` of them have been tested together."""
     group = check.curve.title
     if check.compared is None or check.point is None:
         return Line(group, "the series", check.judgement, f"{baseline} has it, and this run has nothing like it")
@@ -124,11 +129,13 @@ def _of_point(check: PointCheck, baseline: str, tolerance: float) -> Line:
         says = f"{baseline} has it, and this run has no valid measurement of it"
         return Line(group, name, check.judgement, says, at_least=at_least, unit=unit)
     doubts = tuple(sorted({*check.ratio.reference.doubts, *check.ratio.other.doubts}))
-    says = _joined([_says(check, check.compared, check.ratio, baseline)], check.judgement, None, doubts)
-    return Line(group, name, check.judgement, says, check.ratio.other.median, at_least, unit=unit, doubts=doubts)
+    says = _joined([_says(check, check.compared, check.ratio, baseline, points)], check.judgement, None, doubts)
+    detectable = check.tested.detectable if check.tested else None
+    value = check.ratio.other.median
+    return Line(group, name, check.judgement, says, value, at_least, None, unit, doubts, detectable)
 
 
-def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str) -> str:
+def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points: int) -> str:
     rates = f"{wording.rate(one, ratio.other.median)} against {wording.rate(one, ratio.reference.median)} of {baseline}"
     known = ratio.interval
     interval = ""
@@ -138,13 +145,14 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str) -> str:
     differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
     unlike = f"; not measured alike: {', '.join(differing)}" if differing else ""
     said = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
-    match check.reason:
-        case "scatter":
-            return f"{said}; repetitions scatter too much to tell this from chance"
-        case "too few repetitions":
-            return f"{said}; it takes {FEWEST} valid repetitions on both sides to judge that"
-        case _:
-            return said
+    if check.tested is None:
+        return f"{said}; it takes {FEWEST} valid repetitions on both sides to judge that"
+    if check.reason == "slower":
+        runs = "runs" if points == 1 else f"runs of {points} points"
+        return f"{said}; chance alone does this in {format.share(check.tested.chance)} of {runs}"
+    among = "" if points == 1 else f" among {points} points"
+    chance = f"; may be chance{among}, as repetitions scatter" if check.reason == "scatter" else ""
+    return f"{said}{chance}; smallest detectable drop: {format.share(check.tested.detectable)}"
 
 
 def _against(value: float | None, at_least: float | None, at_most: float | None, measure: str, unit: str) -> str:

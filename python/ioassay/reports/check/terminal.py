@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ioassay.analysis.acceptance import Judgement
+from ioassay.reports import format
 from ioassay.reports.check.lines import Line, accepted
 from ioassay.reports.terminal import STYLES
 from ioassay.units import format_count
@@ -33,6 +34,11 @@ def counted(lines: Sequence[Line]) -> list[Text]:
     counts = Counter(line.judgement for line in lines)
     said = ", ".join(f"{counts[judgement]} {judgement}" for judgement in _ORDER if counts[judgement])
     parts = [Text(f"{format_count(len(lines), 'check')}: {said or 'none'}.")]
+    drops = sorted(line.smallest_detectable_drop for line in lines if line.smallest_detectable_drop is not None)
+    if drops:
+        least, most = format.share(drops[0]), format.share(drops[-1])
+        size = least if least == most else f"{least} to {most}, depending on the point"
+        parts.append(Text(f"Smallest detectable drop against the baseline: {size}."))
     if not accepted(lines) and not counts["failed"]:
         parts.append(Text("Nothing could be judged, so nothing is accepted.", style="bold red"))
     return parts

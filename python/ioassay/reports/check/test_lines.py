@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json as plain
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
@@ -9,10 +10,14 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from ioassay.analysis.acceptance import Judgement, judge
 from ioassay.analysis.check.criteria import check
+from ioassay.analysis.check.regression import regressions
+from ioassay.analysis.compare import measured
+from ioassay.analysis.compare.ratios import compare
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.reports.check import json, junit
 from ioassay.reports.check.junit import Suite
 from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
+from ioassay.reports.check.terminal import counted
 from ioassay.testing.builder import RunBuilder
 
 
@@ -43,6 +48,30 @@ def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
         "failed",
         "nothing could be judged, so nothing is accepted",
     )
+
+
+def baseline_lines(*factors: float) -> list[Line]:
+    """A check of writes at points of 1, 2, … clients against a baseline, of which each is so many times as fast."""
+    clients = tuple(range(1, len(factors) + 1))
+    subjects = []
+    for run in (False, True):
+        builder = RunBuilder().workload("seq", "Sequential").clients(*clients).repetitions(3)
+        for count, factor in zip(clients, factors, strict=True):
+            rates = (rate * (factor if run else 1) for rate in (1e9, 1.05e9, 0.95e9))
+            builder.rates("seq", "write", count, *rates)
+        subjects.append(measured.subject(builder.build(), "run" if run else "before"))
+    lines = of_baseline(regressions(compare(*subjects), 0.05), "before", 0.05)
+    return [line for line in lines if "write" in line.group]
+
+
+def test_a_point_says_the_smallest_detectable_drop_or_how_rarely_chance_explains_it() -> None:
+    held, slow, uncertain = baseline_lines(1.0, 0.6, 0.93)
+    assert held.smallest_detectable_drop is not None
+    assert re.search(r"; smallest detectable drop: [\d.]+ %", held.says)
+    assert (slow.judgement, uncertain.judgement) == ("failed", "not judged")
+    assert re.search(r"; chance alone does this in <?[\d.]+ % of runs of 6 points", slow.says)
+    assert "; may be chance among" in uncertain.says
+    assert any("Smallest detectable drop against the baseline: " in said.plain for said in counted([held, uncertain]))
 
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:

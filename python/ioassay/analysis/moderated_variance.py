@@ -1,0 +1,52 @@
+"""How much repetitions scatter at each point, where few of them hardly tell: with what the other points tell of it.
+
+The variance of each point is drawn towards the common one, the more the more alike all of them are, and gains as many
+degrees of freedom: the empirical Bayes estimate of Smyth (*Linear models and empirical Bayes methods for assessing
+differential expression*, 2004, equations 6 to 10). Points that scatter unlike each other keep their own.
+
+Not: what is tested with it (`check.moderated_t`, `best_of`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+CALMEST = 1e-3
+"""The least scatter that is reckoned with. Imported rates are rounded, so that all repetitions may be equal."""
+
+Array = NDArray[np.float64]
+
+
+def moderated(variances: Array, freedom: Array) -> tuple[Array, Array]:
+    """Each variance and its degrees of freedom, both with what all together tell of a variance.
+
+    `variances` are those of logarithms of rates, and taken to be at least `CALMEST` squared; `freedom` is above 0. A
+    single one stays as it is.
+    """
+    from scipy.special import digamma, polygamma  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+
+    variances = np.maximum(variances, CALMEST**2)
+    if len(variances) < 2:
+        return variances, freedom
+    logs = np.log(variances) - digamma(freedom / 2) + np.log(freedom / 2)
+    differing = float(logs.var(ddof=1) - polygamma(1, freedom / 2).mean())
+    if differing <= 0:
+        pooled = float((variances * freedom).sum() / freedom.sum())
+        return np.full_like(variances, pooled), np.full_like(freedom, freedom.sum())
+    prior = 2 * _inverse_trigamma(differing)
+    common = math.exp(float(logs.mean()) + float(digamma(prior / 2)) - math.log(prior / 2))
+    together = (variances * freedom + common * prior) / (freedom + prior)
+    return together, np.minimum(freedom + prior, freedom.sum())
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The argument at which the trigamma function has `value`, which is above 0."""
+    from scipy.optimize import brentq  # noqa: PLC0415
+    from scipy.special import polygamma  # noqa: PLC0415
+
+    # It lies between 1/x and 1/x + 1/x², which bracket the argument.
+    most = (1 + math.sqrt(1 + 4 * value)) / (2 * value)
+    return float(brentq(lambda at: float(polygamma(1, at)) - value, 0.99 / value / 1.01, 1.01 * most))
