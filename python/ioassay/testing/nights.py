@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.trend.history import History, Measured, Run
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 
@@ -15,3 +21,14 @@ def night(at: int, builder: RunBuilder) -> LoadedRun:
     run = builder.build()
     run.document.started = (FIRST + timedelta(days=at)).isoformat(timespec="seconds")
     return run
+
+
+def history(rates: Sequence[float] | NDArray[np.float64], hours: float = 24) -> History:
+    """Runs with these medians, one after the other."""
+    points = [Point(1, Conditions(), (float(rate),)) for rate in rates]
+    curve = Curve(("w", "write", "write"), "w, write", "write", "rate_bytes_per_s", {})
+    curve = Curve(**{**vars(curve), "rates": {"rate_bytes_per_s": Rates((points[-1],), None, None)}})
+    runs = [
+        Run(Subject(f"run-{at}", "run", ()), "s", "/t", FIRST + timedelta(hours=hours * at)) for at in range(len(rates))
+    ]
+    return History(curve, tuple(map(Measured, runs, points)), ())

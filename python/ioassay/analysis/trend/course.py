@@ -28,11 +28,11 @@ from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
+from scipy.special import nctdtrinc, ndtr, ndtri, stdtr, stdtrit
 from scipy.stats import false_discovery_control, kendalltau
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.intervals import Interval
+from ioassay.analysis.intervals import POWER, Interval
 from ioassay.analysis.line_or_steps import Array, Slopes, is_line, widening
 from ioassay.analysis.trend.history import History
 
@@ -41,6 +41,9 @@ FEWEST = 5
 
 FALSE_ALARMS = 0.01
 """In how many cases something is told, at most, where nothing changed: of all points of all runs given, together."""
+
+BLIND = 0.5
+"""A smallest detectable drop beyond which a point that held says little."""
 
 _SHORTEST = 3
 """Runs before a change, and after one that is not the latest, at least."""
@@ -86,15 +89,25 @@ class Course:
     """The gradual change from the first to the latest run, as a share of the rate at the first."""
     changes: tuple[Change, ...] = ()
     """In the order of time; empty where there is a trend."""
-    told_from: float | None = None
-    """The smallest fall of the latest run alone, a share of the earlier runs, that would be told for sure. `None` where
-    runs are too few, or something is told.
+    smallest_detectable_drop: float | None = None
+    """The fall of the latest run alone, a share of the earlier runs, that is detected with probability `POWER`. `None`
+    where runs are too few, or where something was detected.
     """
 
     @property
     def judgement(self) -> Judgement:
         """What the reason comes down to."""
         return _JUDGEMENTS[self.reason]
+
+    @property
+    def is_blind(self) -> bool:
+        """True if the latest run could have lost half of the rate without being detected reliably."""
+        return self.smallest_detectable_drop is not None and self.smallest_detectable_drop > BLIND
+
+    @property
+    def rests_on_the_latest_run(self) -> bool:
+        """True if the level changed with the latest run, which may be a single slow night."""
+        return bool(self.changes) and self.changes[-1].at == len(self.history.measured) - 1
 
     @property
     def change(self) -> float | None:
@@ -165,7 +178,7 @@ def _course(history: History, tested: _Tested, limit: float, tests: int, toleran
         return _judged(history, before, _level(parts[-1]), tolerance, changes=tuple(changes))
     now, before = history.point.median, _level(values[:-1])
     reason: Reason = "held" if now >= (1 - tolerance) * before else "scatter"
-    return Course(history, reason, before, now, told_from=_told_from(values[:-1], tests))
+    return Course(history, reason, before, now, smallest_detectable_drop=_detectable(values[:-1], tests))
 
 
 def _judged(
@@ -252,10 +265,11 @@ def _level(values: Array) -> float:
     return math.exp(float(np.median(values)))
 
 
-def _told_from(earlier: Array, tests: int) -> float:
-    """Even if nothing else is told, which makes it hardest."""
+def _detectable(earlier: Array, tests: int) -> float:
+    """Even if nothing else is detected, which makes it hardest."""
     # One of the places at which a part may begin that ends with the latest run; there are parts of two kinds.
     alone = FALSE_ALARMS / tests / (len(earlier) + 1 - _SHORTEST) / 2
-    deviations = -float(stdtrit(len(earlier) - 1, alone / 2))
+    freedom = len(earlier) - 1
+    deviations = float(nctdtrinc(freedom, 1 - POWER, -stdtrit(freedom, alone / 2)))
     error = max(float(np.std(earlier, ddof=1)), _CALMEST) * math.sqrt(1 + 1 / len(earlier))
     return -math.expm1(-deviations * error)

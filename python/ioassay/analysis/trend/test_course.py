@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Literal
 
 import numpy as np
@@ -10,24 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.trend.course import FALSE_ALARMS, FEWEST, Course, courses
-from ioassay.analysis.trend.history import History, Measured, Run
-from ioassay.testing.nights import FIRST
+from ioassay.testing.nights import history
 
 TOLERANCE = 0.05
 SCATTER = 0.03
-
-
-def history(rates: Sequence[float] | NDArray[np.float64], hours: float = 24) -> History:
-    """Runs with these medians, one after the other."""
-    points = [Point(1, Conditions(), (float(rate),)) for rate in rates]
-    curve = Curve(("w", "write", "write"), "w, write", "write", "rate_bytes_per_s", {})
-    curve = Curve(**{**vars(curve), "rates": {"rate_bytes_per_s": Rates((points[-1],), None, None)}})
-    runs = [
-        Run(Subject(f"run-{at}", "run", ()), "s", "/t", FIRST + timedelta(hours=hours * at)) for at in range(len(rates))
-    ]
-    return History(curve, tuple(map(Measured, runs, points)), ())
 
 
 def told(*series: Sequence[float] | NDArray[np.float64], tolerance: float = TOLERANCE) -> list[Course]:
@@ -39,7 +25,8 @@ def noise(seed: int, series: int, runs: int, scatter: float = SCATTER) -> NDArra
     return np.asarray(1e9 * np.random.default_rng(seed).lognormal(0, scatter, (series, runs)))
 
 
-Kind = Literal["independent", "common", "heavy tails", "neighbours"]
+Kind = Literal["independent", "common", "heavy tails", "neighbours", "one-sided", "slow nights"]
+"""One-sided: rates fall short of a best one. Slow nights: on one of five a series loses 22 %."""
 
 
 def logs(kind: Kind, dice: np.random.Generator, series: int, runs: int) -> NDArray[np.float64]:
@@ -51,6 +38,10 @@ def logs(kind: Kind, dice: np.random.Generator, series: int, runs: int) -> NDArr
             return np.asarray(own / 2 + dice.normal(0, SCATTER, runs))
         case "heavy tails":
             return np.asarray(SCATTER * dice.standard_t(5, (series, runs)))
+        case "one-sided":
+            return np.asarray(-dice.exponential(SCATTER, (series, runs)))
+        case "slow nights":
+            return np.asarray(own - 0.25 * (dice.random((series, runs)) < 0.2))
         case "neighbours":
             for at in range(1, runs):
                 own[:, at] = 0.3 * own[:, at - 1] + np.sqrt(1 - 0.3**2) * own[:, at]
@@ -59,7 +50,10 @@ def logs(kind: Kind, dice: np.random.Generator, series: int, runs: int) -> NDArr
 
 # Of so many collections of 8 series, how many alarms there may be. What is promised is 1 %: of 100 more than 5 come by
 # chance once in 2000 seeds. The others go beyond the promise, and stay near what docs/concepts/statistics.md says.
-@pytest.mark.parametrize(("kind", "most"), [("independent", 5), ("common", 5), ("heavy tails", 7), ("neighbours", 8)])
+@pytest.mark.parametrize(
+    ("kind", "most"),
+    [("independent", 5), ("common", 5), ("heavy tails", 7), ("neighbours", 8), ("one-sided", 14), ("slow nights", 26)],
+)
 @pytest.mark.parametrize("runs", [6, 12, 30])
 def test_where_nothing_changed_something_is_rarely_told_of_all_series_together(
     kind: Kind, most: int, runs: int
@@ -81,6 +75,7 @@ def test_a_fall_is_a_change_before_its_first_run_and_a_decline_of_the_latest(nig
     assert (first.reason, first.judgement, first.trend) == ("declined", "failed", None)
     (change,) = first.changes
     assert change.at == 14 - nights
+    assert first.rests_on_the_latest_run == (nights == 1)
     assert change.after / change.before == pytest.approx(0.7, rel=0.1)
     assert (first.before, first.now) == (change.before, change.after)
     assert [other.reason == "declined" for other in others] == [False, False, False]
@@ -135,18 +130,31 @@ def test_a_loss_that_may_be_chance_is_not_judged_and_a_large_enough_one_is() -> 
     rates[-1] = 0.8 * typical
     (one,) = told(rates)
     assert (one.reason, one.judgement) == ("scatter", "not judged")
-    assert one.told_from is not None
-    for more, reason in ((0.97, "declined"), (1.1, "scatter")):
-        mean = np.exp(np.log(rates[:-1]).mean())  # which the prediction interval is around
-        rates[-1] = mean * (1 - one.told_from) * more
-        assert told(rates)[0].reason == reason
+    assert one.smallest_detectable_drop is not None
+    assert one.smallest_detectable_drop > 0.2
+    rates[-1] = np.exp(np.log(rates[:-1]).mean()) * (1 - one.smallest_detectable_drop)
+    assert told(rates)[0].reason == "declined"
+
+
+def test_a_drop_of_the_smallest_detectable_size_is_detected_in_8_of_10_cases() -> None:
+    dice = np.random.default_rng(11)
+    series = SCATTER * dice.normal(size=(300, 12))
+    drop = float(np.median([told(np.exp(one))[0].smallest_detectable_drop or 0 for one in series[:100]]))
+    series[100:, -1] += np.log1p(-drop)
+    assert np.mean([told(np.exp(one))[0].reason == "declined" for one in series[100:]]) == pytest.approx(0.8, abs=0.08)
+
+
+def test_a_point_that_held_says_where_a_loss_of_half_may_be_missed() -> None:
+    blind, sighted = told([1e9, 1.1e9, 0.9e9, 1.05e9, 0.95e9, 1e9]), told(noise(12, 1, 30)[0])
+    assert (blind[0].reason, blind[0].is_blind) == ("held", True)
+    assert (sighted[0].reason, sighted[0].is_blind) == ("held", False)
 
 
 def test_few_runs_are_not_judged_whatever_they_measured() -> None:
     few = [1e9, 1.01e9, 0.99e9, 0.1e9]
     assert len(few) == FEWEST - 1
     (one,) = told(few)
-    assert (one.reason, one.judgement, one.told_from) == ("too few runs", "not judged", None)
+    assert (one.reason, one.judgement, one.smallest_detectable_drop) == ("too few runs", "not judged", None)
     assert told([1e9])[0].before is None
     assert told([1e9, 1.005e9, 1.01e9, 0.99e9, 0.1e9])[0].reason == "declined"
 
@@ -165,9 +173,9 @@ def test_the_more_series_the_more_it_takes_to_tell_one() -> None:
     rates = noise(9, 1, 8)[0]
     (alone,) = told(rates)
     among = told(rates, *noise(10, 39, 8))[0]
-    assert alone.told_from is not None
-    assert among.told_from is not None
-    assert among.told_from > alone.told_from
+    assert alone.smallest_detectable_drop is not None
+    assert among.smallest_detectable_drop is not None
+    assert among.smallest_detectable_drop > alone.smallest_detectable_drop
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.5, 0.8, 1.0, 1.3]), st.floats(0.1, 1000))

@@ -29,7 +29,7 @@ def points(content: Content) -> Iterator[dict[str, Any]]:
                     "before": course.before,
                     "now": course.now,
                     "change": course.change,
-                    "told_from": course.told_from,
+                    "smallest_detectable_drop": course.smallest_detectable_drop,
                     "trend": asdict(course.trend) if course.trend else None,
                     "changes": [
                         {

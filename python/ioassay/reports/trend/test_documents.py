@@ -73,7 +73,7 @@ def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:
         ("Sequential, read", "8 clients", "passed"),
     ]
     assert re.search(r"since night-08 against .* before: (29|3[01]) % less", content.lines[0].says)
-    assert re.search(r"of 10 earlier runs: .*; a fall is told from \d.* on", content.lines[2].says)
+    assert re.search(r"of 10 earlier runs: .*; smallest detectable drop: \d.* %", content.lines[2].says)
 
 
 def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content: Content) -> None:

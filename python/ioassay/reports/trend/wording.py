@@ -16,12 +16,13 @@ from ioassay.reports.compare.wording import at_among, differs, doubted, listed, 
 from ioassay.reports.wording import moment
 from ioassay.units import format_count
 
-HEADS = ("Runs", "Before", "Now", "Change", "A fall is told from", "")
+HEADS = ("Runs", "Before", "Now", "Change", "Smallest detectable drop", "")
 """Above the columns of `Row` but its first."""
 
 COLUMNS_NOTE = (
     "Before: the median of the earlier runs; where the level changed, the highest level before; of a trend, its line "
-    "at the first run. A fall is told from: so much less in the latest run alone is told for sure."
+    "at the first run. Smallest detectable drop: a loss of this size in the latest run alone is "
+    "detected in 8 of 10 cases; one that lasts for several runs, from less on."
 )
 
 
@@ -37,7 +38,7 @@ class Row(NamedTuple):
     before: str
     now: str
     change: str
-    told_from: str
+    smallest_detectable_drop: str
     verdict: str
 
 
@@ -66,7 +67,7 @@ def row(course: Course) -> Row:
         before=format.ABSENT if course.before is None else _rate(course, course.before),
         now=_rate(course, course.now),
         change=format.ABSENT if course.change is None else percent(course.change),
-        told_from=format.ABSENT if course.told_from is None else format.share(course.told_from),
+        smallest_detectable_drop=format.share(course.smallest_detectable_drop),
         verdict=_verdict(course),
     )
 
@@ -165,15 +166,23 @@ def _says(course: Course) -> str:
         return trend(course, course.trend)
     if course.changes:
         since = course.history.measured[course.changes[-1].at].run.name
-        return f"{now} since {since} {against} before: {moved}"
+        return f"{now} since {since} {against} before: {moved}{_alone(course)}"
     said = f"{now} {against} of {earlier}: {moved}"
-    if course.told_from is None:
+    if course.smallest_detectable_drop is None:
         return f"{said}; it takes {FEWEST} runs to judge that"
     chance = ", which may be chance" if course.reason == "scatter" else ""
-    return f"{said}{chance}; a fall is told from {format.share(course.told_from)} on"
+    blind = ", so a loss of half may be missed: collect more runs" if course.is_blind else ""
+    return f"{said}{chance}; smallest detectable drop: {format.share(course.smallest_detectable_drop)}{blind}"
+
+
+def _alone(course: Course) -> str:
+    """Of a level that only the latest run has."""
+    return "; the latest run alone shows it: repeat it" if course.rests_on_the_latest_run else ""
 
 
 def _verdict(course: Course) -> str:
+    if course.reason == "held" and course.is_blind:
+        return "held, may miss a loss of half"
     if course.reason == "held" and (course.trend or course.changes) and course.change and course.change > 0:
         return "rose"
     return "may be chance" if course.reason == "scatter" else course.reason
