@@ -1,6 +1,7 @@
 """Peak and sustained performance, as storage papers summarise a sweep in one table.
 
-Peak is the best median over the sweep. Sustained is what a machine room can count on: the median over the
+Peak is the best median over the sweep; being the best of several it is a little too high, and `best_of` says by how
+much at most on average. Sustained is what a machine room can count on: the median over the
 sweep points at and beyond the first one, in ascending clients, that reaches 90 % of the peak; so a system
 that collapses under more clients shows it, and the slow start with few clients does not count. The form of
 the table is that of "Dell EMC Ready Solution for HPC PixStor Storage, capacity expansion" (2020), Table 4.
@@ -15,6 +16,7 @@ from statistics import median
 import polars as pl
 
 from ioassay.analysis import rates, series
+from ioassay.analysis.best_of import best_of
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.rates import Axis
@@ -33,7 +35,11 @@ class Level:
     at: tuple[int, ...]
     axis: Axis = "clients"
     interval: Interval | None = None
-    """Of a peak: that of its median, where its point has enough repetitions."""
+    """Of a peak, where its point has enough repetitions: that of the highest true rate (`best_of`)."""
+    alike: int = 1
+    """Of a peak: points of the sweep that cannot be distinguished from its own, with this."""
+    luck: float = 0.0
+    """Of a peak: the share by which it is too high on average where these are equal."""
     stonewall: float | None = None
     """Of a peak: the median rate at the stonewall, where one came."""
 
@@ -105,11 +111,18 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
 
 def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
     axis = rates.axis(points)
-    curve = rates.medians(points, unit.column).drop_nulls(axis)  # some imported results do not say how many there were
+    curve = rates.repeated(points, unit.column).drop_nulls(axis)  # some imported results do not say how many there were
     both = peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)
     if both is None:
         return None
     peak = curve.filter(pl.col(axis) == both.peak.at[0], pl.col("median") == both.peak.rate).row(0, named=True)
-    known = peak["low"] is not None
-    interval = Interval(peak["median"], peak["low"], peak["high"], peak["confidence"]) if known else None
-    return replace(both, peak=replace(both.peak, interval=interval, stonewall=peak["stonewall"]))
+    level = replace(both.peak, stonewall=peak["stonewall"])
+    if peak["low"] is not None:
+        best = best_of(curve["rates"].to_list(), estimate=both.peak.rate)
+        alone = Interval(peak["median"], peak["low"], peak["high"], peak["confidence"])
+        level = (
+            replace(level, interval=alone)
+            if best is None
+            else replace(level, interval=best.interval, alike=best.alike, luck=best.luck)
+        )
+    return replace(both, peak=level)

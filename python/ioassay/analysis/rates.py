@@ -46,6 +46,11 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     stonewall, null where none came). All but repetitions and confidence in the unit of `column`. Ascending by the
     point.
     """
+    return repeated(points, column).drop("rates")
+
+
+def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
+    """The rows of `medians` with the list of their repetitions, `rates`."""
     found = (
         points.filter("valid", pl.col(column).is_not_null())
         .group_by(_POINT)
@@ -61,7 +66,7 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     )
     known = [intervals.of_median(rates) for rates in found["rates"].to_list()]
     ends = {name: [one and getattr(one, name) for one in known] for name in ("low", "high", "confidence")}
-    return found.drop("rates").with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
+    return found.with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
 
 
 def of(

@@ -6,20 +6,29 @@ the best: so much do repetitions of one point differ on a quiet system. Of these
 the one with the fewest ranks, and among those the one with the fewest files. Buying or starting more than that
 gains less than the tolerance.
 
-Where the repetitions of the saturation point or of the best differ by more than the tolerance, another run may
-find another point, and the result says so: the tolerance is not widened, because that would call slow points as good as
-fast ones just where least is known.
+Another run may find another point, and the result says which: `possible` has the saturation point with a probability of
+`CONFIDENCE`. A point is left out of it where it is below the tolerance beyond doubt, or larger than one that is within
+it beyond doubt: Student's t of the differences to all other points in the logarithm, with moderated variances
+(`moderated_variance`) and Bonferroni's level. The tolerance is not widened: that would call slow points as
+good as fast ones just where least is known. Points that were measured once tell nothing of that.
+
+Not: sentences.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from ioassay.analysis import rates
+from ioassay.analysis.moderated_variance import moderated
 from ioassay.analysis.rate_units import RateColumn
+
+CONFIDENCE = 0.95
 
 TOLERANCE = 0.05
 """The share of the best rate by which a point may fall short of it and still count as equal."""
@@ -36,6 +45,8 @@ class Cell:
     lowest: float
     highest: float
     repetitions: int
+    rates: tuple[float, ...]
+    """The valid repetitions."""
 
 
 @dataclass(frozen=True)
@@ -46,22 +57,24 @@ class Saturation:
     best: Cell
     tolerance: float
     """The share of the best rate that was allowed."""
-    spread: float
-    """How far repetitions of the point or of the best differ, (highest - lowest) / median: the larger of the two."""
+    possible: tuple[Cell, ...] | None
+    """The points that may be the saturation point, `point` among them, in the order of `equal`; `None` where
+    repetitions do not tell, because the best or `point` was measured once.
+    """
     equal: tuple[Cell, ...]
     """Every point within the tolerance, the saturation point first: fewest ranks, then fewest files."""
     at_the_edge: bool
     """True if no point of the grid has more ranks: more of them might still bring more."""
 
     @property
-    def is_steady(self) -> bool:
-        """True if repetitions differ by no more than what is allowed between points."""
-        return self.spread <= self.tolerance
+    def is_certain(self) -> bool:
+        """True if no other point may be the saturation point."""
+        return self.possible is not None and len(self.possible) == 1
 
 
 def grid(points: pl.DataFrame, column: RateColumn) -> list[Cell]:
     """The cells of one series, from `rates.points`: ascending files, then ranks."""
-    rows = rates.medians(points, column).sort("files", "ranks", "clients")
+    rows = rates.repeated(points, column).sort("files", "ranks", "clients")
     return [
         Cell(
             files=row["files"],
@@ -71,6 +84,7 @@ def grid(points: pl.DataFrame, column: RateColumn) -> list[Cell]:
             lowest=row["lowest"],
             highest=row["highest"],
             repetitions=row["repetitions"],
+            rates=tuple(row["rates"]),
         )
         for row in rows.iter_rows(named=True)
     ]
@@ -87,10 +101,42 @@ def saturation(cells: Iterable[Cell], tolerance: float = TOLERANCE) -> Saturatio
         point=equal[0],
         best=best,
         tolerance=tolerance,
-        spread=max((cell.highest - cell.lowest) / cell.median for cell in (equal[0], best)),
+        possible=_possible(cells, equal[0], best, tolerance),
         equal=equal,
         at_the_edge=equal[0].ranks == max(cell.ranks for cell in cells),
     )
+
+
+def _possible(cells: Sequence[Cell], point: Cell, best: Cell, tolerance: float) -> tuple[Cell, ...] | None:
+    """`cells` ascend by size."""
+    if min(point.repetitions, best.repetitions) < 2:
+        return None
+    from scipy.special import stdtrit  # noqa: PLC0415  (0.3 s, and few runs are surveys)
+
+    # What was measured once, or had no rate at one time, may lie anywhere.
+    known = [cell for cell in cells if cell.repetitions >= 2 and min(cell.rates) > 0]
+    if point not in known or best not in known:
+        return None
+    logs = [np.log(cell.rates) for cell in known]
+    means = np.array([one.mean() for one in logs])
+    counts = np.array([len(one) for one in logs], dtype=np.float64)
+    variances, freedom = moderated(np.array([one.var(ddof=1) for one in logs]), counts - 1)
+    errors = np.sqrt(variances / counts)
+    # The true point may be found below against any other, or a smaller one within against the truly best.
+    level = (1 - CONFIDENCE) / 2 / max(1, len(known) - 1)
+    margins = np.hypot.outer(errors, errors) * -stdtrit(np.minimum.outer(freedom, freedom), level)
+    above = np.subtract.outer(means, means) - math.log1p(-tolerance)
+    of_itself = np.eye(len(known), dtype=bool)
+    below = ((above < -margins) & ~of_itself).any(axis=1)
+    within = ((above > margins) | of_itself).all(axis=1)
+    found = {id(point)}
+    for cell in cells:
+        at = next((at for at, one in enumerate(known) if one is cell), None)
+        if at is None or not below[at]:
+            found.add(id(cell))
+        if at is not None and within[at]:
+            break
+    return tuple(cell for cell in cells if id(cell) in found and cell.median > 0)
 
 
 def _size(cell: Cell) -> tuple[int, int, int]:

@@ -21,9 +21,9 @@ Not: the saturation point of a survey (`saturation`), sentences.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -58,8 +58,11 @@ _NOTHING = 1e-9
 
 _Array = NDArray[np.float64]
 
-Reach = Literal["reached", "level", "not reached"]
-"""`level`: the highest rate lies beyond the sweep, but is hardly above what the sweep shows."""
+Reach = Literal["reached", "level", "not reached", "uncertain"]
+"""`reached`: the rate peaks within the sweep, which its interval, or repetitions, leave no doubt of. `level`: what may
+lie beyond the sweep is hardly above what the sweep shows. `uncertain`: the law has a peak within the sweep, its
+interval goes beyond, and the last point is not level.
+"""
 
 
 @dataclass(frozen=True)
@@ -123,6 +126,8 @@ class Sweep:
     rises: bool
     """The last median is above the one before for sure: it is less than `PLATEAU` of the last, and if repetitions tell
     how well the two are known, their intervals do not overlap."""
+    falls: bool
+    """The last median is below the highest for sure, in the same way."""
     fit: Fit | None
     """`None` of fewer than `FEWEST` points, and where a rate is 0."""
 
@@ -140,14 +145,13 @@ class Sweep:
     def reach(self) -> Reach:
         """Whether the sweep shows its highest rate: by the law where it follows it, else by the medians alone."""
         last = self.medians[-1][0]
-        if self.law is not None:
-            if self.law.law.peak_at <= last:
-                return "reached"
-            shown = self.law.law.rate(last) / self.law.law.highest
-            return "level" if shown >= PLATEAU else "not reached"
-        if self.best[0] != last:
+        if self.law is None:
+            return "not reached" if self.rises else "reached" if self.falls else "level"
+        if self.law.peak_at.high <= last:
             return "reached"
-        return "not reached" if self.rises else "level"
+        if self.law.law.rate(last) / self.law.law.highest >= PLATEAU:
+            return "level"
+        return "uncertain" if self.law.law.peak_at <= last else "not reached"
 
 
 def sweeps(document: RunDocument, points: pl.DataFrame) -> list[Sweep]:
@@ -180,6 +184,7 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
         )
         if best.height > 1:
             medians = tuple(zip(best[axis], best["median"], strict=True))
+            last = best.row(-1, named=True)
             found.append(
                 Sweep(
                     workload=workload,
@@ -189,17 +194,18 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
                     column=column,
                     medians=medians,
                     rests_on=tuple(rates.places(part)),
-                    rises=_rises(best),
+                    rises=_is_below(best.row(-2, named=True), last),
+                    falls=_is_below(last, best.sort("median", axis, descending=[False, True]).row(-1, named=True)),
                     fit=fit(medians),
                 )
             )
     return found
 
 
-def _rises(best: pl.DataFrame) -> bool:
-    before, last = best.tail(2).iter_rows(named=True)
-    overlap = before["low"] is not None and last["low"] is not None and last["low"] <= before["high"]
-    return bool(before["median"] < PLATEAU * last["median"]) and not overlap
+def _is_below(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """True if the median of a point is below another's for sure."""
+    overlap = one["low"] is not None and other["low"] is not None and other["low"] <= one["high"]
+    return bool(one["median"] < PLATEAU * other["median"]) and not overlap
 
 
 def fit(medians: tuple[tuple[int, float], ...]) -> Fit | None:

@@ -62,8 +62,8 @@ def test_what_was_never_measured_is_not_narrow() -> None:
 
 
 def test_the_interval_is_students_of_a_textbook() -> None:
-    # t(0.975, 2) = 4.302653; the standard deviation of 1, 2, 3 is 1.
-    assert half_width([1, 2, 3]) == pytest.approx(4.302653 / math.sqrt(3), rel=1e-6)
+    # t(0.99, 2) = 6.964557; the standard deviation of 1, 2, 3 is 1.
+    assert half_width([1, 2, 3]) == pytest.approx(6.964557 / math.sqrt(3), rel=1e-6)
     assert half_width([5.0]) == math.inf
 
 
@@ -81,11 +81,31 @@ def test_the_order_of_the_repetitions_does_not_matter(rates: list[float], dice: 
     assert half_width(shuffled) == pytest.approx(half_width(rates), rel=1e-9)
 
 
-def test_of_three_repetitions_the_interval_covers_the_median_in_95_of_100_runs() -> None:
+def stopped(dice: random.Random, scatter: float, at_most: int) -> tuple[bool, bool, int]:
+    """Whether a point of the true rate 1 stops as narrow at 5 %, whether its interval then covers 1, and after how many
+    repetitions.
+    """
+    rates: list[float] = []
+    while len(rates) < at_most:
+        rates.append(dice.lognormvariate(0, scatter))
+        half = half_width(rates)
+        if len(rates) >= 3 and half <= 0.05 * statistics.median(rates):
+            return True, abs(statistics.fmean(rates) - 1) <= half, len(rates)
+    return False, False, at_most
+
+
+@pytest.mark.parametrize("scatter", [0.02, 0.05, 0.07, 0.1])
+def test_at_most_5_of_100_points_stop_with_an_interval_that_misses(scatter: float) -> None:
     dice = random.Random(3)
-    drawn = [[dice.gauss(100, 10) for _ in range(3)] for _ in range(4000)]
-    covered = sum(abs(statistics.fmean(rates) - 100) <= half_width(rates) for rates in drawn)
-    assert covered / len(drawn) == pytest.approx(0.95, abs=0.012)
+    found = [stopped(dice, scatter, 10) for _ in range(1500)]
+    assert statistics.fmean(narrow and not covers for narrow, covers, _ in found) <= 0.05
+
+
+def test_a_calm_point_stops_early_and_a_wild_one_seldom() -> None:
+    dice = random.Random(4)
+    calm, wild = ([stopped(dice, scatter, 10) for _ in range(600)] for scatter in (0.02, 0.1))
+    assert statistics.fmean(count for _, _, count in calm) == pytest.approx(4.0, abs=0.3)
+    assert statistics.fmean(narrow for narrow, _, _ in wild) == pytest.approx(0.09, abs=0.04)
 
 
 def test_only_points_that_reached_the_most_repetitions_are_still_wide() -> None:

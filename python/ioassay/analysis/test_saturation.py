@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +14,8 @@ from ioassay.analysis.saturation import Cell, saturation
 
 
 def cell(files: int, ranks: int, rate: float, spread: float = 0.0) -> Cell:
-    return Cell(files, ranks, 1, rate, rate * (1 - spread), rate * (1 + spread), 3)
+    rates = (rate * (1 - spread), rate, rate * (1 + spread))
+    return Cell(files, ranks, 1, rate, rates[0], rates[2], 3, rates)
 
 
 def test_a_curve_that_flattens_saturates_where_it_comes_within_the_tolerance() -> None:
@@ -40,13 +46,47 @@ def test_of_equal_points_the_one_with_fewest_ranks_then_fewest_files_counts() ->
     assert (found.point.files, found.point.ranks) == (2, 4)
 
 
-def test_a_wide_spread_moves_nothing_but_is_told() -> None:
-    found = saturation([cell(1, 1, 860), cell(1, 2, 1000, spread=0.15)])
+def test_a_wide_spread_moves_nothing_but_other_points_are_possible() -> None:
+    found = saturation([cell(1, 1, 860, spread=0.15), cell(1, 2, 1000, spread=0.15)])
     assert found is not None
-    assert (found.point.ranks, round(found.spread, 6), found.is_steady) == (2, 0.3, False)
-    steady = saturation([cell(1, 1, 980, spread=0.01), cell(1, 2, 1000, spread=0.02)])
-    assert steady is not None
-    assert (steady.point.ranks, steady.is_steady) == (1, True)
+    assert (found.point.ranks, found.is_certain) == (2, False)
+    assert [one.ranks for one in found.possible or ()] == [1, 2]
+    calm = saturation([cell(1, 1, 700, spread=0.01), cell(1, 2, 1000, spread=0.01), cell(1, 4, 1005, spread=0.01)])
+    assert calm is not None
+    assert (calm.point.ranks, calm.is_certain) == (2, True)
+
+
+def test_a_survey_without_repetitions_is_never_certain() -> None:
+    once = [Cell(1, ranks, 1, rate, rate, rate, 1, (rate,)) for ranks, rate in ((1, 500.0), (2, 1000.0), (4, 1001.0))]
+    found = saturation(once)
+    assert found is not None
+    assert (found.point.ranks, found.possible, found.is_certain) == (2, None, False)
+
+
+@pytest.mark.parametrize("scatter", [0.05, 0.1])
+def test_the_possible_points_hold_the_true_one_and_more_repetitions_make_it_more_certain(scatter: float) -> None:
+    dice = np.random.default_rng(1)
+    true = {ranks: ranks / (1 + 0.05 * (ranks - 1) + 0.01 * ranks * (ranks - 1)) for ranks in (1, 2, 4, 8, 16, 32)}
+    limit = 0.95 * max(true.values())
+    where = min(ranks for ranks, rate in true.items() if rate >= limit)
+    named = []
+    for repetitions in (3, 10):
+        holds = []
+        for _ in range(100):
+            drawn = {
+                ranks: tuple((rate * dice.lognormal(0, scatter, repetitions)).tolist()) for ranks, rate in true.items()
+            }
+            found = saturation(
+                Cell(1, ranks, 1, median(rates), min(rates), max(rates), repetitions, rates)
+                for ranks, rates in drawn.items()
+            )
+            assert found is not None
+            assert found.possible is not None
+            holds.append(where in {one.ranks for one in found.possible})
+            named.append((repetitions, len(found.possible)))
+        assert np.mean(holds) >= 0.94
+    few, many = (np.mean([count for of, count in named if of == repetitions]) for repetitions in (3, 10))
+    assert many < few
 
 
 def test_one_point_or_none_saturates_nowhere() -> None:
@@ -82,7 +122,14 @@ def test_the_point_is_as_good_as_the_best_and_nothing_smaller_is(grid: list[Cell
 @given(cells, st.floats(0.001, 1000))
 def test_the_unit_of_the_rates_does_not_move_it(grid: list[Cell], factor: float) -> None:
     scaled = [
-        Cell(one.files, one.ranks, 1, one.median * factor, one.lowest * factor, one.highest * factor, 3) for one in grid
+        replace(
+            one,
+            median=one.median * factor,
+            lowest=one.lowest * factor,
+            highest=one.highest * factor,
+            rates=tuple(rate * factor for rate in one.rates),
+        )
+        for one in grid
     ]
     first, second = saturation(grid), saturation(scaled)
     assert first is not None

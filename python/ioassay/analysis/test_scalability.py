@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ioassay.analysis import rates
 from ioassay.analysis.scalability import FOLLOWS, Law, Sweep, fit, sweeps
+from ioassay.analysis.series import Series
 from ioassay.studies import builtin_studies
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.measured import measured
@@ -86,6 +87,26 @@ def test_a_sweep_that_falls_has_its_peak_within() -> None:
     assert sweep.reach == "reached"
     assert sweep.law is not None
     assert sweep.law.law.peak_at == pytest.approx(22, abs=0.5)
+
+
+@pytest.mark.parametrize(("law", "reached"), [(Law(1, 1, 0), (0, 0.06)), (Law(1, 0.02, 0.01), (0.9, 1))])
+def test_a_sweep_reaches_its_peak_where_it_has_one_and_not_by_chance(law: Law, reached: tuple[float, float]) -> None:
+    dice = np.random.default_rng(4)
+    said = []
+    for _ in range(60):
+        medians = tuple((count, rate * float(dice.lognormal(0, 0.03))) for count, rate in _medians(law, COUNTS))
+        series = Series("p", "j", "write")
+        sweep = Sweep("w", series, None, "clients", "rate_bytes_per_s", medians, (), False, False, fit(medians))
+        said.append(sweep.reach)
+    assert reached[0] <= said.count("reached") / len(said) <= reached[1]
+    assert "not reached" not in said
+
+
+def test_a_peak_within_the_sweep_whose_interval_goes_beyond_is_uncertain() -> None:
+    sweep = _sweep(1e9, 1.1e9, 0.92e9, 1.12e9, 0.93e9, 1.05e9, 0.88e9)
+    assert sweep.law is not None
+    assert sweep.law.law.peak_at <= COUNTS[-1] < sweep.law.peak_at.high
+    assert sweep.reach == "uncertain"
 
 
 def test_a_sweep_that_has_levelled_off_need_not_go_on() -> None:

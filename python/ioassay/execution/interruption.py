@@ -46,7 +46,7 @@ class Interruption:
     def heed(self) -> None:
         """Raises `CannotRun` if a signal has come."""
         if self.first is not None:
-            raise CannotRun(f"Stopped by {self.name}.")
+            raise CannotRun(f"Interrupted by {self.name}.")
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.count += 1

@@ -51,7 +51,8 @@ class Spare:
         widest = max(found, key=lambda width: width.share)
         spared = (
             f"After {widest.repetitions} repetitions the half-width of the 95 % interval of every median is at most "
-            f"{100 * widest.share:.2g} % of it; asked for were {100 * rule.share:g} %."
+            f"{100 * widest.share:.2g} % of it, looks after each repetition included; asked for were "
+            f"{100 * rule.share:g} %."
         )
         for case in pending:
             case.state, case.spared = "not needed", spared

@@ -225,11 +225,17 @@ class Sentences:
                     f"Scalability Law lets it approach, {highest}.",
                     f"The law: {terms}.",
                 )
-            case "reached":
+            case "uncertain":
                 return _said(
+                    f"whether the sweep reaches its peak is uncertain: the Universal Scalability Law puts the peak at "
+                    f"{_peak_at(sweep, fit)} with {highest}, and that interval goes beyond what was swept.",
+                    f"The law: {terms}.",
+                    "Repeat more often, or sweep further.",
+                )
+            case "reached":
+                return Said(
                     f"the Universal Scalability Law puts the peak at {_peak_at(sweep, fit)} with {highest}.",
                     f"The law: {terms}.",
-                    "The interval of the peak goes beyond what was swept." if fit.peak_at.high > last else "",
                 )
 
     def _series(self, place: Place) -> str:

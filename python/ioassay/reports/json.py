@@ -74,6 +74,8 @@ def _level(level: Level, column: RateColumn) -> dict[str, Any]:
     whole: dict[str, Any] = {column: level.rate, level.axis: list(level.at)}
     if level.interval is not None:
         whole["interval"] = _plain(asdict(level.interval))
+    if level.alike > 1:
+        whole |= {"alike": level.alike, "luck": level.luck}
     if level.stonewall is not None:
         whole[f"stonewall_{column}"] = level.stonewall
     return whole
@@ -113,7 +115,7 @@ def _survey(survey: Survey) -> dict[str, Any]:
                     "point": vars(grid.found.point),
                     "best": vars(grid.found.best),
                     "tolerance": grid.found.tolerance,
-                    "spread": grid.found.spread,
+                    "possible": grid.found.possible and list(map(vars, grid.found.possible)),
                     "equal": [vars(cell) for cell in grid.found.equal],
                     "at_the_edge": grid.found.at_the_edge,
                 },

@@ -31,14 +31,16 @@ class Cell:
     ceiling: str = ""
     """Its share of the lowest ceiling on its path, where that is the same for all that it rests on."""
     interval: str = ""
-    """Of a median of enough repetitions: where the true one lies."""
+    """Of a peak of enough repetitions: where the highest true rate lies."""
+    luck: str = ""
+    """How much of a peak may be chance, where several points are alike."""
     stonewall: str = ""
     """The rate at the stonewall, where one came."""
 
     @property
     def notes(self) -> list[str]:
         """What stands below the number, in small letters: what it rests on first."""
-        return [text for text in (self.rests_on, self.interval, self.stonewall, self.ceiling) if text]
+        return [text for text in (self.rests_on, self.interval, self.luck, self.stonewall, self.ceiling) if text]
 
 
 @dataclass(frozen=True)
@@ -124,5 +126,6 @@ def _level(
         marks=found.marks(places),
         ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
         interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
+        luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",
         stonewall="" if level.stonewall is None else f"{text(level.stonewall)} at the stonewall",
     )

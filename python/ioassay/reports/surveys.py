@@ -99,17 +99,28 @@ def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
     beyond = len(found.equal) - 1
     rests = f"{format_count(beyond, 'other point') if beyond else 'no other point'} of the grid "
     rests += "lies as high" if beyond < 2 else "lie as high"
-    spread = (
-        ""
-        if found.is_steady
-        else f" Repetitions of one point differ by up to {format.share(found.spread)}, more than that: another run may "
-        "find another point; repeat more often, or move more data."
-    )
     edge = " No point of the grid has more ranks, so more of them may still bring more." if found.at_the_edge else ""
     return (
         f"{name} saturates at {format_count(point.ranks, 'rank')} on {format_count(point.files, 'object')} with "
         f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
         f"fewest within {format.share(found.tolerance)} of the best, "
         f"a median of {format_rate(best.median, unit.name)} at {format_count(best.ranks, 'rank')} on "
-        f"{format_count(best.files, 'object')}; {rests}.{spread}{edge}"
+        f"{format_count(best.files, 'object')}; {rests}.{_doubt(found)}{edge}"
+    )
+
+
+def _doubt(found: Saturation) -> str:
+    """Which other points may be the saturation point, with a space before."""
+    if found.possible is None:
+        return (
+            " It was measured once, so another run may well find another point: repeat at least 3 times to learn which "
+            "points are possible."
+        )
+    if found.is_certain:
+        return ""
+    ranks = sorted({cell.ranks for cell in found.possible})
+    between = f"at {ranks[0]} to {ranks[-1]} ranks" if len(ranks) > 1 else f"at {format_count(ranks[0], 'rank')}"
+    return (
+        f" With {format.share(saturation.CONFIDENCE)} confidence it is one of {len(found.possible)} points {between}; "
+        "repeat more often, or move more data, to narrow that."
     )

@@ -171,7 +171,19 @@ def intervals(content: Content) -> str:
     told += [line.peak.interval for line in content.by_series] + [line.interval for line in content.medians]
     if not any(told):
         return ""
-    return "Below a median: from where to where the true one lies, with the confidence in brackets. "
+    lucky = any(cell.luck for line in content.summary for cell in line.cells) or any(
+        line.peak.luck for line in content.by_series
+    )
+    luck = (
+        "Alike are points that repetitions cannot distinguish from the best: the highest of several medians is too "
+        "high by so much on average if all of them are equal. "
+        if lucky
+        else ""
+    )
+    return (
+        "Below each median: its confidence interval; below each peak: that of the highest rate of the sweep. The "
+        f"confidence is in brackets. {luck}"
+    )
 
 
 def rests_on(line: FindingLine) -> str:

@@ -1,0 +1,112 @@
+"""What is said of the peak of a sweep: how well the best median is known, and whether the sweep shows its peak.
+
+python bench/statistics/peak.py [TIMES]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.analysis import intervals, scalability
+from ioassay.analysis.best_of import best_of
+from ioassay.analysis.scalability import Law, Sweep
+from ioassay.analysis.series import Series
+
+CLIENTS = (1, 2, 4, 8, 16, 32, 64)
+
+LAWS: Mapping[str, Law] = {
+    "flat from the first": Law(1, 1, 0),
+    "saturating": Law(1, 0.1, 0),
+    "still rising": Law(1, 0.01, 0),
+    "peak at 18": Law(1, 0.05, 0.003),
+    "peak at 10": Law(1, 0.02, 0.01),
+}
+
+Array = NDArray[np.float64]
+
+
+def rates(law: Law) -> Array:
+    """The true rates of the sweep."""
+    return np.array([law.rate(count) for count in CLIENTS])
+
+
+def drawn(dice: np.random.Generator, law: Law, repetitions: int, scatter: float) -> Array:
+    """Repetitions of a sweep, log-normal: a row per point."""
+    return np.asarray(rates(law)[:, None] * dice.lognormal(0, scatter, (len(CLIENTS), repetitions)))
+
+
+def peaks(law: Law, repetitions: int, scatter: float, times: int) -> list[float]:
+    """Bias of the best median and the luck that is said; what the interval of its own repetitions covers and claims;
+    what that of the highest rate covers.
+    """
+    dice, highest = np.random.default_rng(1), rates(law).max()
+    rows = []
+    for _ in range(times):
+        points = drawn(dice, law, repetitions, scatter)
+        medians = np.median(points, axis=1)
+        at = int(medians.argmax())
+        best, own = best_of(points.tolist(), estimate=float(medians[at])), intervals.of_median(points[at].tolist())
+        assert best is not None
+        assert own is not None
+        rows.append(
+            (
+                medians[at] / highest - 1,
+                best.luck,
+                own.low <= highest <= own.high,
+                own.confidence,
+                best.interval.low <= highest <= best.interval.high,
+            )
+        )
+    return [float(one) for one in np.mean(rows, axis=0)]
+
+
+def reaches(law: Law, repetitions: int, scatter: float, times: int) -> tuple[Counter[str], int]:
+    """How often each is said of whether the sweep shows its peak, and how often the estimate alone lay within it."""
+    dice = np.random.default_rng(2)
+    said: Counter[str] = Counter()
+    within = 0
+    for _ in range(times):
+        medians = tuple(zip(CLIENTS, np.median(drawn(dice, law, repetitions, scatter), axis=1).tolist(), strict=True))
+        found = scalability.fit(medians)
+        sweep = Sweep(
+            "w", Series("p", "j", "write"), None, "clients", "rate_bytes_per_s", medians, (), False, False, found
+        )
+        said[sweep.reach] += 1
+        within += sweep.law is not None and sweep.law.law.peak_at <= CLIENTS[-1]
+    return said, within
+
+
+def main() -> None:
+    """Print the tables of docs/concepts/statistics.md."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    print(
+        "| sweep | repetitions | scatter | bias | luck said | own interval covers, claims | that of the peak covers |"
+    )
+    print("|" + "---|" * 7)
+    for name, law in LAWS.items():
+        for repetitions in (3, 5, 10):
+            for scatter in (0.02, 0.05, 0.10):
+                bias, luck, own, claims, covers = peaks(law, repetitions, scatter, times)
+                numbers = f"{bias:+.1%} | {luck:.1%} | {own:.0%}, {claims:.0%} | {covers:.0%}"
+                print(f"| {name} | {repetitions} | {scatter:.0%} | {numbers} |", flush=True)
+    print(
+        "\n| sweep of 3 repetitions | scatter | reached, by the estimate alone | by its interval | level | uncertain "
+        "| not reached |"
+    )
+    print("|" + "---|" * 7)
+    for name, law in LAWS.items():
+        for scatter in (0.02, 0.05, 0.10):
+            count = max(times // 3, 1)
+            said, within = reaches(law, 3, scatter, count)
+            shares = (said[reach] / count for reach in ("reached", "level", "uncertain", "not reached"))
+            told = " | ".join(f"{one:.0%}" for one in (within / count, *shares))
+            print(f"| {name} | {scatter:.0%} | {told} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,95 @@
+"""How often the saturation point of a survey is the true one, and how often the points that are named hold it.
+
+python bench/statistics/saturation.py [TIMES]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from ioassay.analysis.saturation import Cell, Saturation, saturation
+
+RANKS = (1, 2, 4, 8, 16, 32)
+FILES = (1, 2, 4)
+
+Rate = Mapping[tuple[int, int], float]
+"""True rates by files and ranks."""
+
+GRIDS: Mapping[str, Rate] = {
+    "a knee": {(files, ranks): min(1.0, 0.24 * ranks) for files in FILES for ranks in RANKS},
+    "flattens slowly": {
+        (files, ranks): ranks / (1 + 0.5 * (ranks - 1)) * (1 - 0.03 / files) for files in FILES for ranks in RANKS
+    },
+    "falls beyond": {
+        (files, ranks): ranks / (1 + 0.05 * (ranks - 1) + 0.01 * ranks * (ranks - 1))
+        for files in FILES
+        for ranks in RANKS
+    },
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Shares of surveys: the point is the true one; it is said to be certain, and was right then; what is named holds
+    the true one. `named` is how many points that are on average. Without repetitions nothing is named.
+    """
+
+    right: float
+    certain: float
+    right_if_certain: float
+    holds: float
+    named: float
+
+
+def survey(dice: np.random.Generator, true: Rate, repetitions: int, scatter: float) -> Saturation:
+    """One survey with log-normal repetitions."""
+    cells = []
+    for (files, ranks), rate in true.items():
+        rates = tuple((rate * dice.lognormal(0, scatter, repetitions)).tolist())
+        cells.append(Cell(files, ranks, 1, median(rates), min(rates), max(rates), repetitions, rates))
+    found = saturation(cells)
+    assert found is not None
+    return found
+
+
+def outcome(true: Rate, repetitions: int, scatter: float, times: int) -> Outcome:
+    """What surveys say of a grid whose saturation point is known."""
+    dice = np.random.default_rng(1)
+    truth = survey(dice, true, 1, 0.0).point
+    where = truth.files, truth.ranks
+    right, certain, holds, named = [], [], [], []
+    for _ in range(times):
+        found = survey(dice, true, repetitions, scatter)
+        right.append((found.point.files, found.point.ranks) == where)
+        certain.append(found.is_certain)
+        if found.possible is not None:
+            holds.append(where in {(cell.files, cell.ranks) for cell in found.possible})
+            named.append(len(found.possible))
+    sure = [is_right for is_right, is_certain in zip(right, certain, strict=True) if is_certain]
+    shares = (float(np.mean(one)) if one else float("nan") for one in (right, certain, sure, holds, named))
+    return Outcome(*shares)
+
+
+def main() -> None:
+    """Print the table of docs/concepts/measuring.md."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 500
+    print("| grid | scatter | repetitions | right | certain | right if certain | named points hold it | named |")
+    print("|" + "---|" * 8)
+    for name, true in GRIDS.items():
+        for scatter in (0.02, 0.05, 0.10):
+            for repetitions in (1, 3, 5, 10):
+                found = outcome(true, repetitions, scatter, times)
+                print(
+                    f"| {name} | {scatter:.0%} | {repetitions} | {found.right:.0%} | {found.certain:.0%} "
+                    f"| {found.right_if_certain:.0%} | {found.holds:.0%} | {found.named:.1f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""How often a point that `repetitions: until 5 %, at most N` stops as narrow has an interval that misses the true rate.
+
+python bench/statistics/stop_rule.py [TIMES]
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from ioassay.analysis.narrowness import CONFIDENCE, LOOK
+from ioassay.studies.repetitions import LEAST
+
+SHARE = 0.05
+SCATTERS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.10, 0.15, 0.20)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Shares of all points, and repetitions on average. `covered` is a share of those that stopped as narrow."""
+
+    narrow: float
+    misses: float
+    covered: float
+    repetitions: float
+
+
+def outcome(scatter: float, at_most: int, look: float, times: int) -> Outcome:
+    """Points of log-normal repetitions, each looked at after every one with Student's interval of confidence `look`."""
+    rates = np.random.default_rng(1).lognormal(0, scatter, (times, at_most))
+    counts = np.arange(1, at_most + 1)
+    means = np.cumsum(rates, axis=1) / counts
+    squares = np.cumsum(rates**2, axis=1) - counts * means**2
+    halves = np.full_like(rates, np.inf)
+    after = slice(LEAST - 1, None)
+    freedom = counts[after] - 1
+    quantiles = stdtrit(freedom, (1 + look) / 2)
+    halves[:, after] = quantiles * np.sqrt(np.maximum(squares[:, after], 0) / freedom / counts[after])
+    medians = np.stack([np.median(rates[:, :count], axis=1) for count in counts], axis=1)
+    is_narrow = halves <= SHARE * medians
+    narrow = is_narrow.any(axis=1)
+    at = np.where(narrow, is_narrow.argmax(axis=1), at_most - 1)
+    points = np.arange(times)
+    covers = np.abs(means[points, at] - 1) <= halves[points, at]
+    covered = float(covers[narrow].mean()) if narrow.any() else float("nan")
+    return Outcome(float(narrow.mean()), float((narrow & ~covers).mean()), covered, float(at.mean()) + 1)
+
+
+def main() -> None:
+    """Print the table of docs/concepts/measuring.md."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    print(
+        "| at most | confidence of a look | scatter | stop as narrow | stop and miss | covered where narrow "
+        "| repetitions |"
+    )
+    print("|" + "---|" * 7)
+    for at_most in (10, 30, 100):
+        for look in (CONFIDENCE, LOOK):
+            for scatter in SCATTERS:
+                found = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
+                print(
+                    f"| {at_most} | {look:.0%} | {scatter:.0%} | {found.narrow:.1%} | {found.misses:.1%} "
+                    f"| {found.covered:.0%} | {found.repetitions:.1f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()
