@@ -134,7 +134,10 @@ def parse_source(text: str, file: str, noun: str) -> Source:
         mark = error.problem_mark or error.context_mark
         place = f"{file}:{mark.line + 1}" if mark else top.place
         wrong = " ".join(part for part in (error.context, error.problem) if part)
-        raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", error.note or _SYNTAX)]) from None
+        meant = error.note or _SYNTAX
+        if "nesting depth" in wrong:  # libyaml of PyYAML 6.0.4 has a limit of its own, and looks so far ahead
+            wrong, meant = _TOO_DEEP
+        raise SourceError([Problem(Origin(place), f"not YAML: {wrong}", meant)]) from None
     except yaml.reader.ReaderError as error:
         line = text.encode().count(b"\n", 0, error.position) + 1  # libyaml counts bytes
         place = f"{file}:{line}"
@@ -156,6 +159,7 @@ def parse_source(text: str, file: str, noun: str) -> Source:
 
 
 _SYNTAX = "check indentation, colons and quotes"
+_TOO_DEEP = (f"nested deeper than {DEEPEST} levels", "write it flatter")
 
 
 class _Loader(Composer, CParser, Resolver):
@@ -173,7 +177,8 @@ class _Loader(Composer, CParser, Resolver):
             note = "write the value out"
             raise _refusal("aliases are not used", event, note)
         if self._depth >= DEEPEST:
-            raise _refusal(f"nested deeper than {DEEPEST} levels", event, "write it flatter")
+            wrong, meant = _TOO_DEEP
+            raise _refusal(wrong, event, meant)
         self._depth += 1
         node = super().compose_node(parent, index)
         self._depth -= 1
