@@ -62,6 +62,13 @@ def adds_up(moved_bytes: int, rate: Printed, seconds: Printed) -> bool:
     return least * 0.999 <= moved_bytes / MIB <= most * 1.001
 
 
+def whole(text: str, line: int, what: str) -> int:
+    """The whole number, not below 0, that `text` is. Raises `Refused` for anything else; `what` is what it counts."""
+    if not (text.isascii() and text.isdigit()):
+        raise Refused(f"has {text!r} where a whole number should be ({what})", line)
+    return int(text)
+
+
 def size_bytes(text: str | None) -> int | None:
     """A size as IOR prints it: `262144 bytes`, `1 MiB`, `117.19 GiB`. `None` for anything else."""
     match = _SIZE.match(text or "")

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
-from ioassay.results.importers.numbers import MIB
+from ioassay.results.importers.numbers import MIB, whole
 from ioassay.results.importers.source import Refused, Source
 from ioassay.units import parse_bytes
 
@@ -117,7 +117,7 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
     def done(which: int, *, mixed: bool = False) -> Done:
         def value(*names: str) -> int | None:
             name = next((name for name in names if name in phase.values), None)
-            return None if name is None else _whole(phase.values[name][which], name, phase.line)
+            return None if name is None else whole(phase.values[name][which], phase.line, name)
 
         # In a mix each row says which of both it is of.
         rates, totals = ((" read",), (" read",)) if mixed else (("", " write"), (" total", " write"))
@@ -152,16 +152,10 @@ def _row(source: Source, phase: _Phase, execution: _Execution) -> Row:
     )
 
 
-def _whole(text: str, name: str, line: int) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise Refused(f"has {text!r} where a whole number should be ({name})", line)
-    return int(text)
-
-
 def _elapsed_ms(phase: _Phase, which: int) -> int:
     """Older versions print whole milliseconds, newer ones what a person reads: `87ms`, `2m5.755s`."""
     if "Elapsed ms" in phase.values:
-        return _whole(phase.values["Elapsed ms"][which], "Elapsed ms", phase.line)
+        return whole(phase.values["Elapsed ms"][which], phase.line, "Elapsed ms")
     text = phase.values.get("Elapsed time", ("", ""))[which]
     match = _ELAPSED.fullmatch(text)
     if not text or match is None:

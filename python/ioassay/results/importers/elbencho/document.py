@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
 from ioassay.results.importers.json_text import Told, documents
+from ioassay.results.importers.numbers import whole
 from ioassay.results.importers.source import Refused, Source
 
 _SWITCHES = {"true": "1", "false": "0"}
@@ -59,9 +60,4 @@ def _done(told: Told, part: str | None = None) -> Done:
 
 
 def _whole(told: Told, name: str) -> int | None:
-    if not told.has(name):
-        return None
-    text = told.text(name)
-    if not (text.isascii() and text.isdigit()):
-        raise Refused(f"has {text!r} where a whole number should be ({name})", told.line)
-    return int(text)
+    return whole(told.text(name), told.line, name) if told.has(name) else None

@@ -12,6 +12,7 @@ from statistics import median
 
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
 from ioassay.results.importers.model import Doubt, Samples
+from ioassay.results.importers.numbers import whole
 from ioassay.results.importers.source import Refused, Source
 
 _COLUMNS = ("ISO Date", "Label", "Phase", "RuntimeMS", "Rank", "MixType", "Done%", "DoneBytes", "IOPS", "Entries")
@@ -57,19 +58,13 @@ class _Moment:
     def __init__(self, line: int, values: Mapping[str, str]) -> None:
         self.line, self.values = line, values
         self.at_ms, self.bytes, self.iops, self.entries, self.percent = (
-            _whole(values[name], name, line) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
+            whole(values[name], line, name) for name in ("RuntimeMS", "DoneBytes", "IOPS", "Entries", "Done%")
         )
 
     def goes_on(self, later: _Moment) -> bool:
         """True if `later` is of the same phase."""
         same = all(self.values[name] == later.values[name] for name in ("Label", "Phase"))
         return same and later.at_ms > self.at_ms and later.bytes >= self.bytes and later.entries >= self.entries
-
-
-def _whole(text: str, name: str, line: int) -> int:
-    if not (text.isascii() and text.isdigit()):
-        raise Refused(f"has {text!r} where a whole number should be ({name})", line)
-    return int(text)
 
 
 def _row(source: Source, phase: Sequence[_Moment]) -> Row:

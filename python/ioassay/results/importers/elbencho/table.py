@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
-from ioassay.results.importers.numbers import MIB
+from ioassay.results.importers.numbers import MIB, whole
 from ioassay.results.importers.source import Refused, Source
 
 _FIRST_COLUMN = "ISO date"
@@ -86,6 +86,4 @@ def _row(source: Source, line: int, values: Mapping[str, str]) -> Row:
 
 
 def _whole(text: str, name: str, line: int) -> int | None:
-    if text and not (text.isascii() and text.isdigit()):
-        raise Refused(f"has {text!r} where a whole number should be ({name})", line)
-    return int(text) if text else None
+    return whole(text, line, name) if text else None
