@@ -22,7 +22,8 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis.series import Series
-from ioassay.results.document import CaseEntry, RunDocument, StopRule, SweepPoint
+from ioassay.results.document import CaseEntry, RunDocument, StopRule
+from ioassay.results.point import SweepPoint, ascending
 
 CONFIDENCE = 0.95
 """Of the interval at which a point stops, over all looks."""
@@ -83,7 +84,7 @@ def half_width(rates: Sequence[float]) -> float:
 
 def point_rates(cases: Iterable[CaseEntry], measurements: pl.DataFrame) -> Rates:
     """The valid rates of the points of `cases`, in the order of `measurements`."""
-    points = {case.id: case.point for case in cases}
+    points = {case.id: case.sweep_point for case in cases}
     rates: Rates = {point: {} for point in points.values()}
     columns = ("case", "phase", "job", "operation", "valid", "rate_operations_per_s")
     for row in measurements.filter(pl.col("case").is_in(list(points))).select(columns).iter_rows(named=True):
@@ -126,14 +127,14 @@ def still_wide(document: RunDocument, measurements: pl.DataFrame) -> list[WidePo
         if wide:
             found.append(WidePoint(point, rule, wide))
     order = {workload: at for at, workload in enumerate(document.workloads)}
-    return sorted(found, key=lambda one: (order[one.point.workload], *one.point[1:3], one.point.groups or 0))
+    return sorted(found, key=lambda one: (order[one.point.workload], ascending(dict(one.point.values))))
 
 
 def by_point(cases: Sequence[CaseEntry]) -> dict[SweepPoint, list[CaseEntry]]:
     """The repetitions of each point, in the order in which they run."""
     points: dict[SweepPoint, list[CaseEntry]] = {}
     for case in cases:
-        points.setdefault(case.point, []).append(case)
+        points.setdefault(case.sweep_point, []).append(case)
     return points
 
 

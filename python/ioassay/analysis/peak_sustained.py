@@ -3,7 +3,8 @@
 Peak is the best median over the sweep; being the best of several it is a little too high, and `best_of` says by how
 much at most on average. Sustained is what a machine room can count on: the median over the
 sweep points at and beyond the first one, in ascending clients, that reaches 90 % of the peak; so a system
-that collapses under more clients shows it, and the slow start with few clients does not count. The form of
+that collapses under more clients shows it, and the slow start with few clients does not count. Instead of clients it
+may be any other axis of the sweep; words, which do not ascend, are all sustained. The form of
 the table is that of "Dell EMC Ready Solution for HPC PixStor Storage, capacity expansion" (2020), Table 4.
 """
 
@@ -15,11 +16,11 @@ from statistics import median
 
 import polars as pl
 
-from ioassay.analysis import rates, series
+from ioassay.analysis import axes, rates, series
+from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.best_of import best_of
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import UNITS, Unit
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.series import Series
 from ioassay.results.document import RunDocument
 
@@ -29,10 +30,10 @@ SATURATED = 0.9
 
 @dataclass(frozen=True)
 class Level:
-    """A rate (bytes/s or operations/s) and the sweep points that it rests on, in clients or ranks."""
+    """A rate (bytes/s or operations/s) and the sweep points that it rests on, as values of an axis."""
 
     rate: float
-    at: tuple[int, ...]
+    at: tuple[Value, ...]
     axis: Axis = "clients"
     interval: Interval | None = None
     """Of a peak, where its point has enough repetitions: that of the highest true rate (`best_of`)."""
@@ -42,6 +43,8 @@ class Level:
     """Of a peak: the share by which it is too high on average where these are equal."""
     stonewall: float | None = None
     """Of a peak: the median rate at the stonewall, where one came."""
+    others: Values = ()
+    """Of a peak: where axes beside its own were swept, its values on them."""
 
 
 @dataclass(frozen=True)
@@ -72,23 +75,23 @@ class Row:
         return next((both for one, both in self.series.items() if one.operation == operation), None)
 
 
-def peak_and_sustained(curve: Sequence[tuple[int, float]], axis: Axis = "clients") -> PeakSustained | None:
-    """Peak and sustained rate of `curve`: (clients or ranks, median rate) per sweep point, in any order.
+def peak_and_sustained(curve: Sequence[tuple[Value, float]], axis: Axis = "clients") -> PeakSustained | None:
+    """Peak and sustained rate of `curve`: (value on the axis, median rate) per sweep point, in any order.
 
-    Of several rates at one place the best counts, and of several equal peaks the one with the fewest. An empty curve
-    gives `None`.
+    Of several rates at one place the best counts, and of several equal peaks the one with the lowest value. An empty
+    curve gives `None`.
     """
     if not curve:
         return None
-    best: dict[int, float] = {}
+    best: dict[Value, float] = {}
     for place, rate in curve:
         best[place] = max(rate, best.get(place, rate))
-    ascending = sorted(best.items())
-    clients, peak = max(ascending, key=lambda point: (point[1], -point[0]))
+    ascending = sorted(best.items(), key=lambda point: (isinstance(point[0], str), point[0]))
+    place, peak = max(ascending, key=lambda point: point[1])  # the first of equal ones
     first = next(at for at, (_, rate) in enumerate(ascending) if rate >= SATURATED * peak)
-    plateau = ascending[first:]
+    plateau = ascending if isinstance(place, str) else ascending[first:]
     return PeakSustained(
-        peak=Level(peak, (clients,), axis),
+        peak=Level(peak, (place,), axis),
         sustained=Level(median(rate for _, rate in plateau), tuple(place for place, _ in plateau), axis),
     )
 
@@ -110,13 +113,16 @@ def table(document: RunDocument, points: pl.DataFrame) -> list[Row]:
 
 
 def _of(points: pl.DataFrame, unit: Unit) -> PeakSustained | None:
-    axis = rates.axis(points)
-    curve = rates.repeated(points, unit.column).drop_nulls(axis)  # some imported results do not say how many there were
-    both = peak_and_sustained(list(zip(curve[axis], curve["median"], strict=True)), axis)
+    axis = axes.axis(points)
+    place = axes.column(axis)
+    # Some imported results do not say how many there were.
+    curve = axes.with_column(rates.repeated(points, unit.column), axis).drop_nulls(place)
+    both = peak_and_sustained(list(zip(curve[place], curve["median"], strict=True)), axis)
     if both is None:
         return None
-    peak = curve.filter(pl.col(axis) == both.peak.at[0], pl.col("median") == both.peak.rate).row(0, named=True)
-    level = replace(both.peak, stonewall=peak["stonewall"])
+    peak = curve.filter(pl.col(place) == both.peak.at[0], pl.col("median") == both.peak.rate).row(0, named=True)
+    others = axes.values(peak["point"], [one for one in axes.swept(points) if one != axis])
+    level = replace(both.peak, stonewall=peak["stonewall"], others=others)
     if peak["low"] is not None:
         best = best_of(curve["rates"].to_list(), estimate=both.peak.rate)
         alone = Interval(peak["median"], peak["low"], peak["high"], peak["confidence"])

@@ -8,17 +8,14 @@ cold one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import polars as pl
 
-from ioassay.analysis import intervals
+from ioassay.analysis import axes, intervals
 from ioassay.analysis.rate_units import UNITS, RateColumn
 from ioassay.results.document import RunDocument
 from ioassay.results.schema import KEY, POINT
-
-Axis = Literal["clients", "ranks"]
-"""What a sweep is drawn against."""
 
 _POINT = list(POINT)
 _RATES: tuple[RateColumn, ...] = get_args(RateColumn)
@@ -31,11 +28,9 @@ def points(measurements: pl.DataFrame) -> pl.DataFrame:
     last-finished, as IOR's), and each of the two with `stonewall_` before it. Ascending by the point, then by
     repetition.
     """
-    return (
-        measurements.filter(pl.any_horizontal(pl.col(rate).is_not_null() for rate in _RATES))
-        .select(*_POINT, "repetition", "case", "valid", *_RATES, *(f"stonewall_{rate}" for rate in _RATES))
-        .sort(*_POINT, "repetition")
-    )
+    rated = measurements.filter(pl.any_horizontal(pl.col(rate).is_not_null() for rate in _RATES))
+    columns = (*_POINT, "repetition", "case", "valid", *_RATES, *(f"stonewall_{rate}" for rate in _RATES))
+    return axes.in_order(rated.select(columns), *_POINT, "repetition")
 
 
 def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
@@ -51,7 +46,7 @@ def medians(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
 
 def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
     """The rows of `medians` with the list of their repetitions, `rates`."""
-    found = (
+    grouped = (
         points.filter("valid", pl.col(column).is_not_null())
         .group_by(_POINT)
         .agg(
@@ -62,8 +57,8 @@ def repeated(points: pl.DataFrame, column: RateColumn) -> pl.DataFrame:
             pl.col(f"stonewall_{column}").median().alias("stonewall"),
             pl.col(column).alias("rates"),
         )
-        .sort(_POINT)
     )
+    found = axes.in_order(grouped, *_POINT)
     known = [intervals.of_median(rates) for rates in found["rates"].to_list()]
     ends = {name: [one and getattr(one, name) for one in known] for name in ("low", "high", "confidence")}
     return found.with_columns(pl.Series(name, ends[name], pl.Float64) for name in ends)
@@ -82,10 +77,10 @@ def of(
 
 
 def at(point: Mapping[str, Any]) -> pl.Expr:
-    """True for the rows of a sweep point, which `point` names by the columns of `schema.POINT`; of an imported result
-    some may be null.
+    """True for the rows of a sweep point, which `point` names by columns of `schema.POINT`; of an imported result some
+    may be null.
     """
-    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(point[name])) for name in POINT)
+    return pl.all_horizontal(pl.col(name).eq_missing(pl.lit(point[name])) for name in POINT if name in point)
 
 
 def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateColumn:
@@ -101,12 +96,6 @@ def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateCo
     asked = {UNITS[row.unit].column for row in study.summary if row.workload == workload}
     asked |= {UNITS[figure.unit].column for figure in study.figures if workload in figure.workloads}
     return "rate_operations_per_s" if asked == {"rate_operations_per_s"} else "rate_bytes_per_s"
-
-
-def axis(points: pl.DataFrame) -> Axis:
-    """What tells the points of a sweep apart: clients, or ranks where clients alone do not."""
-    pairs = points.select("workload", "job", "clients", "ranks").unique()
-    return "clients" if pairs.height == pairs.select("workload", "job", "clients").unique().height else "ranks"
 
 
 def places(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:

@@ -21,7 +21,7 @@ Not: the saturation point of a survey (`saturation`), sentences.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -29,11 +29,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from ioassay.analysis import rates, series
+from ioassay.analysis import axes, rates, series
+from ioassay.analysis.axes import Axis, Values
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.series import Series
 from ioassay.results.document import RunDocument
 
@@ -118,6 +118,8 @@ class Sweep:
     series: Series
     files: int | None
     """Where several counts of files were swept side by side, the one of this sweep."""
+    others: Values
+    """Where other axes were swept as well, the values of this sweep on them."""
     axis: Axis
     column: RateColumn
     medians: tuple[tuple[int, float], ...]
@@ -168,13 +170,13 @@ def sweeps(document: RunDocument, points: pl.DataFrame) -> list[Sweep]:
 
 def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: Series) -> list[Sweep]:
     own = rates.of(points, workload, one.operation, one.phase, one.job)
-    axis = rates.axis(own)
+    axis = axes.axis(own)
+    if axis not in axes.COUNTED:
+        return []
     own = own.filter(pl.col(axis).is_not_null())
     column = rates.column(document, own, workload)
-    several_files = own.select(axis, "files").n_unique() > own[axis].n_unique()
-    parts = own.partition_by("files", as_dict=True, maintain_order=True) if several_files else {(None,): own}
     found = []
-    for (files,), part in parts.items():
+    for others, files, part in _parts(own, axis):
         # Of several points at one place the best counts, as in the peak and sustained table.
         best = (
             rates.medians(part, column)
@@ -190,6 +192,7 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
                     workload=workload,
                     series=one,
                     files=files,
+                    others=others,
                     axis=axis,
                     column=column,
                     medians=medians,
@@ -200,6 +203,16 @@ def _of_series(document: RunDocument, points: pl.DataFrame, workload: str, one: 
                 )
             )
     return found
+
+
+def _parts(own: pl.DataFrame, axis: Axis) -> Iterator[tuple[Values, int | None, pl.DataFrame]]:
+    """What only more clients or ranks tell apart, with the values of the other axes and the count of files."""
+    for others, same in axes.parts(own, axis):
+        if same.select(axis, "files").n_unique() > same[axis].n_unique():
+            for (files,), part in same.partition_by("files", as_dict=True, maintain_order=True).items():
+                yield others, files, part
+        else:
+            yield others, None, same
 
 
 def _is_below(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:

@@ -117,14 +117,14 @@ def test_only_points_that_reached_the_most_repetitions_are_still_wide() -> None:
     ruled(run.document)
     run.document.cases[-1].state = "interrupted"
     (wide,) = still_wide(run.document, run.measurements)
-    assert (wide.point.clients, [width.series.phase for width in wide.wide]) == (2, ["write"])
+    assert (dict(wide.point.values)["clients"], [width.series.phase for width in wide.wide]) == (2, ["write"])
     assert wide.wide[0].repetitions == 4
 
 
 def test_cases_of_a_point_are_its_repetitions() -> None:
     document = RunBuilder().workload("a").workload("b").clients(1, 2).repetitions(3).build().document
     points = by_point(document.cases)
-    assert [(point.workload, point.clients, len(cases)) for point, cases in points.items()] == [
+    assert [(point.workload, dict(point.values)["clients"], len(cases)) for point, cases in points.items()] == [
         ("a", 1, 3),
         ("a", 2, 3),
         ("b", 1, 3),

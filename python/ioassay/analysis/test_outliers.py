@@ -22,6 +22,7 @@ def _points(*bytes_per_s: float) -> pl.DataFrame:
         pl.lit("w").alias("workload"),
         *(pl.lit("write").alias(name) for name in ("phase", "job", "operation")),
         *(pl.lit(4).alias(name) for name in ("clients", "ranks", "files")),
+        pl.lit('{"clients":4,"ranks_per_client":1}').alias("point"),
         "case",
         "repetition",
         "rate_bytes_per_s",

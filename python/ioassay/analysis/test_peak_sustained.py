@@ -50,7 +50,7 @@ def test_the_peak_is_never_exceeded_and_sustained_never_above_it(curve: list[tup
 def test_points_before_the_plateau_do_not_reach_it(curve: list[tuple[int, float]]) -> None:
     both = peak_and_sustained(curve)
     assert both is not None
-    first = both.sustained.at[0]
+    first = int(both.sustained.at[0])
     assert all(rate < SATURATED * both.peak.rate for clients, rate in curve if clients < first)
     assert both.sustained.at == tuple(sorted(clients for clients, _ in curve if clients >= first))
 

@@ -96,7 +96,7 @@ def test_a_sweep_reaches_its_peak_where_it_has_one_and_not_by_chance(law: Law, r
     for _ in range(60):
         medians = tuple((count, rate * float(dice.lognormal(0, 0.03))) for count, rate in _medians(law, COUNTS))
         series = Series("p", "j", "write")
-        sweep = Sweep("w", series, None, "clients", "rate_bytes_per_s", medians, (), False, False, fit(medians))
+        sweep = Sweep("w", series, None, (), "clients", "rate_bytes_per_s", medians, (), False, False, fit(medians))
         said.append(sweep.reach)
     assert reached[0] <= said.count("reached") / len(said) <= reached[1]
     assert "not reached" not in said

@@ -30,6 +30,7 @@ from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
 from ioassay.results.events import Event
+from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, ascending
 from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
 
 NS_PER_S = 1_000_000_000
@@ -126,7 +127,7 @@ class LiveView:
         self._units: dict[str, RateUnit] = {}
         self._names: Names | None = None
         self._case: CaseEntry | None = None
-        self._latest: _Place = (0, 0, 0)
+        self._latest: _Place = ()
         self._phases_ended: set[str] = set()
         self._measured: Counter[str] = Counter()
         self._progress: Event | None = None
@@ -139,7 +140,7 @@ class LiveView:
         self._names = Names(document)
         self._ended = sum(len(case.measured) for case in document.cases if case.state == "complete")
         self._workloads = document.workloads
-        self._places = sorted({_place(case) for case in document.cases})
+        self._places = sorted({_place(case) for case in document.cases}, key=lambda place: ascending(dict(place)))
         self._count_cases()
         self._began_s = time.monotonic()
         self._console.print(_headline(document), markup=False)
@@ -290,10 +291,11 @@ class LiveView:
         # Of a sweep wider than the terminal, the part up to the latest case is shown.
         fitting = max(1, (self._console.width - label - 14) // 8)
         first = max(0, places.index(self._latest) + 1 - fitting)
-        headings = _headings(places)
+        assert self._names is not None
+        headings = _headings(places, self._names)
         places = places[first : first + fitting]
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, show_header=True, header_style="dim")
-        table.add_column(headings.pop((0, 0, 0)), no_wrap=True)
+        table.add_column(headings.pop(()), no_wrap=True)
         table.add_column("", no_wrap=True)
         table.add_column("", no_wrap=True, style="dim")
         for place in places:
@@ -341,20 +343,26 @@ class _Lasting:
             return
 
 
-_Place = tuple[int, int, int]
-"""A point of the sweep: clients, ranks per client, groups (0 where these are not swept)."""
+_Place = tuple[tuple[str, int | str], ...]
+"""A point of the sweep: the value on each axis. Empty: the names of the axes."""
 
 
 def _place(case: CaseEntry) -> _Place:
-    return case.clients, case.ranks_per_client, case.groups or 0
+    return tuple(case.point.items())
 
 
-def _headings(places: Sequence[_Place]) -> dict[_Place, str]:
-    """What to call each point: by the axes that tell them apart. At (0, 0, 0) what the axes are called."""
-    names = ("clients", "ranks", "groups")
-    told = [at for at in range(3) if len({place[at] for place in places}) > 1] or [0]
-    headings = {place: "×".join(str(place[at]) for at in told) for place in places}
-    return headings | {(0, 0, 0): "×".join(names[at] for at in told)}
+def _headings(places: Sequence[_Place], names: Names) -> dict[_Place, str]:
+    """What to call each point: by the axes that tell them apart. Of the empty one what the axes are called."""
+    values: dict[str, set[int | str]] = {}
+    for place in places:
+        for axis, value in place:
+            values.setdefault(axis, set()).add(value)
+    told = [axis for axis, found in values.items() if len(found) > 1] or [CLIENTS]
+    headings = {
+        place: "×".join(names.value(axis, value) for axis, value in place if axis in told) or format.ABSENT
+        for place in places
+    }
+    return headings | {(): "×".join("ranks" if axis == RANKS_PER_CLIENT else axis for axis in told)}
 
 
 def _label(event: Event) -> str:

@@ -33,8 +33,7 @@ def _case(workload: str = "sequential", clients: int = 1) -> CaseEntry:
     return CaseEntry(
         id=f"{workload}-{clients}",
         workload=workload,
-        clients=clients,
-        ranks_per_client=1,
+        point={"clients": clients, "ranks_per_client": 1},
         repetition=1,
         file_set_bytes=4 * GB,
         written_bytes=4 * GB,

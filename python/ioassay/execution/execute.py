@@ -20,10 +20,11 @@ from ioassay.execution.spare import Spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
-from ioassay.results.document import CaseEntry, RunState, SweepPoint
+from ioassay.results.document import CaseEntry, RunState
 from ioassay.results.events import EventTail
 from ioassay.results.ingest import Row
 from ioassay.results.outcome import Outcome, outcome
+from ioassay.results.point import SweepPoint
 from ioassay.results.run_directory import RunDirectory, now
 
 
@@ -89,7 +90,7 @@ def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watc
         if measurements is None:
             return
         spare.note(case, measurements)
-        settle([case.point])
+        settle([case.sweep_point])
 
 
 def _run_case(

@@ -9,7 +9,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from ioassay.analysis.narrowness import by_point, is_narrow, note, point_rates, widths
-from ioassay.results.document import CaseEntry, SweepPoint
+from ioassay.results.document import CaseEntry
+from ioassay.results.point import SweepPoint
 from ioassay.results.run_directory import RunDirectory
 
 
@@ -25,7 +26,7 @@ class Spare:
 
     def note(self, case: CaseEntry, measurements: Iterable[Mapping[str, Any]]) -> None:
         """Takes over what a case has measured, rows of that table, now that it is complete."""
-        rates = self._rates.setdefault(case.point, {})
+        rates = self._rates.setdefault(case.sweep_point, {})
         for measurement in measurements:
             note(rates, measurement)
 

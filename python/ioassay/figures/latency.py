@@ -7,14 +7,14 @@ before its rate falls, and that is what a storage engineer looks for. All panels
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import altair as alt
 import polars as pl
 
-from ioassay.analysis import series
+from ioassay.analysis import axes, series
+from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.latency import PERCENTILES, is_resolved
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.series import Series
 from ioassay.figures import theme
 
@@ -29,17 +29,20 @@ _TICKS = (
 )
 
 
-def data(percentiles: pl.DataFrame) -> pl.DataFrame:
+def data(percentiles: pl.DataFrame, axis: Axis = "clients") -> pl.DataFrame:
     """What the figure shows, from `latency.by_sweep_point` of one workload: a row per percentile.
 
-    Columns: series (its label), clients, ranks, operations, percentile (one of `LABELS`), latency_ns. Percentiles that
-    so few operations cannot tell from the maximum are left out.
+    Columns: series (its label), clients, ranks, that of `axis` where it is another, operations, percentile (one of
+    `LABELS`), latency_ns. Percentiles that so few operations cannot tell from the maximum are left out.
     """
+    place = axes.column(axis)
+    percentiles = axes.with_column(percentiles, axis)
     rows = [
         {
             "series": series.label(Series(row["phase"], row["job"], row["operation"])),
             "clients": row["clients"],
             "ranks": row["ranks"],
+            place: row[place],
             "operations": row["operations"],
             "percentile": LABELS[column],
             "latency_ns": row[column],
@@ -48,10 +51,11 @@ def data(percentiles: pl.DataFrame) -> pl.DataFrame:
         for column in PERCENTILES
         if is_resolved(row["operations"], column)
     ]
-    schema = {
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
         "series": pl.String,
         "clients": pl.Int64,
         "ranks": pl.Int64,
+        place: percentiles.schema[place],
         "operations": pl.Int64,
         "percentile": pl.String,
         "latency_ns": pl.Int64,
@@ -59,10 +63,14 @@ def data(percentiles: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def chart(data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients") -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty; a panel for each series of `panels_of` that it has."""
+def chart(
+    data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients", show: Callable[[Value], str] = str
+) -> theme.Chart:
+    """The figure. `data` is what `data` returns, not empty; a panel for each series of `panels_of` that it has;
+    `show` writes a value on the axis.
+    """
     names = list(reversed(LABELS.values()))  # as the lines lie: the slowest on top
-    places = sorted(set(data[axis_of]))
+    places = sorted(set(data[axes.column(axis_of)]))
     legend = alt.Legend(title=None, orient="right", symbolStrokeWidth=1.6)
     colour = alt.Color(
         "percentile:N", scale=alt.Scale(domain=names, range=theme.SERIES_COLOURS[: len(names)]), legend=legend
@@ -77,7 +85,7 @@ def chart(data: pl.DataFrame, panels_of: Sequence[str], axis_of: Axis = "clients
         rows = data.filter(pl.col("series") == label)
         if rows.is_empty():
             continue
-        x = theme.sweep_axis(axis_of, places)
+        x = theme.sweep_axis(axis_of, places, show)
         axis = alt.Axis(labelExpr=_TICKS, values=decades)
         y = alt.Y("latency_ns:Q", title=None if len(panels) % 2 else "Latency", scale=scale, axis=axis)
         base = alt.Chart(rows).encode(x, y, colour)

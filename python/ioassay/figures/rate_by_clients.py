@@ -1,4 +1,4 @@
-"""The figure of every scaling study: a rate against the number of clients, or of ranks.
+"""The figure of every sweep: a rate against the number of clients or ranks, or against another axis.
 
 A point per repetition, the medians joined, the law that they follow dotted; measurements that do not count are crosses
 off the line.
@@ -6,17 +6,17 @@ off the line.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import altair as alt
 import numpy as np
 import polars as pl
 
-from ioassay.analysis import rates
+from ioassay.analysis import axes, rates
+from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS, Unit
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.results.document import FigureEntry
@@ -40,24 +40,41 @@ HEADROOM = 1.04
 """So that the highest point, and a mark above it, do not sit on the frame."""
 
 
-def data(points: pl.DataFrame, entry: FigureEntry, titles: Mapping[str, str]) -> pl.DataFrame:
+def data(
+    points: pl.DataFrame,
+    entry: FigureEntry,
+    titles: Mapping[str, str],
+    axis: Axis = "clients",
+    show: Callable[[Values], str] = str,
+) -> pl.DataFrame:
     """What the figure shows, one row per measurement, from `rates.points`.
 
-    `titles` names every workload. A workload has a line for each series that the entry asks for, and for each count
-    of files where there are several at one place. Columns: series, clients, ranks, repetition, valid, rate (in the
+    `titles` names every workload, `show` values on other axes than `axis`. A workload has a line for each series that
+    the entry asks for, for each combination of these values, and for each count of files where there are several at
+    one place. Columns: series, clients, ranks, that of `axis` where it is another, repetition, valid, rate (in the
     entry's unit), median (in that unit, of the sweep point's valid repetitions; null where there is none), and
     those of `schema.KEY`.
     """
     unit = UNITS[entry.unit]
-    parts = [_line_data(rates.of(points, name, entry.operation, entry.phase), titles[name]) for name in entry.workloads]
+    parts = [
+        _line_data(
+            axes.with_column(own, axis), ", ".join(filter(None, (titles[name], show(values) if values else ""))), axis
+        )
+        for name in entry.workloads
+        for values, own in axes.parts(rates.of(points, name, entry.operation, entry.phase), axis)
+    ]
     rows = pl.concat(parts)
     medians = rates.medians(rows, unit.column).select(*POINT, pl.col("median") / unit.divisor)
     return (
         _at_most(rows, unit.column)
         .join(medians, on=list(POINT), how="left", maintain_order="left")
         .with_columns((pl.col(unit.column) / unit.divisor).alias("rate"))
-        .select("series", "clients", "ranks", "repetition", "valid", "rate", "median", *KEY)
+        .select("series", *_places(axis), "repetition", "valid", "rate", "median", *KEY)
     )
+
+
+def _places(axis: Axis) -> list[str]:
+    return [*axes.COUNTED, *([] if axis in axes.COUNTED else [axes.column(axis)])]
 
 
 def _at_most(rows: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -71,16 +88,21 @@ def _at_most(rows: pl.DataFrame, column: str) -> pl.DataFrame:
 def ceilings(data: pl.DataFrame, limits: Mapping[Place, Limit], unit: Unit, axis: Axis) -> pl.DataFrame:
     """The lowest ceiling at each place on the axis, of what `data` returns. Empty where there is none.
 
-    Columns: `axis`, ceiling (in `unit`), name. Of IOPS it is the ceiling of their bytes. Where measurements of one
-    place have several ceilings, it is the highest of these: each of them lies below that.
+    Columns: that of `axis`, ceiling (in `unit`), name. Of IOPS it is the ceiling of their bytes. Where measurements of
+    one place have several ceilings, it is the highest of these: each of them lies below that.
     """
+    place = axes.column(axis)
     rows = [
-        {axis: row[axis], "ceiling": row["rate"] / limit.share, "name": f"network: {limit.ceiling.name}"}
+        {place: row[place], "ceiling": row["rate"] / limit.share, "name": f"network: {limit.ceiling.name}"}
         for row in data.iter_rows(named=True)
         if (limit := limits.get((row["case"], row["phase"], row["job"], row["operation"])))
     ]
-    schema = {axis: pl.Int64, "ceiling": pl.Float64, "name": pl.String}
-    return pl.DataFrame(rows, schema=schema).sort(axis, "ceiling").unique(axis, keep="last", maintain_order=True)
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        place: data.schema[place],
+        "ceiling": pl.Float64,
+        "name": pl.String,
+    }
+    return pl.DataFrame(rows, schema=schema).sort(place, "ceiling").unique(place, keep="last", maintain_order=True)
 
 
 def drawn(ceilings: pl.DataFrame, data: pl.DataFrame) -> pl.DataFrame:
@@ -103,41 +125,56 @@ def laws(data: pl.DataFrame, sweeps: Iterable[Sweep], unit: Unit) -> pl.DataFram
     return pl.DataFrame(rows, schema={"series": pl.String, "at": pl.Float64, "law": pl.Float64})
 
 
-def _line_data(rows: pl.DataFrame, title: str) -> pl.DataFrame:
+def _line_data(rows: pl.DataFrame, title: str, axis: Axis) -> pl.DataFrame:
     """The rows of one workload with the name of the line that each belongs to."""
     several_series = rows.select("phase", "job").n_unique() > 1
-    place = ["phase", "job", "clients", "ranks"]
+    place = ["phase", "job", *_places(axis)]
     several_files = rows.select(*place, "files").n_unique() > rows.select(*place).n_unique()
     name = [pl.lit(title)]
     if several_series:
         same = pl.col("phase") == pl.col("job")
         name += [pl.lit(", "), pl.when(same).then("phase").otherwise(pl.concat_str("phase", pl.lit(", "), "job"))]
+    if axis not in axes.COUNTED and (counted := _telling(rows)):
+        noun = counted.removesuffix("s")
+        plural = pl.when(pl.col(counted) == 1).then(pl.lit("")).otherwise(pl.lit("s"))
+        name += [pl.lit(", "), pl.col(counted).cast(pl.String), pl.lit(f" {noun}"), plural]
     if several_files:
         name += [pl.lit(", "), pl.col("files").cast(pl.String), pl.lit(" objects")]
     return rows.with_columns(pl.concat_str(name).alias("series")).sort(
-        "phase", "job", "files" if several_files else "clients", "clients", "ranks", "repetition"
+        "phase", "job", "files" if several_files else "clients", *_places(axis), "repetition"
     )
+
+
+def _telling(rows: pl.DataFrame) -> Axis | None:
+    """Clients where they tell the rows apart, or else ranks; `None` where neither differs."""
+    clients, ranks = (rows[counted].n_unique() for counted in axes.COUNTED)
+    if max(clients, ranks) == 1:
+        return None
+    return "clients" if rows.select(axes.COUNTED).n_unique() == clients else "ranks"
 
 
 def chart(
     data: pl.DataFrame,
     operation: str,
     unit: Unit,
-    marks: Mapping[tuple[str, int], str],
+    marks: Mapping[tuple[str, Value], str],
     axis_of: Axis = "clients",
     *,
+    show: Callable[[Value], str] = str,
     ceilings: pl.DataFrame | None = None,
     laws: pl.DataFrame | None = None,
     levels: Mapping[str, float] | None = None,
 ) -> theme.Chart:
-    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, place on the axis).
+    """The figure. `data` is what `data` returns, not empty; `marks` are set above a (series, value on the axis).
 
-    `ceilings` is what `drawn` returns, `laws` what the function of that name does. `levels` are rates in `unit` of
-    other series, of which no more is known than this.
+    `show` writes a value on the axis; `ceilings` is what `drawn` returns, `laws` what the function of that name does.
+    `levels` are rates in `unit` of other series, of which no more is known than this.
     """
     levels = levels or {}
     titles = list(dict.fromkeys([*data["series"], *levels]))
-    x = theme.sweep_axis(axis_of, sorted(set(data[axis_of])))
+    at = axes.column(axis_of)
+    places = sorted(set(data[at]))
+    x = theme.sweep_axis(axis_of, places, show)
     axis = alt.Axis(tickCount=6)
     shown = [*data["rate"], *levels.values(), *([] if ceilings is None else ceilings["ceiling"])]
     scale = alt.Scale(domain=[0, HEADROOM * _highest(pl.Series(shown, dtype=pl.Float64))], nice=True)
@@ -149,22 +186,23 @@ def chart(
     shape = alt.Shape(
         "series:N", scale=alt.Scale(domain=titles, range=_cycled(theme.SERIES_SHAPES, len(titles))), legend=legend
     )
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis_of], maintain_order=True)
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
     top = pl.DataFrame(
         [
-            {"series": series, axis_of: place, "rate": rate, "mark": marks[series, place]}
-            for series, place, rate in data.group_by("series", axis_of, maintain_order=True)
+            {"series": series, at: place, "rate": rate, "mark": marks[series, place]}
+            for series, place, rate in data.group_by("series", at, maintain_order=True)
             .agg(pl.col("rate").max())
             .iter_rows()
             if marks.get((series, place))
         ],
-        schema={"series": pl.String, axis_of: pl.Int64, "rate": pl.Float64, "mark": pl.String},
+        schema={"series": pl.String, at: data.schema[at], "rate": pl.Float64, "mark": pl.String},
     )
     y = alt.Y("rate:Q", title=y_title, scale=scale, axis=axis)
+    is_ordered = data.schema[at] != pl.String
     layers: list[alt.Chart] = [
-        alt.Chart(medians)
-        .mark_line(strokeWidth=1.8)
-        .encode(x, alt.Y("median:Q", title=y_title, scale=scale, axis=axis), colour),
+        (
+            alt.Chart(medians).mark_line(strokeWidth=1.8) if is_ordered else alt.Chart(medians).mark_tick(thickness=1.8)
+        ).encode(x, alt.Y("median:Q", title=y_title, scale=scale, axis=axis), colour),
         alt.Chart(data.filter("valid")).mark_point(filled=True, size=46, opacity=0.85).encode(x, y, colour, shape),
         alt.Chart(data.filter(~pl.col("valid")))
         .mark_point(shape="M-1,-1L1,1M1,-1L-1,1", size=90, stroke=theme.INVALID, strokeWidth=1.8)
@@ -176,7 +214,7 @@ def chart(
     if ceilings is not None and not ceilings.is_empty():
         layers = [*_ceiling_layers(ceilings, x, y_title, scale), *layers]
     if laws is not None and not laws.is_empty():
-        law = alt.Chart(laws.rename({"at": axis_of})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
+        law = alt.Chart(laws.rename({"at": at})).mark_line(strokeWidth=1.1, strokeDash=[1.5, 2.5], opacity=0.9)
         layers = [law.encode(x, alt.Y("law:Q", title=y_title, scale=scale, axis=axis), colour), *layers]
     if levels:
         rows = pl.DataFrame({"series": list(levels), "level": list(levels.values())})

@@ -6,11 +6,14 @@ series differ in shape as well, for grey printers. Yellow is left out: it vanish
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import altair as alt
 
-from ioassay.analysis.rates import Axis
+from ioassay.analysis import axes
+from ioassay.analysis.axes import Axis, Value
 
 BLUE = "#0072B2"
 VERMILION = "#D55E00"
@@ -66,13 +69,31 @@ Chart = alt.Chart | alt.LayerChart | alt.FacetChart | alt.ConcatChart | alt.VCon
 """What a figure may be."""
 
 
-def sweep_axis(axis: Axis, values: list[int]) -> alt.X:
-    """The axis of a sweep over clients or ranks: logarithmic, with a tick at every swept value and nowhere else."""
-    low, high = min(values), max(values)
+def sweep_axis(axis: Axis, values: Sequence[Value], show: Callable[[Value], str] = str) -> alt.X:
+    """The axis of a sweep: logarithmic, with a tick at every swept value and nowhere else; of words one beside another.
+
+    `show` writes a value with its unit.
+    """
+    title = axis[:1].upper() + axis[1:]
+    numbers = [value for value in values if isinstance(value, int)]
+    if len(numbers) < len(values):
+        return alt.X(
+            f"{axes.column(axis)}:N",
+            title=title,
+            sort=[str(value) for value in values],
+            axis=alt.Axis(labelAngle=0, grid=False),
+        )
+    low, high = min(numbers), max(numbers)
+    labels = {str(value): show(value) for value in numbers}
     return alt.X(
-        f"{axis}:Q",
-        title=axis.capitalize(),
-        # Room on both sides, so that no point sits on the frame; it also gives a sweep of one value a width.
-        scale=alt.Scale(type="log", base=2, domain=[low / 1.15, high * 1.15], nice=False),
-        axis=alt.Axis(values=values, format="d", grid=False, labelOverlap=False),
+        f"{axes.column(axis)}:Q",
+        title=title,
+        # Room on both sides, so that no point sits on the frame; it also gives a sweep of one value a width. A
+        # logarithmic scale has no 0.
+        scale=alt.Scale(type="log", base=2, domain=[low / 1.15, high * 1.15], nice=False)
+        if low > 0
+        else alt.Scale(type="symlog", domain=[low, high * 1.15], nice=False),
+        axis=alt.Axis(
+            values=numbers, labelExpr=f"({json.dumps(labels)})[toString(datum.value)]", grid=False, labelOverlap=False
+        ),
     )

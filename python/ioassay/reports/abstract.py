@@ -11,7 +11,7 @@ from ioassay.analysis.findings import Weight
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.reports import format, wording
 from ioassay.reports.content import Content, FindingLine
-from ioassay.results.document import SweepPoint
+from ioassay.results.point import SweepPoint
 from ioassay.units import format_count
 
 MOST_HEADLINES = 4
@@ -46,7 +46,8 @@ def about(content: Content) -> str:
         parts.append(f"with {ends}")
     repetitions: dict[SweepPoint, int] = {}
     for case in cases:
-        repetitions[case.point] = max(case.repetition, repetitions.get(case.point, 0))
+        point = case.sweep_point
+        repetitions[point] = max(case.repetition, repetitions.get(point, 0))
     if (most := max(repetitions.values(), default=1)) > 1:
         parts.append(f"{'up to ' if min(repetitions.values()) < most else ''}{most} repetitions of each")
     if document.imported is not None:

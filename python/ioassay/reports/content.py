@@ -92,15 +92,15 @@ def assemble(run: LoadedRun) -> Content:
         accepted=acceptance.accepted(judged),
         findings=_findings(run.document, told, anchors, found, names),
         sweeps=facts.sweeps,
-        summary=[levels.summary_line(row, points, found, limits) for row in rows if row.is_write_and_read],
+        summary=[levels.summary_line(row, points, found, limits, names) for row in rows if row.is_write_and_read],
         by_series=[
             line
             for row in rows
             if not row.is_write_and_read
-            for line in levels.series_lines(row, points, found, limits)
+            for line in levels.series_lines(row, points, found, limits, names)
         ],
         medians=medians.assemble(run.document, points, found, limits, names),
-        surveys=surveys.assemble(run.document, points, found),
+        surveys=surveys.assemble(run.document, points, found, names),
         scores=scores,
         score_tables=score_tables.assemble(scores, found, names),
         levels=rows,

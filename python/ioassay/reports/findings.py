@@ -81,6 +81,8 @@ class Sentences:
     @of.register
     def _(self, evidence: PeakEvidence, first: Place) -> Said:
         sweep, what = evidence.sweep, self._series(first)
+        if sweep.others:
+            what = f"{what}, {self._names.values(sweep.others)}"
         if sweep.files is not None:
             what = f"{what}, {format_count(sweep.files, 'file')}"
         fit = sweep.law

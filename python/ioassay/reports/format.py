@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ioassay.analysis.rates import Axis
-from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_count, format_rate
+from ioassay.analysis import axes
+from ioassay.analysis.axes import Axis, Value
+from ioassay.results.point import AxisUnit
+from ioassay.units import RateUnit, format_about_bytes, format_bytes, format_count, format_duration, format_rate
 
 ABSENT = "–"
 """What stands where nothing was measured."""
@@ -107,6 +109,19 @@ def limit(value: float, unit: str) -> str:
     return f"{short} {name}".rstrip()
 
 
-def points(values: Sequence[int], axis: Axis = "clients") -> str:
-    """The sweep points that a number rests on: `8 clients`, `4–64 ranks`."""
-    return format_count(values[0], axis.removesuffix("s")) if len(values) == 1 else f"{values[0]}–{values[-1]} {axis}"
+def points(values: Sequence[Value], axis: Axis = "clients", unit: AxisUnit = "1") -> str:
+    """The sweep points that a number rests on: `8 clients`, `4–64 ranks`, `transfer 64 KiB–4 MiB`."""
+    if axis in axes.COUNTED:
+        (first, *_), last = values, values[-1]
+        return format_count(int(first), axis.removesuffix("s")) if len(values) == 1 else f"{first}–{last} {axis}"
+    if unit == "word":
+        return f"{axis} {', '.join(map(str, values))}"
+    ends = [axis_value(value, unit) for value in dict.fromkeys((values[0], values[-1]))]
+    return f"{axis} {'–'.join(ends)}"
+
+
+def axis_value(value: Value, unit: AxisUnit) -> str:
+    """A value on an axis of a sweep, with its unit: `64 KiB`, `1 s`, `32`, `posix`."""
+    if isinstance(value, str) or unit in ("1", "word"):
+        return str(value)
+    return format_bytes(value) if unit == "bytes" else format_duration(value)

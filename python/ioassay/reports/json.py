@@ -43,7 +43,7 @@ def document(run: LoadedRun, content: Content, comparison: Comparison | None = N
 
 
 def _wide(wide: WidePoint) -> dict[str, Any]:
-    return wide.point._asdict() | {
+    return {"workload": wide.point.workload, **dict(wide.point.values)} | {
         "until": wide.rule.model_dump(mode="json"),
         "series": [
             one.series._asdict()

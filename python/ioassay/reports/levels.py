@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import ceilings, peak_sustained, rates, series
+from ioassay.analysis import axes, ceilings, peak_sustained, rates, series
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
-from ioassay.reports.names import NOUNS
+from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation
 from ioassay.units import format_rate
 
@@ -63,7 +63,7 @@ class SeriesLine:
 
 
 def summary_line(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit]
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
 ) -> SummaryLine:
     """The row of a workload that does one write and one read."""
 
@@ -71,8 +71,8 @@ def summary_line(
         levels = row.of(operation)
         measured = rates.of(points, row.workload, operation)
         return (
-            _level(levels.peak if levels else None, row, measured, found, limits),
-            _level(levels.sustained if levels else None, row, measured, found, limits),
+            _level(levels.peak if levels else None, row, measured, found, limits, names=names),
+            _level(levels.sustained if levels else None, row, measured, found, limits, names=names),
         )
 
     write, read = both("write"), both("read")
@@ -80,7 +80,7 @@ def summary_line(
 
 
 def series_lines(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit]
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
 ) -> list[SeriesLine]:
     """The rows of any other workload, one for each series."""
     lines = []
@@ -91,9 +91,17 @@ def series_lines(
                 label=row.label,
                 series=series.label(one),
                 operation=one.operation,
-                peak=_level(levels.peak if levels else None, row, measured, found, limits, operation=one.operation),
+                peak=_level(
+                    levels.peak if levels else None, row, measured, found, limits, names=names, operation=one.operation
+                ),
                 sustained=_level(
-                    levels.sustained if levels else None, row, measured, found, limits, operation=one.operation
+                    levels.sustained if levels else None,
+                    row,
+                    measured,
+                    found,
+                    limits,
+                    names=names,
+                    operation=one.operation,
                 ),
             )
         )
@@ -107,12 +115,13 @@ def _level(
     found: Doubts,
     limits: Mapping[Place, Limit],
     *,
+    names: Names,
     operation: Operation | None = None,
 ) -> Cell:
     if level is None:
         return Cell(format.ABSENT, "nothing valid measured")
-    at_level = pl.col("valid") & pl.col(level.axis).is_in(list(level.at))
-    places = rates.places(measured.filter(at_level))
+    at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.at))
+    places = rates.places(axes.at(axes.with_column(measured, level.axis).filter(at_level), level.others))
     ceiling = ceilings.common(limits, places) if row.unit.column == "rate_bytes_per_s" else None
     unit = row.unit.name if operation is None else format.counting(row.unit.name, NOUNS[operation])
 
@@ -122,7 +131,9 @@ def _level(
     known = level.interval
     return Cell(
         text=text(level.rate),
-        rests_on=format.points(level.at, level.axis),
+        rests_on=", ".join(
+            filter(None, (format.points(level.at, level.axis, names.unit(level.axis)), names.values(level.others)))
+        ),
         marks=found.marks(places),
         ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
         interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ioassay.analysis import rates
+import polars as pl
+
+from ioassay.analysis import axes, rates
 from ioassay.analysis.ceilings import common
 from ioassay.analysis.rate_units import UNITS
 from ioassay.reports import ceilings, format, wording
@@ -99,12 +101,14 @@ def _ceilings(content: Content) -> list[str]:
 
 def _rates(content: Content, entry: FigureEntry) -> list[str]:
     unit = UNITS[entry.unit]
+    swept = axes.swept(content.points.filter(pl.col("workload").is_in(entry.workloads)))
     rows = [
         [
             f"{content.names.workload(name)}, {content.names.measurement(row['phase'], row['job'], row['operation'])}",
             str(row["clients"]),
             str(row["ranks"]),
             str(row["files"] or format.ABSENT),
+            *([content.names.values(axes.values(row["point"], swept))] if swept else []),
             format_rate(row["median"], unit.name),
             f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
             _interval(row, unit.name),
@@ -116,7 +120,8 @@ def _rates(content: Content, entry: FigureEntry) -> list[str]:
             named=True
         )
     ]
-    heads = ["Workload", "Clients", "Ranks", "Files", "Median", "Range", "Interval of the median", "Valid repetitions"]
+    heads = ["Workload", "Clients", "Ranks", "Files", *["Swept"] * bool(swept)]
+    heads += ["Median", "Range", "Interval of the median", "Valid repetitions"]
     body = table([*heads, *["Of the lowest ceiling"] * bool(content.limits)], rows)
     return [f"### {entry.title}", "", *(body if rows else ["Nothing valid was measured for this."])]
 

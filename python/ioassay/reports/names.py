@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from ioassay.analysis import series
+from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.series import Series
+from ioassay.reports import format
 from ioassay.results.document import CaseEntry, Operation, RunDocument
+from ioassay.results.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
 from ioassay.units import format_count
 
 NOUNS: dict[Operation, str] = {
@@ -28,11 +31,18 @@ class Names:
     def __init__(self, document: RunDocument) -> None:
         self._titles = {workload.name: workload.title for workload in document.study.workloads}
         self._cases = {case.id: case for case in document.cases}
-        points: dict[tuple[str, int], set[tuple[int, int | None]]] = {}
+        self._units = {axis.name: axis.unit for workload in document.study.workloads for axis in workload.axes}
+        points: dict[tuple[str, int], set[SweepPoint]] = {}
         for case in document.cases:
-            points.setdefault((case.workload, case.clients), set()).add((case.ranks_per_client, case.groups))
+            points.setdefault((case.workload, case.clients), set()).add(case.sweep_point)
         # A command line is known by its ranks; clients it has as many as its launcher was told.
         self._swept = {workload for (workload, _), others in points.items() if len(others) > 1 or not document.is_study}
+        self._several_ranks = {
+            workload
+            for (workload, _), others in points.items()
+            if len({(dict(one.values).get(RANKS_PER_CLIENT), dict(one.values).get(GROUPS)) for one in others}) > 1
+            or not document.is_study
+        }
         self.repeated = any(case.repetition > 1 for case in document.cases)
         """True if any case runs more than once: only then does a repetition need saying."""
 
@@ -41,16 +51,30 @@ class Names:
         return self._titles.get(name, name)
 
     def point(self, case: str) -> str:
-        """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`."""
+        """The point of the sweep: `8 clients`, or with what else is swept `1 client, 4 ranks each, 2 groups`,
+        `1 client, transfer 64 KiB`.
+        """
         entry = self._cases[case]
-        text = format_count(entry.clients, "client") if entry.clients else "clients not told"
-        if entry.workload not in self._swept:
-            return text
-        each = "" if entry.clients == 1 else " each"
-        groups = "" if entry.groups is None else f", {format_count(entry.groups, 'group')}"
-        if not entry.ranks_per_client:
-            return text
-        return f"{text}, {format_count(entry.ranks_per_client, 'rank')}{each}{groups}"
+        told = [format_count(entry.clients, "client") if entry.clients else "clients not told"]
+        if entry.workload in self._several_ranks and entry.ranks_per_client:
+            each = "" if entry.clients == 1 else " each"
+            told.append(f"{format_count(entry.ranks_per_client, 'rank')}{each}")
+            if isinstance(groups := entry.point.get(GROUPS), int):
+                told.append(format_count(groups, "group"))
+        others = tuple((axis, value) for axis, value in entry.point.items() if axis not in PLACEMENT)
+        return ", ".join([*told, *([self.values(others)] if others else [])])
+
+    def values(self, values: Values) -> str:
+        """Values on axes: `transfer 64 KiB, depth 32`."""
+        return ", ".join(f"{axis} {self.value(axis, value)}" for axis, value in values)
+
+    def value(self, axis: Axis, value: Value) -> str:
+        """A value on an axis: `64 KiB`."""
+        return format.axis_value(value, self.unit(axis))
+
+    def unit(self, axis: Axis) -> AxisUnit:
+        """What the values of an axis are in."""
+        return self._units.get(axis, "1")
 
     def is_swept(self, workload: str) -> bool:
         """True if clients alone do not tell the workload's cases apart."""

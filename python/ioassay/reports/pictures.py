@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import polars as pl
 
-from ioassay.analysis import latency, series
+from ioassay.analysis import axes, latency, series
 from ioassay.analysis import rates as analysis
+from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.rate_units import UNITS
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
 from ioassay.analysis.typical import typical
@@ -88,16 +89,17 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
     taken: set[str] = set()
     for part in content.workloads:
         own = points.filter(pl.col("workload") == part.name)
-        axis = analysis.axis(own)
-        own = own.drop_nulls(axis)  # the table has what is of an unknown number
-        data = latency_figure.data(own)
-        place = ["phase", "job", "operation", "clients", "ranks"]
-        if data[axis].n_unique() < 2 or own.select(place).n_unique() < own.height:
+        axis = axes.axis(own)
+        at = axes.column(axis)
+        own = axes.with_column(own, axis).drop_nulls(at)  # the table has what is of an unknown number
+        data = latency_figure.data(own, axis)
+        place = ["phase", "job", "operation", "clients", "ranks", at]
+        if data[at].n_unique() < 2 or own.select(*dict.fromkeys(place)).n_unique() < own.height:
             continue
         labels = [series.label(one) for one in series.of_workload(content.document, part.name)]
         identifier = unique(slug(f"latency-{part.name}", "latency"), taken)
         pictures[part.name] = draw(
-            latency_figure.chart(data, labels, axis),
+            latency_figure.chart(data, labels, axis, partial(content.names.value, axis)),
             identifier,
             title=f"{part.title}: latency of one operation",
             data=data,
@@ -118,7 +120,9 @@ def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
     pictures: dict[str, list[Picture]] = {}
     taken: set[str] = set()
     for part in content.workloads:
-        own = shown.filter(pl.col("workload") == part.name).sort("repetition", "clients", "ranks", "files")
+        own = axes.in_order(
+            shown.filter(pl.col("workload") == part.name), "repetition", "clients", "ranks", "files", "point"
+        )
         pictures[part.name] = [
             picture
             for one in series.of_workload(content.document, part.name)
@@ -152,15 +156,16 @@ def _figures_of(measured: pl.DataFrame, *, each_repetition: bool) -> Iterator[tu
         for repetition, rows in measured.partition_by("repetition", maintain_order=True, as_dict=True).items():
             yield int(repetition[0]), rows
     elif not measured.is_empty():
-        yield None, measured.sort("clients", "ranks", "files")
+        yield None, axes.in_order(measured, "clients", "ranks", "files", "point")
 
 
 def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     unit = UNITS[entry.unit]
     titles = {name: content.names.workload(name) for name in entry.workloads}
-    data = rate_by_clients.data(content.points, entry, titles)
-    axis = analysis.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
-    data, unplaced = data.drop_nulls(axis), data[axis].null_count()
+    axis = entry.against or axes.axis(content.points.filter(pl.col("workload").is_in(entry.workloads)))
+    show = partial(content.names.value, axis)
+    data = rate_by_clients.data(content.points, entry, titles, axis, content.names.values)
+    data, unplaced = data.drop_nulls(axes.column(axis)), data[axes.column(axis)].null_count()
     description = f"{entry.title}: {entry.operation} rate in {entry.unit} against {axis}."
     if data.is_empty():
         why = f"The number of {axis} is not known." if unplaced else "Nothing was measured for this figure."
@@ -185,12 +190,12 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
         height = f"{format.significant(low['ceiling'])} {entry.unit} ({low['name']})"
         caption.append(f"Ceilings from {height} on lie far above the frame.")
     return draw(
-        rate_by_clients.chart(data, entry.operation, unit, marks, axis, ceilings=drawn, laws=laws),
+        rate_by_clients.chart(data, entry.operation, unit, marks, axis, show=show, ceilings=drawn, laws=laws),
         identifier,
         title=entry.title,
         data=_rate_data(data, ceilings, entry.unit, axis),
         caption=" ".join(caption),
-        description=description + " " + levels(data, entry.unit, axis),
+        description=description + " " + levels(data, entry.unit, axis, show),
     )
 
 
@@ -206,7 +211,7 @@ def rate_words(data: pl.DataFrame) -> list[str]:
 def _rate_data(data: pl.DataFrame, ceilings: pl.DataFrame, unit: str, axis: Axis) -> pl.DataFrame:
     """What the figure shows, with the ceilings where there are any."""
     if not ceilings.is_empty():
-        data = data.join(ceilings, on=axis, how="left", maintain_order="left").rename(
+        data = data.join(ceilings, on=axes.column(axis), how="left", maintain_order="left").rename(
             {"ceiling": f"ceiling_{unit}", "name": "ceiling_name"}
         )
     return data.rename({"rate": f"rate_{unit}", "median": f"median_{unit}"})
@@ -237,23 +242,25 @@ def _survey(survey: Survey, grid: Grid, identifier: str) -> Picture:
     )
 
 
-def _marks(content: Content, data: pl.DataFrame, axis: Axis) -> tuple[list[str], dict[tuple[str, int], str]]:
+def _marks(content: Content, data: pl.DataFrame, axis: Axis) -> tuple[list[str], dict[tuple[str, Value], str]]:
     """Marks that hold for every point are said once; the others stand above theirs."""
     of = {
-        (str(line), int(place)): content.doubts.marks(analysis.places(rows))
-        for (line, place), rows in data.group_by("series", axis, maintain_order=True)
+        (str(line), place if isinstance(place, str) else int(place)): content.doubts.marks(analysis.places(rows))
+        for (line, place), rows in data.group_by("series", axes.column(axis), maintain_order=True)
     }
     common = [mark for mark in next(iter(of.values())) if all(mark in marks for marks in of.values())]
     return common, {point: THIN_SPACE.join(mark for mark in marks if mark not in common) for point, marks in of.items()}
 
 
-def levels(data: pl.DataFrame, unit: str, axis: Axis) -> str:
-    """The medians in words, for those who do not see the picture."""
-    medians = data.filter(pl.col("median").is_not_null()).unique(["series", axis], maintain_order=True)
+def levels(data: pl.DataFrame, unit: str, axis: Axis, show: Callable[[Value], str] = str) -> str:
+    """The medians in words, for those who do not see the picture; `show` writes a value on the axis."""
+    at = axes.column(axis)
+    medians = data.filter(pl.col("median").is_not_null()).unique(["series", at], maintain_order=True)
     sentences = []
     for (line,), rows in medians.group_by("series", maintain_order=True):
         values = [
-            f"{format.significant(median)} with {place}" for place, median in rows.select(axis, "median").iter_rows()
+            f"{format.significant(median)} with {show(place)}"
+            for place, median in rows.select(at, "median").iter_rows()
         ]
         sentences.append(f"{line}, {unit}: {', '.join(values)}.")
     return " ".join(sentences)

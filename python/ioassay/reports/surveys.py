@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import rates, saturation, series
+from ioassay.analysis import axes, rates, saturation, series
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.series import Series
 from ioassay.reports import format
+from ioassay.reports.names import Names
 from ioassay.results.document import RunDocument, SurveyEntry
 from ioassay.units import format_count, format_rate
 
@@ -48,32 +49,36 @@ class Survey:
     grids: list[Grid]
 
 
-def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts) -> list[Survey]:
+def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: Names) -> list[Survey]:
     """The surveys that the study asks for."""
     return [
-        Survey(entry.title, UNITS[entry.unit], _grids(document, entry, points, found))
+        Survey(entry.title, UNITS[entry.unit], _grids(document, entry, points, found, names))
         for entry in document.study.surveys
     ]
 
 
-def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, found: Doubts) -> list[Grid]:
-    grids = []
-    for one in series.of_workload(document, entry.workload):
-        own = rates.of(points, entry.workload, one.operation, one.phase, one.job)
-        unit = UNITS[entry.unit]
-        cells = saturation.grid(own, unit.column)
-        best = saturation.saturation(cells)
-        ranks = sorted({cell.ranks for cell in cells})
-        marks = {
-            (files, count): found.marks(rates.places(rows.filter("valid")))
-            for (files, count), rows in own.group_by("files", "ranks")
-        }
-        rows = [
-            (files, [_cell(cells, (files, count), unit, best, marks.get((files, count), ())) for count in ranks])
-            for files in sorted({cell.files for cell in cells})
-        ]
-        grids.append(Grid(one, series.label(one), ranks, rows, _sentence(one, best, unit), cells, best))
-    return grids
+def _grids(document: RunDocument, entry: SurveyEntry, points: pl.DataFrame, found: Doubts, names: Names) -> list[Grid]:
+    """One for each operation, and for each value of other axes that the workload sweeps as well."""
+    return [
+        _grid(one, ", ".join(filter(None, (series.label(one), names.values(values)))), own, UNITS[entry.unit], found)
+        for one in series.of_workload(document, entry.workload)
+        for values, own in axes.parts(rates.of(points, entry.workload, one.operation, one.phase, one.job))
+    ]
+
+
+def _grid(one: Series, title: str, own: pl.DataFrame, unit: Unit, found: Doubts) -> Grid:
+    cells = saturation.grid(own, unit.column)
+    best = saturation.saturation(cells)
+    ranks = sorted({cell.ranks for cell in cells})
+    marks = {
+        (files, count): found.marks(rates.places(rows.filter("valid")))
+        for (files, count), rows in own.group_by("files", "ranks")
+    }
+    rows = [
+        (files, [_cell(cells, (files, count), unit, best, marks.get((files, count), ())) for count in ranks])
+        for files in sorted({cell.files for cell in cells})
+    ]
+    return Grid(one, title, ranks, rows, _sentence(title, best, unit), cells, best)
 
 
 def _cell(
@@ -90,9 +95,9 @@ def _cell(
     )
 
 
-def _sentence(one: Series, found: Saturation | None, unit: Unit) -> str:
+def _sentence(title: str, found: Saturation | None, unit: Unit) -> str:
     """The saturation point, and what it rests on."""
-    name = series.label(one).capitalize()
+    name = title[:1].upper() + title[1:]
     if found is None:
         return f"{name}: too few valid points to find a saturation point."
     point, best = found.point, found.best

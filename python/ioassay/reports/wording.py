@@ -120,7 +120,7 @@ def wide(content: Content) -> list[str]:
 
 
 def _wide_point(content: Content, wide: WidePoint) -> str:
-    case = next(case for case in content.document.cases if case.point == wide.point)
+    case = next(case for case in content.document.cases if case.sweep_point == wide.point)
     where = f"{content.names.workload(case.workload)}, {content.names.point(case.id)}"
     return f"{where}: {', '.join(f'{series.label(one.series)} {_known(one)}' for one in wide.wide)}."
 

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from ioassay.analysis import ceilings, latency, phase_times, rates, series
+from ioassay.analysis import axes, ceilings, latency, phase_times, rates, series
 from ioassay.analysis.doubts import Doubts, Place
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.point import Ascending, ascending
 from ioassay.results.schema import KEY
 
 
@@ -88,7 +89,7 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
 
 def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, str]) -> list[WorkloadPart]:
     """What is told of each workload; `rows` has the anchor of each measurement that is shown."""
-    order = {case.id: (case.clients, case.ranks_per_client, case.groups or 0) for case in run.document.cases}
+    order = {case.id: ascending(case.point) for case in run.document.cases}
     every = (
         measurements(run)
         .with_columns(
@@ -130,7 +131,7 @@ def _planned(document: RunDocument) -> pl.DataFrame:
     return pl.DataFrame(places, schema=[*((name, pl.String) for name in KEY), ("planned", pl.Int64)], orient="row")
 
 
-def _ranked(order: dict[str, tuple[int, int, int]]) -> dict[str, int]:
+def _ranked(order: Mapping[str, Ascending]) -> dict[str, int]:
     """The place of each case among the points of a sweep, ascending."""
     places = {point: at for at, point in enumerate(sorted(set(order.values())))}
     return {case: places[point] for case, point in order.items()}
@@ -209,7 +210,7 @@ def _resident(row: dict[str, Any]) -> str:
 def _latencies(
     points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument
 ) -> list[dict[str, Any]]:
-    """Rows of the latency table: series in the order in which they run, then ascending clients, ranks and files."""
+    """Rows of the latency table: series in the order in which they run, then ascending points."""
     names = Names(document)
     rows = []
     workload = measured["workload"].first()
@@ -217,7 +218,7 @@ def _latencies(
         own = points.filter(
             (pl.col("phase") == one.phase) & (pl.col("job") == one.job) & (pl.col("operation") == one.operation)
         )
-        for point in own.sort("clients", "ranks", "files").iter_rows(named=True):
+        for point in axes.in_order(own, "clients", "ranks", "files", "point").iter_rows(named=True):
             same = measured.filter(pl.col("valid") & rates.at(point))
             rows.append(
                 {

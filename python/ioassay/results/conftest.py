@@ -19,8 +19,7 @@ def _case(name: str = "seq-1") -> CaseEntry:
     return CaseEntry(
         id=name,
         workload="seq",
-        clients=2,
-        ranks_per_client=1,
+        point={"clients": 2, "ranks_per_client": 1},
         repetition=1,
         file_set_bytes=6 * MIB,
         written_bytes=6 * MIB,

@@ -5,7 +5,7 @@ Fields are added freely; `version` rises when an old reader would misread a new 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
@@ -15,6 +15,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from ioassay.errors import UsageError
 from ioassay.results import contract
 from ioassay.results.net_document import NetDocument
+from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 
@@ -82,23 +83,15 @@ class PhaseEntry(StoredModel):
     jobs: list[JobEntry] = Field(description="What is done in it side by side.")
 
 
-class SweepPoint(NamedTuple):
-    """A point of a workload's sweep."""
-
-    workload: str
-    clients: int
-    ranks_per_client: int
-    groups: int | None
-
-
 class CaseEntry(StoredModel):
     """One point of the sweep, fully resolved. The plan that the engine got lies in `logs/CASE/plan.json`."""
 
     id: Component = Field(description="Unique in the run; names its folder under `logs/`.")
     workload: str = Field(description="Name of the workload in the study.")
-    clients: Count = Field(description="0: an imported result does not tell; its tables have null.")
-    ranks_per_client: Count = Field(description="The most on any; 0: an imported result does not tell.")
-    groups: Count | None = Field(default=None, description="Groups of ranks that share files, where these are swept.")
+    point: Point = Field(
+        description="Its value on every axis of the sweep, in base units. `groups` is there only where it is swept; "
+        "`ranks_per_client` is the most on any client; an imported result leaves out what its files do not tell."
+    )
     repetition: Count = Field(description="1, 2, …")
     file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
     written_bytes: Count = Field(description="What all its phases together write in one pass, as far as that is told.")
@@ -108,9 +101,24 @@ class CaseEntry(StoredModel):
     spared: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
 
     @property
-    def point(self) -> SweepPoint:
-        """Its point of the sweep: cases that agree in it are repetitions of one another."""
-        return SweepPoint(self.workload, self.clients, self.ranks_per_client, self.groups)
+    def clients(self) -> int:
+        """Nodes that do I/O; 0: an imported result does not tell, and its tables have null."""
+        return self._count(CLIENTS)
+
+    @property
+    def ranks_per_client(self) -> int:
+        """The most on any; 0: an imported result does not tell."""
+        return self._count(RANKS_PER_CLIENT)
+
+    def _count(self, axis: str) -> int:
+        count = self.point.get(axis, 0)
+        assert isinstance(count, int)  # checked when the point was read
+        return count
+
+    @property
+    def sweep_point(self) -> SweepPoint:
+        """Its point of the workload's sweep: cases that agree in it are repetitions of one another."""
+        return SweepPoint(self.workload, tuple(self.point.items()))
 
     @property
     def is_settled(self) -> bool:
@@ -146,6 +154,10 @@ class FigureEntry(StoredModel):
     operation: Operation
     phase: str | None = Field(default=None, description="Only this phase; `None`: every phase with that operation.")
     unit: RateUnit
+    against: str | None = Field(
+        default=None,
+        description="The axis that it is drawn against; `None`: clients or ranks, else the first other axis.",
+    )
 
 
 class SummaryRow(StoredModel):
@@ -229,10 +241,13 @@ class StopRule(StoredModel):
 
 
 class WorkloadEntry(StoredModel):
-    """A workload's name and title, and its stop rule."""
+    """A workload's name and title, what it sweeps, and its stop rule."""
 
     name: str
     title: str
+    axes: list[Axis] = Field(
+        default_factory=list, description="What it sweeps besides clients, ranks per client and groups."
+    )
     until: StopRule | None = Field(default=None, description="`None`: repeated a fixed number of times.")
 
 
@@ -405,10 +420,25 @@ def contradiction(document: RunDocument) -> str | None:
     unknown = next((name for name in named if name not in workloads.names), None)
     if unknown is not None:
         return f"there is no workload {unknown}"
+    axes = {entry.name: {axis.name: axis for axis in entry.axes} for entry in document.study.workloads}
     for case in document.cases:
+        if problem := _misplaced(case, axes[case.workload]):
+            return problem
         measured = _repeated(case.measured)
         if measured.again is not None:
             return f"the case {case.id} measures {' '.join(measured.again[1:])} twice"
+    return None
+
+
+def _misplaced(case: CaseEntry, axes: Mapping[str, Axis]) -> str | None:
+    """What of the case's point its workload does not sweep."""
+    for axis, value in case.point.items():
+        if axis in PLACEMENT:
+            continue
+        if axis not in axes:
+            return f"the case {case.id} has a value on an axis {axis}, which {case.workload} does not sweep"
+        if isinstance(value, str) != (axes[axis].unit == "word"):
+            return f"the case {case.id} has a value on the axis {axis} that is not in its unit"
     return None
 
 

@@ -31,6 +31,7 @@ from ioassay.results.document import (
 )
 from ioassay.results.events import CONTRACT_VERSION
 from ioassay.results.planned import Plan, case_entry, stored_plan
+from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Component, Count, StoredModel
 from ioassay.units import format_count
@@ -164,8 +165,7 @@ def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
     return CaseEntry(
         id=case.id,
         workload=case.workload,
-        clients=1,
-        ranks_per_client=1,
+        point={CLIENTS: 1, RANKS_PER_CLIENT: 1},
         repetition=case.repetition,
         file_set_bytes=0,
         written_bytes=0,

@@ -16,6 +16,7 @@ import polars as pl
 from ioassay.results import schema
 from ioassay.results.document import CaseEntry
 from ioassay.results.events import Event
+from ioassay.results.point import text as point_text
 
 Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
@@ -177,6 +178,7 @@ def _measurement(case: CaseEntry, phase: Event) -> Columns:
         "clients": case.clients,
         "ranks": len(phase["ranks"]),
         "files": job.files,
+        "point": point_text(case.point),
         "repetition": case.repetition,
         "file_set_bytes": job.file_set_bytes,
         "transfer_bytes": job.transfer_bytes,

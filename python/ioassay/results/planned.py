@@ -19,6 +19,7 @@ from pydantic_core import ValidationError
 from ioassay.errors import UsageError
 from ioassay.results import contract
 from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry, damaged
+from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 
 Plan = Mapping[str, Any]
 """A plan, or one of the objects in it."""
@@ -68,14 +69,19 @@ class Shape:
 
 
 def case_entry(
-    plan: Plan, workload: str, repetition: int, command: Callable[[str, str], str], groups: int | None = None
+    plan: Plan,
+    workload: str,
+    repetition: int,
+    command: Callable[[str, str], str],
+    point: Mapping[str, int | str] | None = None,
 ) -> CaseEntry:
-    """The case of `plan`. `command` gives the equivalent command line of the job of a phase, both by name.
+    """The case of `plan`, at `point` of a sweep, or else at its clients and ranks.
 
+    `command` gives the equivalent command line of the job of a phase, both by name.
     Raises `UsageError` for amounts that cannot be counted.
     """
     try:
-        return _case_entry(plan, workload, repetition, command, groups)
+        return _case_entry(plan, workload, repetition, command, point or _placement(plan))
     except ValidationError as error:
         raise UsageError(f"The case {plan['case']}: {contract.reason(error)}.", "Make it smaller.") from error
 
@@ -117,15 +123,21 @@ def stored_plan(content: bytes, case: str, file: Path) -> Plan | None:
     return plan
 
 
+def _placement(plan: Plan) -> dict[str, int]:
+    return {CLIENTS: plan["ranks"]["clients"], RANKS_PER_CLIENT: plan["ranks"]["per_client"]}
+
+
 def _case_entry(
-    plan: Plan, workload: str, repetition: int, command: Callable[[str, str], str], groups: int | None
+    plan: Plan,
+    workload: str,
+    repetition: int,
+    command: Callable[[str, str], str],
+    point: Mapping[str, int | str],
 ) -> CaseEntry:
     return CaseEntry(
         id=plan["case"],
         workload=workload,
-        clients=plan["ranks"]["clients"],
-        ranks_per_client=plan["ranks"]["per_client"],
-        groups=groups,
+        point=dict(point),
         repetition=repetition,
         file_set_bytes=file_set_bytes(plan),
         written_bytes=written_bytes(plan),

@@ -11,7 +11,7 @@ import polars as pl
 KEY = ("case", "phase", "job", "operation")
 """What names a measurement: a phase has one for each of its jobs, and for each operation of a job."""
 
-POINT = ("workload", "phase", "job", "operation", "clients", "ranks", "files")
+POINT = ("workload", "phase", "job", "operation", "clients", "ranks", "files", "point")
 """What names a point of a sweep: measurements that agree in all of it are repetitions of one another."""
 
 _KEY = dict.fromkeys(KEY, pl.String)
@@ -26,6 +26,7 @@ MEASUREMENTS = pl.Schema(
         "clients": pl.Int64,
         "ranks": pl.Int64,  # those that did the job
         "files": pl.Int64,  # of the file set: its objects; 0 for trees
+        "point": pl.String,  # the value of every swept axis, as a JSON object: `ioassay.results.point`
         "repetition": pl.Int64,
         "transfer_bytes": pl.Int64,  # null where nothing is moved
         "file_set_bytes": pl.Int64,
@@ -152,7 +153,7 @@ REBUILT = "Delete it: a missing table is rebuilt from the run's logs."
 """What to do about a damaged table."""
 
 _TOLD_BY_ALL = frozenset(
-    {*KEY, "workload", "file_set", "layout", "order", "repetition", "complete", "valid"}
+    {*KEY, "workload", "file_set", "layout", "order", "point", "repetition", "complete", "valid"}
     | {"rank", "sample", "lowest_ns", "highest_ns", "count"}
     | {"kind", "invalidates", "message", "remedy", "evidence", "file", "line", "repetitions"}
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from ioassay.errors import UsageError
-from ioassay.results import parquet_footer, schema
+from ioassay.results import parquet_footer, point, schema
 from ioassay.results.document import RUN_VERSION, RunDocument
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.units import format_bytes
@@ -67,8 +67,16 @@ def read_tables(directory: StoredDirectory, document: RunDocument) -> tuple[dict
     for name, table in tables.items():
         with _undamaged(directory.path / table_name(name)), _unheard():
             read[name] = table.collect()
+    read["measurements"] = with_points(read["measurements"], document)
     check(directory.path, document, read, samples)
     return read, samples
+
+
+def with_points(measurements: pl.DataFrame, document: RunDocument) -> pl.DataFrame:
+    """The measurements with the points of their cases; tables of older versions have no such column."""
+    points = {case.id: point.text(case.point) for case in document.cases}
+    of_case = pl.col("case").replace_strict(points, default=None, return_dtype=pl.String)
+    return measurements.with_columns(of_case.alias("point")).select(schema.MEASUREMENTS.names())
 
 
 def check(path: Path, document: RunDocument, tables: dict[str, pl.DataFrame], samples: pl.LazyFrame) -> None:
@@ -104,7 +112,8 @@ def _table(directory: StoredDirectory, name: str, document: RunDocument) -> pl.L
         with _undamaged(file):
             table = pl.scan_parquet(opened)
             found = table.collect_schema()
-    if found != schema.TABLES[name]:
+    expected = schema.TABLES[name]
+    if found not in (expected, pl.Schema({column: kind for column, kind in expected.items() if column != "point"})):
         raise UsageError(
             f"{file} does not have the columns of a run directory of version {RUN_VERSION}.", schema.REBUILT
         )

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from ioassay.analysis import latency, rates, series
+from ioassay.analysis import axes, latency, rates, series
+from ioassay.analysis.axes import Axis
 from ioassay.analysis.rate_units import UNITS, Unit, suited
-from ioassay.analysis.rates import Axis
 from ioassay.analysis.timeline import timeline
 from ioassay.errors import UsageError
 from ioassay.figures import latency as latency_figure
@@ -48,10 +49,11 @@ class Figures:
         unit: RateUnit | None = None,
         axis: Axis | None = None,
     ) -> Picture:
-        """The rate of an operation against clients or ranks, a line for each run and workload, a point per repetition.
+        """The rate of an operation against an axis, a line for each run and workload, a point per repetition.
 
-        `workload` and `phase` choose one of several. Left out, `unit` is what the rates are read best in, and `axis`
-        what tells the points of all runs apart. Raises `UsageError` for what no run has measured.
+        `workload` and `phase` choose one of several. `axis` is `clients`, `ranks` or a key that the study sweeps, and
+        there is a line for each value of the other keys. Left out, `unit` is what the rates are read best in, and
+        `axis` what tells the points of all runs apart. Raises `UsageError` for what no run has measured.
 
             runs.figures.rate("write", workload="sequential").save("write.svg")
         """
@@ -64,35 +66,39 @@ class Figures:
             raise _unknown("phase", phase, self._column("phase", operation=operation))
         shown = self._unit(chosen, operation, unit)
         titles = self._titles(chosen)
+        axis = axis or _axis(chosen)
+        names = Names(self._runs[next(iter(chosen))[0]].document)
         data = pl.concat(
             rate_by_clients.data(
                 own,
                 FigureEntry(title="", workloads=[name], operation=own["operation"][0], phase=phase, unit=shown.name),
                 {name: titles[run, name]},
+                axis,
+                names.values,
             ).with_columns(pl.lit(run).alias("run"))
             for (run, name), own in chosen.items()
         )
-        axis = axis or _axis(chosen)
-        every, data = data, data.filter(pl.col("rate").is_not_null(), pl.col(axis).is_not_null())
+        every, data = data, data.filter(pl.col("rate").is_not_null(), pl.col(axes.column(axis)).is_not_null())
         if data.is_empty():
             raise UsageError(
                 f"No {operation} has a rate in {shown.name} at a number of {axis}.", "Choose another unit or axis."
             )
+        show = partial(names.value, axis)
         title = f"{operation.capitalize()} rate" if workload is None else f"{workload}: {operation} rate"
         identifier = slug(f"rate-{operation}-{workload or 'all'}-{phase or 'all'}-{axis}", "rate")
         return draw(
-            rate_by_clients.chart(data, operation, shown, {}, axis),
+            rate_by_clients.chart(data, operation, shown, {}, axis, show=show),
             identifier,
             title=title,
             data=data.rename({"rate": f"rate_{shown.name}", "median": f"median_{shown.name}"}),
             caption=" ".join(
                 [*pictures.rate_words(data), *_undrawn(every, data, f"{shown.name} at a number of {axis}")]
             ),
-            description=f"{title} in {shown.name} against {axis}. {pictures.levels(data, shown.name, axis)}",
+            description=f"{title} in {shown.name} against {axis}. {pictures.levels(data, shown.name, axis, show)}",
         )
 
     def latencies(self, operation: str, *, workload: str | None = None) -> Picture:
-        """Percentiles of the time of one operation against clients or ranks, a panel for each run and series.
+        """Percentiles of the time of one operation against the axis of the sweep, a panel for each run and series.
 
         Raises `UsageError` for what no run has measured, or has no latencies.
 
@@ -100,6 +106,8 @@ class Figures:
         """
         chosen = {(run, name): points for run, name, points in self._workloads(operation, workload)}
         titles = self._titles(chosen)
+        axis = _axis(chosen)
+        names = Names(self._runs[next(iter(chosen))[0]].document)
         parts, panels = [], []
         for run, name in chosen:
             loaded = self._runs[run]
@@ -110,15 +118,15 @@ class Figures:
                 own = rates.of(points, name, one.operation, one.phase, one.job)
                 if not own.is_empty():
                     panels.append(f"{titles[run, name]}, {series.label(one)}")
-                    parts.append(latency_figure.data(own).with_columns(pl.lit(panels[-1]).alias("series")))
+                    parts.append(latency_figure.data(own, axis).with_columns(pl.lit(panels[-1]).alias("series")))
         if not parts:
             raise UsageError(f"No {operation} has latencies.", "They are of runs of ioassay; few tools print them.")
-        data, axis = pl.concat(parts), _axis(chosen)
-        if data.select("series", "percentile", axis).is_duplicated().any():
+        data = pl.concat(parts)
+        if data.select("series", "percentile", axes.column(axis)).is_duplicated().any():
             raise UsageError(f"At one number of {axis} there are several points.", "Name a workload without a survey.")
         identifier = slug(f"latency-{operation}-{workload or 'all'}", "latency")
         return draw(
-            latency_figure.chart(data, panels, axis),
+            latency_figure.chart(data, panels, axis, partial(names.value, axis)),
             identifier,
             title=f"Latency of one {operation}" if workload is None else f"{workload}: latency of one {operation}",
             data=data,
@@ -218,9 +226,12 @@ class Figures:
 
 
 def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
-    """What tells the points of all apart: clients where all tell them and they do, otherwise ranks."""
+    """What tells the points of all apart: a key that is all that they sweep, clients where all tell them, or ranks."""
     frames = list(chosen.values())
-    by_clients = all(rates.axis(own) == "clients" and own["clients"].null_count() == 0 for own in frames)
+    found = {axes.axis(own) for own in frames}
+    if len(found) == 1 and found.isdisjoint(axes.COUNTED):
+        return found.pop()
+    by_clients = found == {"clients"} and all(own["clients"].null_count() == 0 for own in frames)
     return "clients" if by_clients else "ranks"
 
 

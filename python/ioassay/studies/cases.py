@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ioassay.results.document import CaseEntry, JobEntry
 from ioassay.results.planned import case_entry
+from ioassay.slugs import slug
 from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command
-from ioassay.studies.model import Study, Workload
+from ioassay.studies.model import Study
 from ioassay.studies.resolve import ResolvedStudy
-from ioassay.studies.sweep import Point
+from ioassay.studies.sweep import Point, Values
 from ioassay.studies.target import Target
+
+LONGEST_POINT_NAME = 120
+"""Characters; a case's name becomes that of a directory."""
 
 PLAN_VERSION = 2
 """Version of `plan.json`; the engine refuses any other than its own."""
@@ -36,26 +41,28 @@ def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> 
     """
     study = resolved.study
     repetitions = max(workload.repetitions.most for workload in study.workloads.values())
+    names = {name: _names(points) for name, points in resolved.points.items()}
     made = {
         (name, point): _repeated(study, name, point, run=run, target=target, launcher=launcher)
-        for name, workload in study.workloads.items()
-        for point in sweep.points(workload)
+        for name, points in resolved.points.items()
+        for point in points
     }
     plug_ins.locate([repeated.plan for repeated in made.values()])
     return [
-        _case(study, made[name, point], name, point, repetition)
+        _case(study, made[name, point], f"{name}.{names[name][point]}.r{repetition}", repetition)
         for repetition in range(1, repetitions + 1)
-        for name, point in _ordered(study, repetition)
+        for name, point in _ordered(resolved, repetition)
     ]
 
 
-def _ordered(study: Study, repetition: int) -> list[tuple[str, Point]]:
+def _ordered(resolved: ResolvedStudy, repetition: int) -> list[tuple[str, Point]]:
     """What is measured in a repetition of the sweep, in the order in which it runs."""
+    study = resolved.study
     order = [
         (name, point)
         for name, workload in study.workloads.items()
         if repetition <= workload.repetitions.most
-        for point in sweep.points(workload)
+        for point in resolved.points[name]
     ]
     match study.case_order:
         case "randomised":
@@ -78,14 +85,13 @@ class _Repeated:
 
 
 def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target, launcher: str) -> _Repeated:
-    workload = study.workloads[name]
+    workload = point.workload
     plan = {
         "version": PLAN_VERSION,
         "run": run,
         "case": _ANY_REPETITION,
         "target": target.plan(),
-        "storage": study.storage.plan(),
-        **plans.work(study, workload, point),
+        **plans.work(point),
         "seed": 0,
         **({"time_limit_ns": workload.time_limit} if workload.time_limit is not None else {}),
         "sample_interval_ns": study.sample_interval,
@@ -96,17 +102,13 @@ def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target
 
     def equivalent(phase: str, job: str) -> str:
         work = jobs[phase, job]
-        storage = sweep.storage_of(study, work)
-        return command(workload, point, work, storage=storage, inside=inside, launcher=launcher)
+        storage = sweep.storage_of(workload, work)
+        return command(point, work, storage=storage, inside=inside, launcher=launcher)
 
-    return _Repeated(case_entry(plan, name, 1, equivalent, point.groups), plan)
+    return _Repeated(case_entry(plan, name, 1, equivalent, point.values), plan)
 
 
-def _case(
-    study: Study, repeated: _Repeated, name: str, point: Point, repetition: int
-) -> tuple[CaseEntry, dict[str, Any]]:
-    case = _identifier(name, study.workloads[name], point, repetition)
-
+def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> tuple[CaseEntry, dict[str, Any]]:
     def own(job: JobEntry) -> JobEntry:
         return job.model_copy(update={"command": job.command.replace(_ANY_REPETITION, case)})
 
@@ -115,11 +117,28 @@ def _case(
     return entry, repeated.plan | {"case": case, "seed": _seed(study.seed, case)}
 
 
-def _identifier(name: str, workload: Workload, point: Point, repetition: int) -> str:
-    """Names the point by every axis that is swept; clients always."""
-    ranks = f".p{point.ranks_per_client:03}" if len(workload.ranks_per_client) > 1 else ""
-    groups = f".g{point.groups:03}" if point.groups is not None else ""
-    return f"{name}.c{point.clients:03}{ranks}{groups}.r{repetition}"
+def _names(points: Sequence[Point]) -> dict[Point, str]:
+    """Names each point by every axis that is swept; clients always."""
+    several_ranks = len({point.ranks_per_client for point in points}) > 1
+    others = _other_names(points)
+    named = {}
+    for point in points:
+        ranks = f".p{point.ranks_per_client:03}" if several_ranks else ""
+        groups = f".g{point.groups:03}" if point.groups is not None else ""
+        named[point] = f"c{point.clients:03}{ranks}{groups}{others[point.others]}"
+    return named
+
+
+def _other_names(points: Sequence[Point]) -> dict[Values, str]:
+    """`.transfer-65536.depth-32` for the values of other axes; their number where that is too long or not unique."""
+    every = list(dict.fromkeys(point.others for point in points))
+    named = {
+        values: "".join(f".{slug(axis, 'axis')}-{slug(str(value), 'value')}" for axis, value in values)
+        for values in every
+    }
+    if len(set(named.values())) == len(every) and max(map(len, named.values())) <= LONGEST_POINT_NAME:
+        return named
+    return {values: f".s{at:04}" for at, values in enumerate(every, 1)}
 
 
 def _seed(seed: int, of: str) -> int:

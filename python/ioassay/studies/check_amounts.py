@@ -18,7 +18,7 @@ from ioassay.written.source import Problem
 def check(study: Study, at: Locate) -> Iterator[Problem]:
     """Every workload with too much in a case."""
     for name, workload in study.workloads.items():
-        every = [plans.work(study, workload, point) for point in _largest_points(workload)]
+        every = [plans.work(point) for point in _largest_points(workload)]
         largest = max(max(planned.file_set_bytes(plan), planned.written_bytes(plan)) for plan in every)
         if largest > LARGEST_BYTES:
             key = next((files.size_key for files in workload.files.values()), "")

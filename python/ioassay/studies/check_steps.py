@@ -161,7 +161,7 @@ class _Steps:
         if phase.size == "empty" and files.layout != "N-N":
             wrong = "ranks open a shared file at different times, and the last one would empty it again"
             yield self.at(*inside, "size").problem(wrong, "take `full` or `preallocated`, or the layout N-N")
-        if (depth := sweep.storage_of(self.study, work).depth) > 1:
+        if (depth := sweep.storage_of(self.workload, work).depth) > 1:
             in_flight = f"with {depth} transfers in flight"
             if (phase.fsync or "").startswith("every"):
                 wrong = f"{in_flight} no fsync can come between two of them"
@@ -196,7 +196,7 @@ class _Steps:
             near = [size for size in (limit - rest, limit - rest + files.transfer) if size]
             sizes = " or ".join(format_bytes(size).replace(" ", "") for size in near)
             yield self.at(*inside, "limit", "bytes").problem(wrong, f"write {sizes}")
-        every = [sweep.placed(self.workload, point)[on] for point in sweep.points(self.workload)]
+        every = [sweep.placed(point)[on] for point in sweep.points(self.workload)]
         least = min((one.part_bytes for one in every if one.ranks.count), default=limit)
         if limit > least and phase.limit.minimum is None:
             wrong = f"{format_bytes(limit)} is more than the {format_bytes(least)} that a rank has in a case"

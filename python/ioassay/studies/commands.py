@@ -51,13 +51,14 @@ _OPTIONS = {
 """IOR's words for options of plug-ins, by its API."""
 
 
-def command(workload: Workload, point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
+def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
     """The equivalent of a job that does its I/O by `storage`. `inside` is a place of the case's own on the target."""
+    workload = point.workload
     on = sweep.works_on(workload, work)
-    ranks = sweep.rank_ranges(workload, point)[on].count if on is not None else point.ranks
+    ranks = sweep.rank_ranges(point)[on].count if on is not None else point.ranks
     start = _start(ranks, point, launcher)
     if work.phase is not None and on in workload.files:
-        return str(_ior(start, workload, work, sweep.placed(workload, point)[on], storage=storage, inside=inside))
+        return str(_ior(start, workload, work, sweep.placed(point)[on], storage=storage, inside=inside))
     if work.phase is not None and on in workload.trees:
         return str(_mdtest(start, work, storage, workload.trees[on], inside))
     return "# neither IOR nor mdtest walks through directories; IO500's pfind does"

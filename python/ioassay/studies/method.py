@@ -6,7 +6,6 @@ Written from the resolved study, never by hand, so that what a report claims is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from ioassay.results import described
 from ioassay.results.document import CaseOrder
@@ -36,12 +35,12 @@ def method(study: Study) -> list[str]:
     """The method in sentences."""
     return [
         *(sentence for workload in study.workloads.values() for sentence in _sets(workload)),
+        *(_swept(workload) for workload in study.workloads.values() if workload.sweep),
         *_said_once(study, _clients),
         *(words.format(seed=study.seed) for order, words in _ORDERS.items() if order == study.case_order),
-        *_said_once(study, partial(_steps, study)),
+        *_said_once(study, _steps),
         described.BARRIERS,
-        f"{described.recording(study.sample_interval)} I/O goes through the {described.storage(study.storage.plan())}; "
-        f"random choices begin at seed {study.seed}.",
+        f"{described.recording(study.sample_interval)} {_storage(study)}; random choices begin at seed {study.seed}.",
     ]
 
 
@@ -98,10 +97,23 @@ def _often(repetitions: Repetitions) -> str:
     )
 
 
-def _steps(study: Study, workload: Workload) -> str:
-    """What happens in a case: the same in each point of the sweep."""
-    case = plans.work(study, workload, sweep.points(workload)[0])
-    return described.steps(case)
+def _swept(workload: Workload) -> str:
+    """The keys of `sweep` with their values, as they are written."""
+    axes = described.listed([f"{axis} ({', '.join(values)})" for axis, values in workload.sweep.items()])
+    return f"{workload.title} is swept over {axes}, a case for each combination; the rest describes the first of them."
+
+
+def _steps(workload: Workload) -> str:
+    """What happens in a case, with the first value of each key of `sweep`."""
+    return described.steps(plans.work(sweep.points(workload)[0]))
+
+
+def _storage(study: Study) -> str:
+    """How the ranks do their I/O."""
+    through = {workload.title: described.storage(workload.storage.plan()) for workload in study.workloads.values()}
+    if len(set(through.values())) == 1:
+        return f"I/O goes through the {next(iter(through.values()))}"
+    return "; ".join(f"I/O of {title} goes through the {storage}" for title, storage in through.items())
 
 
 def _said_once(study: Study, say: Callable[[Workload], str]) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from ioassay import units
+from ioassay.results.point import AxisName
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.repetitions import Repetitions
 from ioassay.studies.steps import Step
@@ -49,6 +50,17 @@ class Sweep(Part):
     ranks_per_client: Swept = Field(
         default=[1], description="Processes that do I/O on each client. A list is swept: a case for each."
     )
+    sweep: Annotated[dict[AxisName, Any], Kind("lists of values by key")] = Field(
+        default={},
+        description="Other keys to sweep: of the workload, of its storage, or of a part of either by a path such as "
+        "`tree.depth`, `files.data.transfer`, `steps.write.fsync`. `{transfer: [4k, 1m], depth: [1, 32]}` is a case "
+        "for each combination.",
+    )
+    storage: Storage = Field(
+        default=Storage(),
+        description="The storage API that does the I/O: its name, or the keys of a [storage API](#storage-api). Of a "
+        "workload only what is not as the study says; where it names an `api`, nothing is taken from the study.",
+    )
     repetitions: Repeated = Field(
         default=Repetitions(),
         description="How often the whole sweep is done. A sweep ends before the next begins, so that drift of the "
@@ -64,7 +76,7 @@ class Sweep(Part):
 
 
 class Workload(Sweep):
-    """A kind of I/O, swept over clients, over ranks of a client and over groups that share files."""
+    """A kind of I/O, swept over clients, ranks of a client, groups that share files, and any other key."""
 
     title: Prose = Field(description="What tables and figures call it.")
     files: dict[Identifier, FileSet] = Field(
@@ -85,7 +97,7 @@ class Workload(Sweep):
 
 
 class Figure(Part):
-    """A figure of the report: a rate against clients, or against ranks where only these are swept."""
+    """A figure of the report: a rate against an axis of the sweep, a line for each value of the other axes."""
 
     title: Prose = Field(description="Its caption.")
     workloads: list[Identifier] = Field(min_length=1, description="The workloads to draw, a line each.")
@@ -94,6 +106,11 @@ class Figure(Part):
         default=None, description="Only the phase of this name. Default: every phase with that operation, a line each."
     )
     unit: Unit = Field(description="Unit of the rate axis.")
+    against: Annotated[AxisName | None, Kind("name of an axis")] = Field(
+        default=None,
+        description="The axis to draw it against: `clients`, `ranks`, or a key that the workloads sweep. Default: "
+        "clients, or ranks where only these are swept, or else the first key of `sweep`.",
+    )
 
 
 class SummaryRow(Part):
@@ -179,10 +196,6 @@ class Study(Sweep):
     title: Prose = Field(description="Title of the report.")
     question: Prose = Field(description="The question that the study answers, in a sentence or two.")
     source: Prose | None = Field(default=None, description="Where the method comes from.")
-    storage: Storage = Field(
-        default=Storage(),
-        description="The storage API that does the I/O: its name, or the keys of a [storage API](#storage-api).",
-    )
     sample_interval: SampleInterval = Field(
         default=10**9, description="Length of a sample of the timeline: each rank's bytes and operations in it."
     )

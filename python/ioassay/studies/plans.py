@@ -1,4 +1,4 @@
-"""The parts of the engine's plan that follow from a workload: its file sets, its trees, its steps.
+"""The parts of the engine's plan that follow from a workload: its storage, its file sets, its trees, its steps.
 
 Keys that ask for nothing are left out, as the contract wants it.
 """
@@ -8,23 +8,25 @@ from __future__ import annotations
 from typing import Any
 
 from ioassay.studies import spelling, sweep
-from ioassay.studies.model import Study, Workload
+from ioassay.studies.model import Workload
 from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
 
 Plan = dict[str, Any]
 
 
-def work(study: Study, workload: Workload, point: Point) -> Plan:
-    """`ranks`, `files` and `trees` where there are any, `steps`: all that the amounts of a case follow from."""
-    ranges = sweep.rank_ranges(workload, point)
-    files = {name: _file_set(placed, point) for name, placed in sweep.placed(workload, point).items()}
+def work(point: Point) -> Plan:
+    """`storage`, `ranks`, `files` and `trees` where there are any, `steps`: all that a case does."""
+    workload = point.workload
+    ranges = sweep.rank_ranges(point)
+    files = {name: _file_set(placed, point) for name, placed in sweep.placed(point).items()}
     trees = {name: _ranks(ranges[name], point) | tree.plan() for name, tree in workload.trees.items()}
     return {
+        "storage": workload.storage.plan(),
         "ranks": {"clients": point.clients, "per_client": point.ranks_per_client},
         **({"files": files} if files else {}),
         **({"trees": trees} if trees else {}),
-        "steps": [_step(study, workload, point, step) for step in workload.steps],
+        "steps": [_step(point, step) for step in workload.steps],
     }
 
 
@@ -49,24 +51,24 @@ def _file_set(placed: Placed, point: Point) -> Plan:
     }
 
 
-def _step(study: Study, workload: Workload, point: Point, step: Step) -> Plan:
+def _step(point: Point, step: Step) -> Plan:
     if step.cold_cache is not None:
         return step.cold_cache.plan()
     if step.pause is not None:
         return {"step": "pause", "duration_ns": step.pause}
-    jobs = [{"name": name, **_job(workload, point, work)} for name, work in step.jobs()]
-    settles = any(sweep.settles(study, workload, work) for _, work in step.jobs())
+    jobs = [{"name": name, **_job(point, work)} for name, work in step.jobs()]
+    settles = any(sweep.settles(point.workload, work) for _, work in step.jobs())
     return {"step": "phase", "name": step.name, **({"settle": True} if settles else {}), "jobs": jobs}
 
 
-def _job(workload: Workload, point: Point, work: Work) -> Plan:
-    phase = work.phase
+def _job(point: Point, work: Work) -> Plan:
+    workload, phase = point.workload, work.phase
     if phase is None:
         return {"work": _find(workload, work.body)}
     on = sweep.works_on(workload, work)
     assert on is not None  # checked before
     on_files = on in workload.files
-    job = _ranks(sweep.rank_ranges(workload, point)[on], point)
+    job = _ranks(sweep.rank_ranges(point)[on], point)
     if phase.storage is not None:
         job["storage"] = phase.storage.plan()
     job["work"] = _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on)

@@ -10,16 +10,20 @@ Not here: reading YAML (`written.source`), what is valid (`studies.model`, `stud
 from __future__ import annotations
 
 import difflib
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, SurveyEntry, WorkloadEntry
-from ioassay.studies import check_amounts, check_steps, sweep
+from ioassay.results.point import Axis
+from ioassay.studies import axes, check_amounts, check_steps, plans, sweep
+from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
 from ioassay.studies.shorthand import spread
+from ioassay.studies.sweep import Point, Values
 from ioassay.written.source import (
     Entries,
     Items,
@@ -47,6 +51,9 @@ class ResolvedStudy:
     """A study without questions left: it can be expanded into cases."""
 
     study: Study
+    """Its workloads with the first value of each key that they sweep."""
+    points: Mapping[str, Sequence[Point]]
+    """The points of the sweep of each workload, in the order in which they run."""
     entry: StudyEntry
     """The study as `run.json` keeps it."""
 
@@ -57,8 +64,26 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     `api` is the storage API of a study that names none. Raises `SourceError` with every problem found.
     """
     chosen = _Settings.of(source, scale, settings)
-    filled = _with_api(_fill(source.tree, chosen), api)
-    tree = spread(_inherit(filled), keys(Workload), keys(FileSet))
+    inherited = _inherit(_with_api(_fill(source.tree, chosen), api))
+    written_out: list[tuple[Choice, Study]] = []
+    for choice in axes.choices(inherited):
+        tree = spread(choice.tree, keys(Workload), keys(FileSet))
+        written_out.append((choice, _checked(tree)))
+    study = written_out[0][1]
+
+    def at(*path: str | int) -> Origin:
+        return locate(inherited, path)
+
+    swept = {name: _variants(name, written_out) for name in study.workloads}
+    points = {name: sweep.ordered(variants.workloads) for name, variants in swept.items()}
+    if problems := [*sweep.check_points(study, points, at)]:
+        raise SourceError(problems)
+    described = {name: variants.axes for name, variants in swept.items()}
+    return ResolvedStudy(study, points, _entry(source, scale, chosen, study, described))
+
+
+def _checked(tree: Entries) -> Study:
+    """The study of a tree in which no key is swept. Raises `SourceError`."""
     study = validate(Study, tree, _advise)
 
     def at(*path: str | int) -> Origin:
@@ -68,7 +93,38 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
         raise SourceError(problems)
     if problems := [*check_amounts.check(study, at)]:
         raise SourceError(problems)
-    return ResolvedStudy(study, _entry(source, scale, chosen, study))
+    return study
+
+
+@dataclass(frozen=True)
+class _Variants:
+    """A workload with each combination of the values that it sweeps."""
+
+    axes: list[Axis]
+    workloads: list[tuple[Values, Workload]]
+
+
+def _variants(name: str, written_out: Sequence[tuple[Choice, Study]]) -> _Variants:
+    """Raises `SourceError` where two of them would do the same."""
+    own = [(choice.values[name], study.workloads[name]) for choice, study in written_out if name in choice.values]
+    workloads = [workload for _, workload in own]
+    described = [axes.axis(swept, workloads) for swept, _ in own[0][0]]
+    found: list[tuple[Values, Workload]] = []
+    same: dict[str, Values] = {}
+    for chosen, workload in own:
+        values = tuple(
+            (axis.name, axes.value(axis, swept, workload, text))
+            for axis, (swept, text) in zip(described, chosen, strict=True)
+        )
+        work = _done(workload)
+        if work in same:
+            *_, (swept, text) = chosen
+            earlier = ", ".join(f"{axis} {value}" for axis, value in same[work])
+            wrong = f"does the same as with {earlier}: no step heeds it, or it is the same value"
+            raise SourceError([text.origin.problem(wrong, f"leave it out of `{swept.axis}`")])
+        same[work] = values
+        found.append((values, workload))
+    return _Variants(described, found)
 
 
 def _with_api(tree: Entries, api: str) -> Entries:
@@ -229,7 +285,18 @@ def _inherit(tree: Entries) -> Entries:
     return Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin)
 
 
-def _entry(source: Source, scale: str | None, settings: _Settings, study: Study) -> StudyEntry:
+def _done(workload: Workload) -> str:
+    """What a workload does at its first point: the same text for all that do the same."""
+    work = plans.work(sweep.points(workload)[0])
+    jobs = [job for step in work["steps"] for job in step.get("jobs", [])]
+    if all("storage" in job for job in jobs):
+        del work["storage"]
+    return json.dumps(work, sort_keys=True)
+
+
+def _entry(
+    source: Source, scale: str | None, settings: _Settings, study: Study, swept: Mapping[str, list[Axis]]
+) -> StudyEntry:
     return StudyEntry(
         name=study.name,
         title=study.title,
@@ -240,7 +307,7 @@ def _entry(source: Source, scale: str | None, settings: _Settings, study: Study)
         text=source.text,
         method=method(study),
         workloads=[
-            WorkloadEntry(name=name, title=workload.title, until=workload.repetitions.until)
+            WorkloadEntry(name=name, title=workload.title, axes=swept[name], until=workload.repetitions.until)
             for name, workload in study.workloads.items()
         ],
         figures=[FigureEntry(**figure.model_dump()) for figure in study.figures],

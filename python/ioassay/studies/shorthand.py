@@ -1,8 +1,8 @@
 """What may be written shorter is written out: the tree of a study as the model takes it.
 
 A workload with one file set has its keys itself, one with one tree has `tree:`, the jobs of `together` may stand
-right below it, the ways to empty caches may be a list of their own, and the storage of a step says only what is not as
-in the study's. Every value keeps the place where it was written.
+right below it, the ways to empty caches may be a list of their own, and the storage of a workload or a step says only
+what is not as in the study's or the workload's. Every value keeps the place where it was written.
 
 Not here: words for single values (`studies.spelling`), what is valid (`studies.model`).
 """
@@ -19,7 +19,7 @@ DATA = "data"
 TREE = "tree"
 """Name of the tree that stands under `tree:`."""
 STORAGE = "storage"
-"""The key of a study and of a step for how I/O is done."""
+"""The key of a study, a workload and a step for how I/O is done."""
 COLD_CACHE = "cold-cache"
 """The key of a step that empties caches."""
 
@@ -42,7 +42,8 @@ def spread(tree: Entries, workload_keys: Iterable[str], file_set_keys: Iterable[
 
 
 def _workload(node: Entries, origin: Origin, own: set[str], moved: set[str], storage: Node | None) -> Entries:
-    entries, origins = _with_steps(node, storage), dict(node.origins)
+    node = _with_storage(node, storage)
+    entries, origins = _with_steps(node, node.entries.get(STORAGE)), dict(node.origins)
     if TREE in entries and "trees" not in entries:
         only = entries.pop(TREE)
         origins["trees"] = origins.get(TREE, only.origin)
@@ -87,12 +88,12 @@ def _step(step: Node, storage: Node | None) -> Node:
     if isinstance(step, Entries) and list(step.entries) == [COLD_CACHE]:
         return _with_methods(step)
     if not isinstance(step, Entries) or list(step.entries) != ["together"]:
-        return _with_storage(step, storage)
+        return _work(step, storage)
     together = _with_jobs(step.entries["together"])
     if isinstance(together, Entries):
         jobs = together.entries["jobs"]
         if isinstance(jobs, Entries):
-            each = {name: _with_storage(work, storage) for name, work in jobs.entries.items()}
+            each = {name: _work(work, storage) for name, work in jobs.entries.items()}
             jobs = Entries(each, jobs.origins, jobs.origin)
         together = Entries({**together.entries, "jobs": jobs}, together.origins, together.origin)
     return Entries({"together": together}, step.origins, step.origin)
@@ -122,18 +123,21 @@ def _with_jobs(together: Node) -> Node:
     )
 
 
-def _with_storage(work: Node, common: Node | None) -> Node:
-    """What is done, with all that its storage takes from the study's. Options belong to an API: with another, none."""
+def _work(work: Node, common: Node | None) -> Node:
+    """What is done, with all that its storage takes from `common`."""
     if not isinstance(work, Entries) or len(work.entries) != 1:
         return work
     ((verb, body),) = work.entries.items()
-    own = body.entries.get(STORAGE) if isinstance(body, Entries) else None
-    if not isinstance(body, Entries) or not isinstance(own, Entries) or "api" in own.entries:
+    if not isinstance(body, Entries) or STORAGE not in body.entries:
         return work
+    return Entries({verb: _with_storage(body, common)}, work.origins, work.origin)
+
+
+def _with_storage(node: Entries, common: Node | None) -> Entries:
+    """`node` with all that its storage takes from `common`. Options belong to an API: with another, none."""
+    own = node.entries.get(STORAGE, common)
     if isinstance(common, Text):
         common = Entries({"api": common}, {"api": common.origin}, common.origin)
-    if not isinstance(common, Entries):
-        return work
-    storage = Entries({**common.entries, **own.entries}, {**common.origins, **own.origins}, own.origin)
-    done = Entries({**body.entries, STORAGE: storage}, body.origins, body.origin)
-    return Entries({verb: done}, work.origins, work.origin)
+    if isinstance(own, Entries) and isinstance(common, Entries) and "api" not in own.entries:
+        own = Entries({**common.entries, **own.entries}, {**common.origins, **own.origins}, own.origin)
+    return node if own is None else Entries({**node.entries, STORAGE: own}, node.origins, node.origin)

@@ -9,12 +9,13 @@ Not here: what this machine or target could do; the engine tells that.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
 from ioassay.results.planned import Shape
+from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.shorthand import DATA
@@ -23,6 +24,8 @@ from ioassay.studies.storage import Storage
 from ioassay.units import format_bytes, format_count
 from ioassay.written.source import Origin, Problem, nearest
 
+RANKS = "ranks"
+"""What a figure calls the number of processes that do a job, on all clients together."""
 MOST_RANKS = 1 << 20
 LARGEST_BYTES = 2**63 - 1
 """The largest file offset of the system calls, and the largest integer of the result tables."""
@@ -34,14 +37,28 @@ Locate = Callable[..., Origin]
 """Where the value at a path of keys was written."""
 
 
+Values = tuple[tuple[str, int | str], ...]
+"""Values of axes, by name."""
+
+
 @dataclass(frozen=True)
 class Point:
-    """A point of a workload's sweep."""
+    """A point of a workload's sweep. Points are equal where their axes have equal values."""
 
     clients: int
     ranks_per_client: int
-    groups: int | None = None
+    groups: int | None
     """Of the file set that sweeps them; `None` where none does."""
+    others: Values
+    """The axes of the workload's `sweep`, in base units."""
+    workload: Workload = field(compare=False)
+    """With the values that it has at this point."""
+
+    @property
+    def values(self) -> dict[str, int | str]:
+        """All axes: `run.json` has a case's point as this."""
+        groups = {} if self.groups is None else {GROUPS: self.groups}
+        return {CLIENTS: self.clients, RANKS_PER_CLIENT: self.ranks_per_client, **groups, **dict(self.others)}
 
     @property
     def ranks(self) -> int:
@@ -98,11 +115,20 @@ class Placed:
         return self.files_of.interleave == "strided"
 
 
-def points(workload: Workload) -> list[Point]:
-    """The points of the sweep: clients outermost. Those whose ranks a swept count of groups does not divide are not."""
+def ordered(variants: Iterable[tuple[Values, Workload]]) -> list[Point]:
+    """The points of a workload that sweeps other keys as well, in the order in which they run: clients outermost."""
+    every = [point for values, workload in variants for point in points(workload, values)]
+    return sorted(every, key=lambda point: (point.clients, point.ranks_per_client, point.groups or 0))
+
+
+def points(workload: Workload, others: Values = ()) -> list[Point]:
+    """The points of a workload: clients outermost. Left out are those whose ranks do not divide into their groups."""
     swept = _swept(workload)
     counts: list[int | None] = [*(workload.files[swept].groups or [])] if swept else [None]
-    every = [Point(*point) for point in product(workload.clients, workload.ranks_per_client, counts)]
+    every = [
+        Point(*placement, others, workload)
+        for placement in product(workload.clients, workload.ranks_per_client, counts)
+    ]
     if swept is None:
         return every
     share = workload.files[swept].ranks or Fraction(1)
@@ -114,10 +140,10 @@ def _swept(workload: Workload) -> str | None:
     return next((name for name, files in workload.files.items() if len(files.groups or []) > 1), None)
 
 
-def rank_ranges(workload: Workload, point: Point) -> dict[str, RankRange]:
+def rank_ranges(point: Point) -> dict[str, RankRange]:
     """The ranks of each file set and tree: shares one after the other, all ranks where nothing is said."""
     ranges, first = {}, 0
-    for name, part in _parts(workload):
+    for name, part in _parts(point.workload):
         count = int(point.ranks * part.ranks) if part.ranks else point.ranks
         ranges[name] = RankRange(first if part.ranks else 0, count)
         first += count if part.ranks else 0
@@ -129,10 +155,10 @@ def _parts(workload: Workload) -> Iterator[tuple[str, FileSet | Tree]]:
     yield from workload.trees.items()
 
 
-def placed(workload: Workload, point: Point) -> dict[str, Placed]:
+def placed(point: Point) -> dict[str, Placed]:
     """The file sets of a case."""
-    ranges = rank_ranges(workload, point)
-    return {name: _placed(name, files, ranges[name], point) for name, files in workload.files.items()}
+    ranges = rank_ranges(point)
+    return {name: _placed(name, files, ranges[name], point) for name, files in point.workload.files.items()}
 
 
 def _placed(name: str, files: FileSet, ranks: RankRange, point: Point) -> Placed:
@@ -185,17 +211,17 @@ def fsync_of(workload: Workload, work: Work) -> str:
     return work.phase.fsync or ("at-close" if on_files and work.verb in ("write", "mixed") else "never")
 
 
-def storage_of(study: Study, work: Work) -> Storage:
-    """How a job does its I/O: as its step says, or as the study says for all."""
-    return work.phase.storage if work.phase and work.phase.storage else study.storage
+def storage_of(workload: Workload, work: Work) -> Storage:
+    """How a job does its I/O: as its step says, or as the workload says for all."""
+    return work.phase.storage if work.phase and work.phase.storage else workload.storage
 
 
-def settles(study: Study, workload: Workload, work: Work) -> bool:
+def settles(workload: Workload, work: Work) -> bool:
     """A job waits for what was written before it: as its step says, or where it writes a file set directly."""
     if work.phase is None:
         return False
     on_files = works_on(workload, work) in workload.files
-    writes = on_files and work.verb in ("write", "mixed") and storage_of(study, work).direct
+    writes = on_files and work.verb in ("write", "mixed") and storage_of(workload, work).direct
     return writes if work.phase.settle is None else work.phase.settle
 
 
@@ -207,16 +233,10 @@ def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
 
 
 def check(study: Study, at: Locate) -> list[Problem]:
-    """Every reason why the study's sweep cannot be."""
+    """Every reason why the study's sweep cannot be, whose other keys have one value each."""
     problems = list(_references(study, at))
     for name, workload in study.workloads.items():
-        problems += _sizes(study, name, workload, at)
-    cases = sum(len(points(workload)) * workload.repetitions.most for workload in study.workloads.values())
-    if cases > MOST_CASES:
-        wrong = f"the sweep has {cases} cases"
-        problems.append(
-            at("repetitions").problem(wrong, f"take fewer clients or repetitions: at most {MOST_CASES} cases")
-        )
+        problems += _sizes(name, workload, at)
     if study.case_order == "interleaved" and all(
         workload.repetitions.most == 1 for workload in study.workloads.values()
     ):
@@ -225,7 +245,21 @@ def check(study: Study, at: Locate) -> list[Problem]:
     return problems
 
 
-def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+def check_points(study: Study, points: Mapping[str, Sequence[Point]], at: Locate) -> Iterator[Problem]:
+    """Why all points of the study together are too many, or not what its figures ask for."""
+    cases = sum(len(points[name]) * workload.repetitions.most for name, workload in study.workloads.items())
+    if cases > MOST_CASES:
+        wrong = f"the sweep has {cases} cases"
+        yield at("repetitions").problem(wrong, f"take fewer points or repetitions: at most {MOST_CASES} cases")
+    for index, figure in enumerate(study.figures):
+        for name in figure.workloads:
+            known = [CLIENTS, RANKS, *(axis for axis, _ in points[name][0].others)]
+            if figure.against is not None and figure.against not in known:
+                wrong = f"`{name}` does not sweep `{figure.against}`"
+                yield at("figures", index, "against").problem(wrong, nearest(figure.against, known))
+
+
+def _sizes(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
     most, per_client = max(workload.clients), max(workload.ranks_per_client)
     if most * per_client > MOST_RANKS:
         wrong = f"{format_count(most, 'client')} with {format_count(per_client, 'rank')} each"
@@ -247,7 +281,7 @@ def _sizes(study: Study, name: str, workload: Workload, at: Locate) -> Iterator[
         def inside(*key: str | int, label: str = label) -> Origin:
             return at("workloads", name, "files", label, *key)
 
-        yield from _sectors(study, workload, label, inside)
+        yield from _sectors(workload, label, inside)
         yield from _file_set(shown, workload, files, inside)
     for label, tree in workload.trees.items():
         if Shape.of(tree.plan(), most * per_client).entries > LARGEST_BYTES:
@@ -270,11 +304,11 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
             return
 
 
-def _sectors(study: Study, workload: Workload, label: str, at: Locate) -> Iterator[Problem]:
+def _sectors(workload: Workload, label: str, at: Locate) -> Iterator[Problem]:
     """What one of its jobs moves past the page cache must be whole sectors."""
     files = workload.files[label]
     on_it = (work for _, _, work in jobs(workload) if works_on(workload, work) == label)
-    if any(storage_of(study, work).direct for work in on_it):
+    if any(storage_of(workload, work).direct for work in on_it):
         for key, value in (("transfer", files.transfer), ("offset", files.offset)):
             if value % SECTOR_BYTES:
                 wrong = f"{format_bytes(value)} is not a multiple of a sector, which direct I/O moves as a whole"

@@ -188,7 +188,7 @@ def test_groups_and_ranks_are_swept_where_they_divide() -> None:
     text = HEAD.replace("[2]", "[1]").replace("ranks_per_client: 2", "ranks_per_client: [1, 2, 4]")
     text += FILES.replace("N-N", "N-M").replace("total: 1MiB", "per_file: 1MiB") + "    groups: [1, 2, 4]\n"
     cases = expanded(text + "    steps: [write]\n")
-    points = [(case.ranks_per_client, case.groups, case.file_set_bytes >> 20) for case, _ in cases]
+    points = [(case.ranks_per_client, case.point["groups"], case.file_set_bytes >> 20) for case, _ in cases]
     assert points == [(1, 1, 1), (2, 1, 1), (2, 2, 2), (4, 1, 1), (4, 2, 2), (4, 4, 4)]
     assert [case.id for case, _ in cases][:2] == ["w.c001.p001.g001.r1", "w.c001.p002.g001.r1"]
     assert [plan["files"]["data"]["layout"] for _, plan in cases][1:3] == [{"N-M": 1}, {"N-M": 2}]

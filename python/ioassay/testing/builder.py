@@ -29,6 +29,8 @@ from ioassay.results.document import (
     WorkloadEntry,
 )
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, Axis, AxisUnit
+from ioassay.results.point import text as point_text
 from ioassay.units import RateUnit
 
 GIB = 1 << 30
@@ -68,6 +70,9 @@ class RunBuilder:
     fixed_rates: dict[tuple[str, str, int], list[float]] = field(default_factory=dict)
     stopped: tuple[int, CaseState, str | None] | None = None
     titled: str = "I/O performance against the number of clients"
+    other: Axis | None = None
+    values: tuple[int | str, ...] = ()
+    """Of the axis `other`: each of them halves the rates of the one before."""
 
     def title(self, title: str) -> RunBuilder:
         """The study's title."""
@@ -77,6 +82,11 @@ class RunBuilder:
     def clients(self, *clients: int) -> RunBuilder:
         """The sweep."""
         self.sweep = clients
+        return self
+
+    def over(self, axis: str, unit: AxisUnit, *values: int | str) -> RunBuilder:
+        """Another axis of the sweep: each value makes all rates half of those of the value before."""
+        self.other, self.values = Axis(name=axis, unit=unit), values
         return self
 
     def repetitions(self, repetitions: int) -> RunBuilder:
@@ -187,10 +197,11 @@ class RunBuilder:
 
     def _cases(self) -> list[CaseEntry]:
         cases = [
-            self._case(workload, clients, repetition)
+            self._case(workload, clients, repetition, value)
             for repetition in range(1, self.repeated + 1)
             for workload in self.workloads
             for clients in self.sweep
+            for value in self.values or [None]
         ]
         if self.stopped is not None:
             at, state, error = self.stopped
@@ -199,15 +210,15 @@ class RunBuilder:
                 case.state = "pending"
         return cases
 
-    def _case(self, workload: _Workload, clients: int, repetition: int) -> CaseEntry:
+    def _case(self, workload: _Workload, clients: int, repetition: int, value: int | str | None) -> CaseEntry:
+        other = {} if self.other is None or value is None else {self.other.name: value}
         block = workload.file_set_bytes // clients
         layout = "" if workload.layout == "N-1" else " -F"
         order = " -z" if workload.order == "random" else ""
         return CaseEntry(
-            id=f"{workload.name}-c{clients}-r{repetition}",
+            id=f"{workload.name}-c{clients}{''.join(f'-{value}' for value in other.values())}-r{repetition}",
             workload=workload.name,
-            clients=clients,
-            ranks_per_client=1,
+            point={CLIENTS: clients, RANKS_PER_CLIENT: 1, **other},
             repetition=repetition,
             file_set_bytes=workload.file_set_bytes,
             written_bytes=workload.file_set_bytes,
@@ -248,7 +259,8 @@ class RunBuilder:
             return fixed[case.repetition - 1]
         workload = next(workload for workload in self.workloads if workload.name == case.workload)
         saturation = case.clients / (case.clients + workload.half_at)
-        return workload.peak[operation] * saturation * dice.uniform(0.94, 1.06)
+        halved = 0.5 ** self.values.index(case.point[self.other.name]) if self.other else 1.0
+        return workload.peak[operation] * saturation * halved * dice.uniform(0.94, 1.06)
 
     def _measure(
         self, tables: dict[str, list[dict[str, Any]]], case: CaseEntry, phase: PhaseEntry, started_unix_ns: int
@@ -281,6 +293,7 @@ class RunBuilder:
                 "clients": case.clients,
                 "ranks": ranks,
                 "files": job.files,
+                "point": point_text(case.point),
                 "repetition": case.repetition,
                 "transfer_bytes": job.transfer_bytes,
                 "file_set_bytes": case.file_set_bytes,
@@ -421,7 +434,10 @@ class RunBuilder:
                 "A fixed total of 1 GiB is divided among the clients.",
                 "Write and read are separate phases; the fsync at the end of the write counts in its time.",
             ],
-            workloads=[WorkloadEntry(name=workload.name, title=workload.title) for workload in self.workloads],
+            workloads=[
+                WorkloadEntry(name=workload.name, title=workload.title, axes=[self.other] if self.other else [])
+                for workload in self.workloads
+            ],
             figures=[
                 FigureEntry(
                     title=f"{workload.title}: {operation}",

@@ -15,7 +15,7 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from ioassay.units import format_bytes, format_duration
-from ioassay.written.validate import keys, part_of
+from ioassay.written.validate import keys, kind_of, leaf, part_of
 from ioassay.written.values import Kind, Part
 
 DOCS = Path(__file__).parents[3] / "docs/reference"
@@ -40,7 +40,7 @@ class Headings:
         return [f"`{key}`", self._value(field), _default(field), field.description or ""]
 
     def _value(self, field: FieldInfo) -> str:
-        words, kind = _leaf(field.annotation, field.metadata)
+        words, kind = leaf(field.annotation, field.metadata)
         part = part_of(field)
         if part is not None and part in self.of:
             heading = self.of[part].lower()
@@ -79,17 +79,6 @@ def main(name: str, page: str, module: str, arguments: Sequence[str]) -> int:
     return 0
 
 
-def _leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str, ...], str]:
-    """The words that a value is one of, or else the name of its kind."""
-    for note in (*metadata, *getattr(annotation, "__metadata__", ())):
-        if isinstance(note, Kind):
-            return (), note.name
-    if typing.get_origin(annotation) is typing.Literal:
-        return typing.get_args(annotation), ""
-    found = [_leaf(argument) for argument in typing.get_args(annotation)]
-    return next((leaf for leaf in found if any(leaf)), ((), ""))
-
-
 def _default(field: FieldInfo) -> str:
     if field.is_required():
         return "required"
@@ -101,6 +90,6 @@ def _default(field: FieldInfo) -> str:
         return "`yes`" if field.default else "`no`"
     if isinstance(field.default, list):
         return f"`{', '.join(map(str, field.default))}`"
-    _, kind = _leaf(field.annotation, field.metadata)
+    kind = kind_of(field)
     show = {"duration": format_duration, "size": format_bytes}.get(kind, str)
     return f"`{show(field.default).replace(' ', '')}`"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import typing
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from pydantic import ValidationError
@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from ioassay.written.source import Entries, Origin, Problem, SourceError, locate, nearest, plain, quoted
-from ioassay.written.values import Part
+from ioassay.written.values import Kind, Part
 
 _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),
@@ -61,6 +61,22 @@ def _parts(annotation: object) -> Iterator[type[Part]]:
         yield annotation
     for argument in typing.get_args(annotation):
         yield from _parts(argument)
+
+
+def kind_of(field: FieldInfo) -> str:
+    """The name of the kind of a field's value; empty where it is one of some words."""
+    return leaf(field.annotation, field.metadata)[1]
+
+
+def leaf(annotation: object, metadata: Sequence[object] = ()) -> tuple[tuple[str, ...], str]:
+    """The words that a value is one of, or else the name of its kind."""
+    for note in (*metadata, *getattr(annotation, "__metadata__", ())):
+        if isinstance(note, Kind):
+            return (), note.name
+    if typing.get_origin(annotation) is typing.Literal:
+        return typing.get_args(annotation), ""
+    found = [leaf(argument) for argument in typing.get_args(annotation)]
+    return next((leaf for leaf in found if any(leaf)), ((), ""))
 
 
 def _without_echoes(errors: list[ErrorDetails]) -> Iterator[ErrorDetails]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ioassay.analysis.axes import Axis
 from ioassay.analysis.compare.subject import Curve, Point, Subject
 from ioassay.analysis.rate_units import RateColumn
 
@@ -99,11 +100,14 @@ def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tup
     """The points that are compared, in the order of the reference, and those that only one side has.
 
     The same clients, ranks and files if possible, else the same clients and ranks, else the same clients, each only
-    where no other point of the curve has that too.
+    where no other point of the curve has that too. On every other axis that one of both sweeps their values are the
+    same; where only one does, the other has the value that it was measured with.
     """
     pairs: list[tuple[Point, Point]] = []
     left, others = list(reference), list(other)
-    for key in (_exact, _ranks, _clients):
+    axes = tuple(dict.fromkeys(one.axis for point in (*left, *others) for one in point.others))
+    for level in (_exact, _ranks, _clients):
+        key = _with_axes(level, axes)
         mine, theirs = _once(left, key), _once(others, key)
         same = [(mine[where], theirs[where]) for where in mine if where in theirs]
         pairs += same
@@ -114,6 +118,14 @@ def points(reference: Sequence[Point], other: Sequence[Point]) -> tuple[list[tup
 
 
 _Key = Callable[[Point], Hashable | None]
+
+
+def _with_axes(key: _Key, axes: Sequence[Axis]) -> _Key:
+    def both(point: Point) -> Hashable | None:
+        where, values = key(point), tuple(point.value(axis) for axis in axes)
+        return None if where is None or None in values else (where, values)
+
+    return both
 
 
 def _once(points: Iterable[Point], key: _Key) -> dict[Hashable, Point]:

@@ -11,15 +11,17 @@ from typing import get_args
 
 import polars as pl
 
-from ioassay.analysis import ceilings, rates, series
+from ioassay.analysis import axes, ceilings, rates, series
+from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare.caches import cold_cache
-from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
+from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.doubts import Place
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import JobEntry, Operation
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.point import AxisUnit
 from ioassay.results.schema import KEY, POINT
 
 OWN = "ioassay"
@@ -42,6 +44,8 @@ class _Measured:
     """How each workload empties caches."""
     doubts: Mapping[Place, Sequence[str]]
     """The kinds of doubts about each measurement that has any."""
+    units: Mapping[tuple[str, Axis], AxisUnit]
+    """Of each axis of each workload that its `sweep` names."""
 
 
 def subject(run: LoadedRun, name: str) -> Subject:
@@ -59,7 +63,8 @@ def subject(run: LoadedRun, name: str) -> Subject:
         for phase in case.phases
         for job in phase.jobs
     }
-    measured = _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run))
+    units = {(entry.name, axis.name): axis.unit for entry in study.workloads for axis in entry.axes}
+    measured = _Measured(run, points, ceilings.limits(run), jobs, caches, _doubts(run), units)
     curves = [
         curve
         for workload in run.document.workloads
@@ -72,8 +77,8 @@ def subject(run: LoadedRun, name: str) -> Subject:
 def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | None:
     document = measured.run.document
     own = rates.of(measured.points, workload, one.operation, one.phase, one.job)
-    axis, column = rates.axis(own), rates.column(document, own, workload)
-    valid = own.filter("valid")
+    axis, column = axes.axis(own), rates.column(document, own, workload)
+    valid = axes.with_column(own, axis).filter("valid")
     known = {
         column: _rates(found, _sustained_rates(valid, column, axis), axis)
         for column in get_args(RateColumn)
@@ -94,6 +99,7 @@ def _curve(measured: _Measured, workload: str, one: series.Series) -> Curve | No
 def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Iterator[Point]:
     imported = measured.run.document.imported
     limits = measured.limits if column == "rate_bytes_per_s" else {}
+    swept = axes.swept(valid)
     for same in valid.filter(pl.col(column) > 0).partition_by(*POINT, maintain_order=True):
         row = same.row(0, named=True)
         places = rates.places(same)
@@ -117,6 +123,10 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
                 cold_cache=None if row["operation"] in WRITES else measured.caches[row["workload"]],
             ),
             rates=tuple(same[column]),
+            others=tuple(
+                AxisValue(axis, value, measured.units[row["workload"], axis])
+                for axis, value in axes.values(row["point"], swept)
+            ),
             ceiling_bytes_per_s=None if ceiling is None else ceiling.rate_bytes_per_s,
             doubts=tuple(sorted({kind for place in places for kind in measured.doubts.get(place, ())})),
         )
@@ -129,7 +139,7 @@ def _doubts(run: LoadedRun) -> dict[Place, list[str]]:
     return found
 
 
-def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: rates.Axis) -> tuple[float, ...]:
+def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: Axis) -> tuple[float, ...]:
     """The sustained rate of each repetition by itself, of those that measured every point of the sweep.
 
     What counts as saturated is found in each anew: where a point lies near that limit, which points count is as
@@ -138,13 +148,16 @@ def _sustained_rates(valid: pl.DataFrame, column: RateColumn, axis: rates.Axis) 
     measured = valid.filter(pl.col(column) > 0)
     sweeps = measured.partition_by("repetition", maintain_order=True)
     whole = (sweep for sweep in sweeps if sweep.height == measured.select(POINT).n_unique())
-    found = (peak_and_sustained(list(sweep.select(axis, column).fill_null(0).iter_rows()), axis) for sweep in whole)
+    found = (
+        peak_and_sustained(list(sweep.select(axes.column(axis), column).fill_null(0).iter_rows()), axis)
+        for sweep in whole
+    )
     return tuple(both.sustained.rate for both in found if both)
 
 
-def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: rates.Axis) -> Rates:
-    def place(point: Point) -> int:
-        return (point.clients if axis == "clients" else point.conditions.ranks) or 0
+def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: Axis) -> Rates:
+    def place(point: Point) -> Value:
+        return {"clients": point.clients, "ranks": point.conditions.ranks}.get(axis, point.value(axis)) or 0
 
     both = peak_and_sustained([(place(point), point.median) for point in points], axis)
     if both is None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.results.point import AxisUnit
 
 Kind = Literal["run", "published system"]
 
@@ -35,6 +37,18 @@ class Conditions:
     """How caches were emptied before, as the study has it; of what writes it is `None`."""
 
 
+_CONDITION: Mapping[Axis, str] = {"transfer": "transfer_bytes", "storage": "api"}
+"""Axes whose condition is called otherwise."""
+
+
+class AxisValue(NamedTuple):
+    """A value on an axis of a sweep, in its unit."""
+
+    axis: Axis
+    value: Value
+    unit: AxisUnit
+
+
 @dataclass(frozen=True)
 class Point:
     """A point of a sweep, a published figure, or a sustained rate.
@@ -45,12 +59,22 @@ class Point:
     clients: int | None
     conditions: Conditions
     rates: tuple[float, ...]
+    others: tuple[AxisValue, ...] = ()
+    """Its values on the axes that its study sweeps besides clients, ranks and groups."""
     ceiling_bytes_per_s: float | None = None
     """The lowest ceiling on the path, where it is known and `rates` are of bytes."""
     doubts: tuple[str, ...] = ()
     """The kinds of doubts about its repetitions."""
     sustained: float | None = None
     """Of a sustained rate: that of the medians of its sweep."""
+
+    def value(self, axis: Axis) -> Value | None:
+        """The value that it has on an axis: where that was not swept, what it was measured with."""
+        swept = next((one.value for one in self.others if one.axis == axis), None)
+        if swept is not None:
+            return swept
+        found = getattr(self.conditions, _CONDITION.get(axis, axis), None)
+        return ("no", "yes")[found] if isinstance(found, bool) else found
 
     @property
     def median(self) -> float:

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.analysis.compare import matching
-from ioassay.analysis.compare.subject import Conditions, Point
+from ioassay.analysis.compare.subject import AxisValue, Conditions, Point
 
 place = st.one_of(st.none(), st.integers(1, 4))
 points = st.lists(
@@ -43,3 +43,21 @@ def test_a_published_figure_that_tells_only_its_clients_finds_its_point() -> Non
     pairs, alone = matching.points([at(2, 2, 2), at(64, 64, 64)], [at(64)])
     assert pairs == [(at(64, 64, 64), at(64))]
     assert alone == [at(2, 2, 2)]
+
+
+def moving(transfer: int, *, swept: bool) -> Point:
+    others = (AxisValue("transfer", transfer, "bytes"),) if swept else ()
+    return Point(1, Conditions(ranks=1, files=1, transfer_bytes=transfer), (1e9,), others=others)
+
+
+def test_points_of_a_sweep_over_another_axis_go_together_by_their_values_on_it() -> None:
+    reference = [moving(4096, swept=True), moving(65536, swept=True)]
+    pairs, alone = matching.points(reference, [moving(65536, swept=True), moving(1 << 20, swept=True)])
+    assert [(one.value("transfer"), other.value("transfer")) for one, other in pairs] == [(65536, 65536)]
+    assert [point.value("transfer") for point in alone] == [4096, 1 << 20]
+
+
+def test_a_point_that_was_measured_with_a_value_that_the_other_side_sweeps_finds_it() -> None:
+    pairs, alone = matching.points([moving(4096, swept=True), moving(65536, swept=True)], [moving(65536, swept=False)])
+    assert [one.value("transfer") for one, _ in pairs] == [65536]
+    assert [point.value("transfer") for point in alone] == [4096]

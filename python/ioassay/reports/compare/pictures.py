@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
 
 import polars as pl
 
+from ioassay.analysis import axes
+from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.compare.subject import Point
 from ioassay.analysis.rate_units import Unit, suited
-from ioassay.analysis.rates import Axis
 from ioassay.figures import rate_by_clients
 from ioassay.figures.picture import Picture, draw
+from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.compare.content import Content, SeriesPart
 from ioassay.slugs import slug, unique
@@ -34,16 +38,17 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
     axis = _axis([points for _, points in curves])
     rates_shown = [*peaks.values(), *(point.median for _, points in curves for point in points)]
     unit = suited(column, first.reference.operation, rates_shown)
-    rows = [row for name, points in curves for point in points for row in _rows(name, point, unit)]
-    if axis is None or len({row[axis] for row in rows}) < 2:
+    if axis is None:
         return None
-    data = pl.DataFrame(rows)
+    data = pl.DataFrame([row for name, points in curves for point in points for row in _rows(name, point, unit, axis)])
     levels = {name: peak / unit.divisor for name, peak in peaks.items()}
     caption = ["A point per repetition, medians joined."]
     if levels:
         caption.append(f"Dashed: the peak of {wording.listed(list(levels))}, of which no more is told.")
     return draw(
-        rate_by_clients.chart(data, first.reference.operation, unit, {}, axis, levels=levels),
+        rate_by_clients.chart(
+            data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels
+        ),
         identifier,
         title=part.title,
         data=data.rename({"rate": f"rate_{unit.name}", "median": f"median_{unit.name}"}),
@@ -54,24 +59,30 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
 
 def _axis(curves: Sequence[Sequence[Point]]) -> Axis | None:
     """What tells the points of every curve apart, where all of them tell it."""
-    axes: tuple[Axis, ...] = ("clients", "ranks")
-    for axis in axes:
+    others = dict.fromkeys(one.axis for points in curves for point in points for one in point.others)
+    for axis in (*axes.COUNTED, *others):
         places = [[_place(point, axis) for point in points] for points in curves]
-        if all(None not in own and len(set(own)) == len(own) for own in places):
+        if all(None not in own and len(set(own)) == len(own) for own in places) and len({*chain(*places)}) > 1:
             return axis
     return None
 
 
-def _place(point: Point, axis: Axis) -> int | None:
-    return point.clients if axis == "clients" else point.conditions.ranks
+def _shown(axis: Axis, curves: Sequence[tuple[str, Sequence[Point]]]) -> Callable[[Value], str]:
+    units = (one.unit for _, points in curves for point in points for one in point.others if one.axis == axis)
+    return partial(format.axis_value, unit=next(units, "1"))
 
 
-def _rows(name: str, point: Point, unit: Unit) -> list[dict[str, object]]:
+def _place(point: Point, axis: Axis) -> Value | None:
+    return {"clients": point.clients, "ranks": point.conditions.ranks}.get(axis, point.value(axis))
+
+
+def _rows(name: str, point: Point, unit: Unit, axis: Axis) -> list[dict[str, object]]:
     return [
         {
             "series": name,
             "clients": point.clients,
             "ranks": point.conditions.ranks,
+            axes.column(axis): _place(point, axis),
             "valid": True,
             "rate": rate / unit.divisor,
             "median": point.median / unit.divisor,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -61,6 +62,7 @@ def _side(name: str, point: Point) -> dict[str, Any]:
     return {
         f"{name}_clients": point.clients,
         f"{name}_ranks": point.conditions.ranks,
+        f"{name}_point": json.dumps({one.axis: one.value for one in point.others}),
         f"{name}_rate": point.median,
         f"{name}_repetitions": len(point.rates),
         f"{name}_ceiling_share": point.ceiling_share,

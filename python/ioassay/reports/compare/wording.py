@@ -19,6 +19,9 @@ from ioassay.units import format_count
 PEAK, SUSTAINED = LEVELS = ("peak", "sustained")
 """What stands in place of a point of the sweep."""
 
+MOST_PLACES = 4
+"""Points that are named one by one where something holds for some of a series."""
+
 CONDITIONS: Mapping[str, str] = {
     "tool": "tool",
     "layout": "layout",
@@ -63,19 +66,20 @@ def rate_of(operation: str, column: RateColumn, per_s: float) -> str:
 
 
 def at(point: Point, one: Compared) -> str:
-    """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, 16 files`."""
+    """A point of the sweep: `8 clients`, with what else tells it apart `1 client, 4 ranks, transfer 64 KiB`."""
     return at_among(point, one.reference.rates[one.column].points)
 
 
 def at_among(point: Point, points: Sequence[Point]) -> str:
     """What tells a point apart from the others of its sweep."""
-    clients = Counter(other.clients for other in points)
-    ranks = Counter((other.clients, other.conditions.ranks) for other in points)
+    clients = Counter((other.clients, other.others) for other in points)
+    ranks = Counter((other.clients, other.conditions.ranks, other.others) for other in points)
     told = [format_count(point.clients, "client")] if point.clients is not None else []
-    if point.conditions.ranks is not None and (clients[point.clients] > 1 or not told):
+    if point.conditions.ranks is not None and (clients[point.clients, point.others] > 1 or not told):
         told.append(format_count(point.conditions.ranks, "rank"))
-    if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks] > 1:
+    if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks, point.others] > 1:
         told.append(format_count(point.conditions.files, "file"))
+    told += [f"{one.axis} {format.axis_value(one.value, one.unit)}" for one in point.others]
     return ", ".join(told) or "not told"
 
 
@@ -199,7 +203,9 @@ def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
         for kind in point.doubts:
             places.setdefault(kind, []).append(where)
     for kind, at_points in places.items():
-        told = kind if len(at_points) == len(points) else f"{kind} (at {listed(at_points)})"
+        few = f"at {'; '.join(at_points)}" if any("," in one for one in at_points) else f"at {listed(at_points)}"
+        where = few if len(at_points) <= MOST_PLACES else f"at {len(at_points)} of {len(points)} points"
+        told = kind if len(at_points) == len(points) else f"{kind} ({where})"
         yield Remark(f"{name} is doubted:", told)
 
 

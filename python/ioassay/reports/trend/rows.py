@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -77,6 +78,7 @@ def _point(course: Course) -> dict[str, Any]:
         "clients": history.point.clients,
         "ranks": history.point.conditions.ranks,
         "files": history.point.conditions.files,
+        "point": json.dumps({one.axis: one.value for one in history.point.others}),
         "column": history.curve.column,
     }
 

@@ -32,6 +32,8 @@ from ioassay.results.document import (
 )
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.ingest import Tables, evidence, labelled, rate
+from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
+from ioassay.results.point import text as point_text
 from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit, format_count
 
@@ -143,9 +145,7 @@ def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
     return CaseEntry(
         id=f"{workload}-c{clients}-r{ranks}{groups}-{repetition}",
         workload=workload,
-        clients=case.clients or 0,
-        ranks_per_client=-(-case.ranks // case.clients) if case.ranks and case.clients else 0,
-        groups=case.groups,
+        point={axis: value for axis, value in _point(case).items() if value is not None},
         repetition=repetition,
         file_set_bytes=max(sizes, default=0),
         written_bytes=sum(written),
@@ -155,6 +155,12 @@ def _entry(case: Case, workload: str, repetition: int) -> CaseEntry:
         ],
         state="complete",
     )
+
+
+def _point(case: Case) -> dict[str, int | None]:
+    """`None` for what its files do not tell."""
+    each = -(-case.ranks // case.clients) if case.ranks and case.clients else None
+    return {CLIENTS: case.clients or None, RANKS_PER_CLIENT: each, GROUPS: case.groups}
 
 
 def _job(measured: Measured) -> str:
@@ -229,6 +235,7 @@ def _measurement(entry: CaseEntry, case: Case, measured: Measured) -> dict[str, 
         "layout": measured.layout,
         "order": measured.order,
         "clients": case.clients,
+        "point": point_text(entry.point),
         "ranks": measured.ranks if measured.ranks is not None else case.ranks,
         "files": measured.files,
         "repetition": entry.repetition,

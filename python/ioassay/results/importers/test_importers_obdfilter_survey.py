@@ -39,7 +39,7 @@ def test_rows_of_other_objects_are_other_points_and_the_same_row_again_is_a_repe
     place.write_text(HEAD + ROW + ROW.replace("obj    8", "obj   16") + ROW)
     (gathered,) = IMPORTERS["obdfilter-survey"].gather([place])
     document, _ = run(gathered, ["ioassay"])
-    assert [(case.groups, case.repetition) for case in document.cases] == [(8, 1), (16, 1), (8, 2)]
+    assert [(case.point["groups"], case.repetition) for case in document.cases] == [(8, 1), (16, 1), (8, 2)]
     assert len({case.id for case in document.cases}) == 3
 
 

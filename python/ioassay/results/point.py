@@ -1,0 +1,74 @@
+"""A point of a sweep: the value that each swept axis has in a case.
+
+Axes are named as in the study: `clients`, `ranks_per_client`, `groups`, and whatever keys its `sweep` names. Values are
+in base units: bytes, nanoseconds, counts; what is no number is a word.
+
+Not: which keys of a study can be swept (`ioassay.studies.axes`), how a value reads (`ioassay.reports.names`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field
+
+from ioassay.results.stored_types import Count, StoredModel
+
+CLIENTS, RANKS_PER_CLIENT, GROUPS = PLACEMENT = ("clients", "ranks_per_client", "groups")
+"""The axes that say how many take part. They are counts in every run; `Axis` entries describe all other axes."""
+
+MOST_CHARACTERS = 256
+"""Of a value that is a word: a path of a plug-in is the longest."""
+
+AxisUnit = Literal["bytes", "ns", "1", "word"]
+"""What the values of an axis are in; `1` is a count, `word` no number."""
+
+AxisName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", max_length=200)]
+
+_Word = Annotated[str, Field(strict=True, min_length=1, max_length=MOST_CHARACTERS)]
+AxisValue = Annotated[Count, Field(strict=True)] | _Word
+
+
+def _counted(point: dict[str, int | str]) -> dict[str, int | str]:
+    if wrong := next((axis for axis in PLACEMENT if not isinstance(point.get(axis, 0), int)), None):
+        raise ValueError(f"{wrong} is not a count")
+    return point
+
+
+Point = Annotated[dict[AxisName, AxisValue], AfterValidator(_counted)]
+"""A value for each axis. An imported result leaves out what its files do not tell."""
+
+
+class Axis(StoredModel):
+    """An axis that a study sweeps besides those of `PLACEMENT`."""
+
+    name: AxisName = Field(description="As the study's `sweep` calls it.")
+    unit: AxisUnit
+
+
+class SweepPoint(NamedTuple):
+    """A point of a workload's sweep, in a form that can be the key of a mapping."""
+
+    workload: str
+    values: tuple[tuple[str, int | str], ...]
+
+
+Ascending = tuple[tuple[bool, int, str], ...]
+
+
+def text(point: Mapping[str, int | str]) -> str:
+    """The point as the tables have it: a JSON object."""
+    return json.dumps(dict(point), separators=(",", ":"))
+
+
+def of_text(text: str) -> dict[str, int | str]:
+    """The point of a table's row."""
+    point: dict[str, int | str] = json.loads(text)
+    return point
+
+
+def ascending(point: Mapping[str, int | str]) -> Ascending:
+    """What points of one workload sort by: the axes in the order in which the study names them, numbers first."""
+    return tuple((False, value, "") if isinstance(value, int) else (True, 0, value) for value in point.values())
