@@ -14,11 +14,10 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis import latency, rates
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Criterion, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 from ioassay.units import format_count
 
 Judgement = Literal["passed", "failed", "not judged"]
@@ -31,7 +30,7 @@ class Verdict:
     criterion: Criterion
     judgement: Judgement
     value: float | None
-    rests_on: tuple[Place, ...]
+    rests_on: tuple[Measurement, ...]
     reason: str
 
 
@@ -39,11 +38,11 @@ class Verdict:
 class _Selection:
     """What a criterion is about: the phases that the study planned, and what was measured of them."""
 
-    planned: tuple[Place, ...]
+    planned: tuple[Measurement, ...]
     measurements: pl.DataFrame
     ranks: pl.DataFrame
     latencies: pl.DataFrame
-    lost: tuple[Place, ...]
+    lost: tuple[Measurement, ...]
     """Phases in which a case failed without leaving a measurement, for example because the engine was killed."""
 
     @property
@@ -56,7 +55,7 @@ class _Finding:
     """A measured value, and where the measurement that decides it was found."""
 
     value: float
-    rests_on: tuple[Place, ...]
+    rests_on: tuple[Measurement, ...]
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,7 @@ def _select(run: LoadedRun, criterion: Criterion) -> _Selection:
     return _Selection(planned, of(run.measurements), of(run.ranks), of(run.latencies), lost)
 
 
-def _lost(run: LoadedRun) -> list[Place]:
+def _lost(run: LoadedRun) -> list[Measurement]:
     """A failed case whose measured phases are all complete failed in the first phase that it did not measure."""
     complete = dict(zip(_places(run.measurements), run.measurements["complete"], strict=True))
     lost = []
@@ -135,7 +134,7 @@ def _lost(run: LoadedRun) -> list[Place]:
     return lost
 
 
-def _planned(document: RunDocument, criterion: Criterion) -> tuple[Place, ...]:
+def _planned(document: RunDocument, criterion: Criterion) -> tuple[Measurement, ...]:
     return tuple(
         place
         for case in document.cases
@@ -145,11 +144,11 @@ def _planned(document: RunDocument, criterion: Criterion) -> tuple[Place, ...]:
     )
 
 
-def _places(table: pl.DataFrame) -> list[Place]:
+def _places(table: pl.DataFrame) -> list[Measurement]:
     return rates.places(table)
 
 
-def _at(selection: _Selection, point: dict[str, object]) -> tuple[Place, ...]:
+def _at(selection: _Selection, point: dict[str, object]) -> tuple[Measurement, ...]:
     """The valid measurements of one sweep point."""
     return tuple(_places(selection.valid.filter(rates.at(point))))
 

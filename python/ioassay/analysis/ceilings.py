@@ -27,12 +27,11 @@ from typing import Any
 
 import polars as pl
 
-from ioassay.analysis.doubts import Place
 from ioassay.results import schema
 from ioassay.results.document import Operation
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.net_document import Direction, NetDocument, NetMeasurement
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 from ioassay.units import format_rate
 
 ABOVE, TOO_LOW = "above-network-ceiling", "network-ceiling-too-low"
@@ -106,7 +105,7 @@ class Limit:
         return self.share > 1 + TOLERANCE
 
 
-def limits(run: LoadedRun) -> dict[Place, Limit]:
+def limits(run: LoadedRun) -> dict[Measurement, Limit]:
     """The limit of every measurement of a run that moved data; none without ceilings."""
     net = run.document.ceilings
     if net is None:
@@ -116,7 +115,7 @@ def limits(run: LoadedRun) -> dict[Place, Limit]:
     }
     found = {}
     for row in run.measurements.filter(pl.col("bytes") > 0, pl.col("rate_bytes_per_s") > 0).iter_rows(named=True):
-        place: Place = (row["case"], row["phase"], row["job"], row["operation"])
+        place = Measurement.of(row)
         direction = DIRECTIONS.get(row["operation"])
         ceiling = lowest(net, nodes[place], direction) if direction and place in nodes else None
         if ceiling is not None:
@@ -134,7 +133,7 @@ def columns(run: LoadedRun) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={**dict.fromkeys(KEY, pl.String), **own}, orient="row")
 
 
-def common(found: Mapping[Place, Limit], places: Iterable[Place]) -> Ceiling | None:
+def common(found: Mapping[Measurement, Limit], places: Iterable[Measurement]) -> Ceiling | None:
     """The lowest ceiling of several measurements, where it is the same for all of them."""
     ceilings = {found[place].ceiling.rate_bytes_per_s: found[place].ceiling for place in places if place in found}
     return next(iter(ceilings.values())) if len(ceilings) == 1 else None
@@ -165,7 +164,7 @@ def doubted(run: LoadedRun) -> LoadedRun:
     return replace(run, measurements=measurements, doubts=doubts)
 
 
-def _doubt(place: Place, limit: Limit) -> dict[str, Any]:
+def _doubt(place: Measurement, limit: Limit) -> dict[str, Any]:
     ceiling = limit.ceiling
     evidence = {
         "rate_bytes_per_s": limit.rate_bytes_per_s,
@@ -188,7 +187,7 @@ def _doubt(place: Place, limit: Limit) -> dict[str, Any]:
     }
 
 
-def _operation(place: Place) -> Operation:
+def _operation(place: Measurement) -> Operation:
     return next(operation for operation in DIRECTIONS if operation == place[3])
 
 

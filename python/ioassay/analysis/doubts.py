@@ -12,10 +12,7 @@ from string import ascii_lowercase
 
 import polars as pl
 
-from ioassay.results.schema import KEY
-
-Place = tuple[str, str, str, str]
-"""A measurement, named by the columns of `schema.KEY`: case, phase, job, operation."""
+from ioassay.results.schema import KEY, Measurement
 
 
 @dataclass(frozen=True)
@@ -26,7 +23,7 @@ class DoubtGroup:
     kind: str
     invalidates: bool
     remedies: tuple[str, ...]
-    places: tuple[tuple[Place, str], ...]
+    places: tuple[tuple[Measurement, str], ...]
 
 
 @dataclass(frozen=True)
@@ -35,10 +32,10 @@ class Doubts:
 
     groups: tuple[DoubtGroup, ...]
     measurements: int
-    marks_at: Mapping[Place, frozenset[str]]
+    marks_at: Mapping[Measurement, frozenset[str]]
     """The marks of each measurement that has any: looked up for every row and point of a report."""
 
-    def marks(self, places: Iterable[Place]) -> tuple[str, ...]:
+    def marks(self, places: Iterable[Measurement]) -> tuple[str, ...]:
         """The marks of all doubts about any of these measurements, in the order of the groups."""
         found = frozenset().union(*(self.marks_at.get(place, frozenset()) for place in places))
         return tuple(group.mark for group in self.groups if group.mark in found)
@@ -60,10 +57,10 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
                 kind=kind,
                 invalidates=invalidates,
                 remedies=tuple(rows["remedy"].unique(maintain_order=True)),
-                places=tuple(zip(rows.select(*KEY).iter_rows(), rows["message"], strict=True)),
+                places=tuple(zip(map(Measurement.of, rows.iter_rows(named=True)), rows["message"], strict=True)),
             )
         )
-    marks_at: defaultdict[Place, set[str]] = defaultdict(set)
+    marks_at: defaultdict[Measurement, set[str]] = defaultdict(set)
     for group in groups:
         for place, _ in group.places:
             marks_at[place].add(group.mark)
@@ -74,7 +71,7 @@ def grouped(doubts: pl.DataFrame, measurements: pl.DataFrame) -> Doubts:
     )
 
 
-def kinds(doubts: pl.DataFrame, places: Iterable[Place]) -> tuple[str, ...]:
+def kinds(doubts: pl.DataFrame, places: Iterable[Measurement]) -> tuple[str, ...]:
     """The kinds of all doubts about any of these measurements, in the order of the alphabet."""
     wanted = frozenset(places)
     rows = doubts.select("kind", *KEY).iter_rows()

@@ -32,11 +32,10 @@ import numpy as np
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.line_or_steps import Array, Slopes, is_line, widening
 from ioassay.analysis.timeline import Counts
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 
 FEWEST = 24
 """The fewest samples of which a trend or a change is told."""
@@ -95,7 +94,7 @@ class Stall:
 class Drift:
     """How a phase went between `start_s` and `end_s` seconds after its first start."""
 
-    place: Place
+    place: Measurement
     counts: Counts
     start_s: float
     end_s: float
@@ -122,9 +121,8 @@ def drifts(samples: pl.LazyFrame, measurements: pl.DataFrame) -> list[Drift]:
     ]
 
 
-def _place(key: tuple[object, ...]) -> Place:
-    case, phase, job, operation = map(str, key)
-    return case, phase, job, operation
+def _place(key: tuple[object, ...]) -> Measurement:
+    return Measurement(*map(str, key))
 
 
 def _totals(samples: pl.LazyFrame) -> pl.DataFrame:
@@ -151,7 +149,7 @@ def _totals(samples: pl.LazyFrame) -> pl.DataFrame:
     )
 
 
-def _drift(place: Place, rows: pl.DataFrame, interval_s: float) -> Drift | None:
+def _drift(place: Measurement, rows: pl.DataFrame, interval_s: float) -> Drift | None:
     begin, end = rows["begin"][0], rows["end"][0]
     counts: Counts = "bytes" if rows["bytes"].sum() else "operations"
     amounts = np.zeros(end - begin)

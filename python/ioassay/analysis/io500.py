@@ -23,10 +23,9 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ioassay.analysis.doubts import Place
 from ioassay.results.document import REPLACEMENT, Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.schema import Measurement
 from ioassay.units import PER_SECOND, RateUnit, format_bytes
 
 STONEWALL_NS = 300 * 10**9
@@ -107,7 +106,7 @@ class PhaseScore:
     duration_ns: int | None
     reasons: tuple[str, ...]
     """Why it is not valid; none where it is."""
-    place: Place | None
+    place: Measurement | None
     """The measurement that it rests on."""
 
 
@@ -201,7 +200,7 @@ def _phase(rule: Rule, rows: Mapping[str, dict[str, Any]], doubts: pl.DataFrame,
     if rule.operation == "find" and score and (files := _files(rows, rule.phase)) is not None and row["operations"]:
         score *= min(row["operations"], files) / row["operations"]
     reasons = (*_no_number(row, score, doubts), *(_breaks(rule, row, rows, doubts, slack) if score else ()))
-    return PhaseScore(rule, score, row["duration_ns"], reasons, tuple(row[name] for name in KEY))
+    return PhaseScore(rule, score, row["duration_ns"], reasons, Measurement.of(row))
 
 
 def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> Iterator[str]:

@@ -21,9 +21,8 @@ from statistics import median
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.schema import POINT
+from ioassay.results.schema import POINT, Measurement
 
 LIMITS = ((30, 4.8), (20, 5.3), (15, 5.9), (12, 6.5), (10, 7.2), (8, 8.3), (6, 10.8), (5, 18.5))
 """(repetitions, modified z-score): the limit from so many repetitions on."""
@@ -45,7 +44,7 @@ _CALMEST = 1e-3
 class Outlier:
     """A repetition far from the others. `rate` and `median` in the unit of the column that was looked at."""
 
-    place: Place
+    place: Measurement
     repetition: int
     rate: float
     median: float

@@ -17,11 +17,10 @@ from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.io500 import RULES, UNITS, Group
 from ioassay.results.document import PrintedScore
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 from ioassay.units import PER_SECOND
 
 SLACK = 1e-5
@@ -43,7 +42,7 @@ class _Mean:
     """Phases whose score is 0: the program leaves them out of its means."""
     missing: tuple[str, ...]
     """Phases of the list that are not there."""
-    rests_on: tuple[Place, ...]
+    rests_on: tuple[Measurement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +97,7 @@ def _mean(rows: pl.DataFrame, of: Literal["standard", "extended"], group: Group)
     )
 
 
-def _score(rows: pl.DataFrame, phase: str, group: Group) -> tuple[float, float, Place] | None:
+def _score(rows: pl.DataFrame, phase: str, group: Group) -> tuple[float, float, Measurement] | None:
     """A phase's score, half the unit of its last digit, both in the unit of its group, and where it was measured."""
     own = rows.filter(phase=phase)
     if own.is_empty():
@@ -106,8 +105,7 @@ def _score(rows: pl.DataFrame, phase: str, group: Group) -> tuple[float, float, 
     row = own.row(0, named=True)
     unit = PER_SECOND[UNITS[group]]
     rate = row["rate_bytes_per_s"] if group == "bandwidth" else row["rate_operations_per_s"]
-    place = row["case"], row["phase"], row["job"], row["operation"]
-    return (rate or 0.0) / unit, (row["half_unit_per_s"] or 0.0) / unit, place
+    return (rate or 0.0) / unit, (row["half_unit_per_s"] or 0.0) / unit, Measurement.of(row)
 
 
 def _geometric(scores: Iterable[float]) -> float:

@@ -15,7 +15,7 @@ import polars as pl
 from ioassay.analysis import axes, intervals
 from ioassay.analysis.rate_units import UNITS, RateColumn
 from ioassay.results.document import RunDocument
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.schema import KEY, POINT, Measurement
 
 _POINT = list(POINT)
 _RATES: tuple[RateColumn, ...] = get_args(RateColumn)
@@ -98,6 +98,6 @@ def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateCo
     return "rate_operations_per_s" if asked == {"rate_operations_per_s"} else "rate_bytes_per_s"
 
 
-def places(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
-    """The keys of measurements, in the order of the rows."""
-    return list(frame.select(*KEY).iter_rows())
+def places(frame: pl.DataFrame) -> list[Measurement]:
+    """The measurements of the rows, in their order."""
+    return [Measurement(*row) for row in frame.select(*KEY).iter_rows()]

@@ -31,11 +31,11 @@ from numpy.typing import NDArray
 
 from ioassay.analysis import axes, rates, series
 from ioassay.analysis.axes import Axis, Values
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.results.document import RunDocument
+from ioassay.results.schema import Measurement
 
 FEWEST = 4
 """The fewest points of a sweep that say anything of three terms."""
@@ -124,7 +124,7 @@ class Sweep:
     column: RateColumn
     medians: tuple[tuple[int, float], ...]
     """(clients or ranks, median rate), ascending."""
-    rests_on: tuple[Place, ...]
+    rests_on: tuple[Measurement, ...]
     rises: bool
     """The last median is above the one before for sure: it is less than `PLATEAU` of the last, and if repetitions tell
     how well the two are known, their intervals do not overlap."""

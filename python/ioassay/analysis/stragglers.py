@@ -27,10 +27,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from ioassay.analysis import rates
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import Operation
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 
 NAMED = 3
 """So many ranks are named at most."""
@@ -54,7 +53,7 @@ class Rank:
 class Straggling:
     """A measurement that a stonewall came to: both rates, and who was behind. Times since the phase's first start."""
 
-    place: Place
+    place: Measurement
     column: RateColumn
     finish_ns: int
     finish_rate: float
@@ -92,7 +91,7 @@ class SlowNode:
     node: str
     operations: tuple[Operation, ...]
     """What it is slow in: the operations of a job. Empty: in all that the run does."""
-    slowest_in: tuple[Place, ...]
+    slowest_in: tuple[Measurement, ...]
     """A measurement of each such phase."""
     of: int
     """Phases with these operations in which it took part with others and in which the nodes were apart."""
@@ -148,7 +147,7 @@ def slow_nodes(measurements: pl.DataFrame, ranks: pl.DataFrame) -> list[SlowNode
     return [found for _, found in sorted(best.values(), key=lambda pair: (pair[0], pair[1].node))]
 
 
-def _first(ascending: pl.DataFrame) -> Mapping[Place, tuple[Rank, ...]]:
+def _first(ascending: pl.DataFrame) -> Mapping[Measurement, tuple[Rank, ...]]:
     """The first few ranks of each measurement."""
     few = ascending.group_by(*KEY, maintain_order=True).agg(pl.col("rank", "node").head(NAMED))
     return {
@@ -164,7 +163,7 @@ _JOB = ("case", "phase", "job")
 class _Apart:
     """A job whose nodes were not equally fast. The operations of one job end together, so they count once."""
 
-    place: Place
+    place: Measurement
     operations: tuple[Operation, ...]
     nodes: list[str]
     slowest: str
@@ -208,7 +207,7 @@ def _apart(measurements: pl.DataFrame, ranks: pl.DataFrame) -> Iterable[_Apart]:
     )
     for row in found.iter_rows(named=True):
         operations: tuple[Operation, ...] = tuple(row["operation"])
-        place = (row["case"], row["phase"], row["job"], operations[0])
+        place = Measurement.of(row | {"operation": operations[0]})
         yield _Apart(place, operations, row["node"], row["node"][0])
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from ioassay.analysis.doubts import grouped
+from ioassay.results.schema import Measurement
 from ioassay.testing.builder import RunBuilder
 
 
@@ -12,8 +13,9 @@ def test_kinds_are_grouped_gravest_first_then_most_frequent() -> None:
     doubts = grouped(run.doubts, run.measurements)
     kinds = [(group.mark, group.kind) for group in doubts.groups]
     assert kinds == [("a", "failed"), ("b", "short-phase"), ("c", "start-spread")]
-    assert doubts.marks([("w-c1-r1", "read", "read", "read"), ("w-c1-r1", "write", "write", "write")]) == ("b", "c")
-    assert doubts.marks([("w-c9-r1", "read", "read", "read")]) == ()
+    both = [Measurement("w-c1-r1", name, name, name) for name in ("read", "write")]
+    assert doubts.marks(both) == ("b", "c")
+    assert doubts.marks([Measurement("w-c9-r1", "read", "read", "read")]) == ()
 
 
 def test_there_are_marks_for_more_kinds_than_letters() -> None:

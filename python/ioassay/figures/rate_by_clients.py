@@ -15,12 +15,11 @@ import polars as pl
 from ioassay.analysis import axes, rates
 from ioassay.analysis.axes import Axis, Value, Values
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.scalability import Sweep
 from ioassay.figures import theme
 from ioassay.results.document import FigureEntry
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.schema import KEY, POINT, Measurement
 
 WIDTH, HEIGHT = 420, 250
 
@@ -85,7 +84,7 @@ def _at_most(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     return rows.filter((count <= MOST_DOTS) | (place == nearest))
 
 
-def ceilings(data: pl.DataFrame, limits: Mapping[Place, Limit], unit: Unit, axis: Axis) -> pl.DataFrame:
+def ceilings(data: pl.DataFrame, limits: Mapping[Measurement, Limit], unit: Unit, axis: Axis) -> pl.DataFrame:
     """The lowest ceiling at each place on the axis, of what `data` returns. Empty where there is none.
 
     Columns: that of `axis`, ceiling (in `unit`), name. Of IOPS it is the ceiling of their bytes. Where measurements of
@@ -95,7 +94,7 @@ def ceilings(data: pl.DataFrame, limits: Mapping[Place, Limit], unit: Unit, axis
     rows = [
         {place: row[place], "ceiling": row["rate"] / limit.share, "name": f"network: {limit.ceiling.name}"}
         for row in data.iter_rows(named=True)
-        if (limit := limits.get((row["case"], row["phase"], row["job"], row["operation"])))
+        if (limit := limits.get(Measurement.of(row)))
     ]
     schema: dict[str, pl.DataType | type[pl.DataType]] = {
         place: data.schema[place],

@@ -14,8 +14,8 @@ import polars as pl
 from ioassay.analysis import acceptance, ceilings, doubts, io500, narrowness, peak_sustained, rates
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.doubts import Doubts, Place
-from ioassay.analysis.findings import Facts, Finding, findings
+from ioassay.analysis.doubts import Doubts
+from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.scalability import Sweep
@@ -28,20 +28,22 @@ from ioassay.reports.levels import SeriesLine, SummaryLine
 from ioassay.reports.medians import MedianLine
 from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
+from ioassay.reports.references import ShownReference, shown
 from ioassay.reports.surveys import Survey
 from ioassay.reports.verdicts import VerdictLine
 from ioassay.reports.workloads import WorkloadPart
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import Measurement
 
 
 @dataclass(frozen=True)
 class FindingLine:
-    """A finding in words, with the measurements that it rests on: (anchor of its row, its name)."""
+    """A finding in words, with what it rests on."""
 
     finding: Finding
     said: Said
-    rows: list[tuple[str, str]]
+    references: list[ShownReference]
     marks: tuple[str, ...]
 
 
@@ -64,9 +66,9 @@ class Content:
     levels: list[peak_sustained.Row]
     judged: list[Verdict]
     doubts: Doubts
-    limits: Mapping[Place, Limit]
+    limits: Mapping[Measurement, Limit]
     workloads: list[WorkloadPart]
-    missing: list[Place]
+    missing: list[Measurement]
     wide: list[WidePoint]
     """Points that their stop rule gave up."""
     nodes: list[NodeGroup]
@@ -81,7 +83,7 @@ def assemble(run: LoadedRun) -> Content:
     judged = acceptance.judge(run)
     names = Names(run.document)
     scores = io500.scores(run)
-    facts = Facts(run)
+    facts = RunFacts(run)
     limits = ceilings.limits(run)
     told = findings(facts)
     anchors = _anchors(run, told)
@@ -121,27 +123,27 @@ rest on first: a page of all of them could not be opened.
 """
 
 
-def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Place, str]:
+def _anchors(run: LoadedRun, told: Sequence[Finding]) -> dict[Measurement, str]:
     """The anchor of each measurement that is shown: its place in the table of all."""
     every = rates.places(run.measurements)
     shown = set(every)
     if len(every) > MOST_ROWS:
         shown = set(rates.places(typical(run.measurements)))
         shown |= set(rates.places(run.measurements.filter(~pl.col("valid")).head(MOST_ROWS)))
-        shown |= {finding.rests_on[0] for finding in told}
+        shown |= {finding.measurements[0] for finding in told}
     return {place: f"row-{at}" for at, place in enumerate(every, start=1) if place in shown}
 
 
 def _findings(
-    document: RunDocument, told: Sequence[Finding], rows: Mapping[Place, str], found: Doubts, names: Names
+    document: RunDocument, told: Sequence[Finding], rows: Mapping[Measurement, str], found: Doubts, names: Names
 ) -> list[FindingLine]:
     sentences = Sentences(document, names)
     return [
         FindingLine(
             finding=one,
-            said=sentences.of(one.evidence, one.rests_on[0]),
-            rows=[(rows[place], names.place(place)) for place in one.rests_on if place in rows],
-            marks=found.marks(one.rests_on),
+            said=sentences.of(one.evidence, one.measurements[0]),
+            references=[one for one in (shown(reference, names, rows) for reference in one.rests_on) if one],
+            marks=found.marks(one.measurements),
         )
         for one in told
     ]
@@ -156,6 +158,6 @@ def commands(case: CaseEntry) -> list[tuple[str, str]]:
     ]
 
 
-def _missing(run: LoadedRun) -> list[Place]:
+def _missing(run: LoadedRun) -> list[Measurement]:
     measured = set(rates.places(run.measurements))
     return [place for case in run.document.cases for place in case.measured if place not in measured]

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from functools import singledispatchmethod
 from typing import NamedTuple
 
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.changes import ChangeEvidence
@@ -30,6 +29,7 @@ from ioassay.analysis.stragglers import Rank
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation, RunDocument
+from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_rate
 
 
@@ -53,12 +53,12 @@ class Sentences:
         self._names = names
 
     @singledispatchmethod
-    def of(self, evidence: Evidence, first: Place) -> Said:
+    def of(self, evidence: Evidence, first: Measurement) -> Said:
         """What a finding says whose first measurement is `first`."""
         raise TypeError(f"no sentence for {type(evidence).__name__}")
 
     @of.register
-    def _(self, evidence: PrintedEvidence, first: Place) -> Said:
+    def _(self, evidence: PrintedEvidence, first: Measurement) -> Said:
         unit = f" {evidence.unit}" if evidence.unit else ""
         extended = "extended " if evidence.list == "extended" else ""
         what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
@@ -79,7 +79,7 @@ class Sentences:
         return _said(said, left_out, missing)
 
     @of.register
-    def _(self, evidence: PeakEvidence, first: Place) -> Said:
+    def _(self, evidence: PeakEvidence, first: Measurement) -> Said:
         sweep, what = evidence.sweep, self._series(first)
         if sweep.others:
             what = f"{what}, {self._names.values(sweep.others)}"
@@ -90,7 +90,7 @@ class Sentences:
         return said._replace(headline=f"{what}: {said.headline}")
 
     @of.register
-    def _(self, evidence: StragglerEvidence, first: Place) -> Said:
+    def _(self, evidence: StragglerEvidence, first: Measurement) -> Said:
         worst = evidence.worst
         headline = (
             f"{self._place(first)}: at the stonewall, after {format.duration(worst.stonewall_ns)}, the rate was "
@@ -109,7 +109,7 @@ class Sentences:
         return _said(headline, apart, last, _also(evidence.measurements, evidence.of, "measurement"))
 
     @of.register
-    def _(self, evidence: SlowNodeEvidence, first: Place) -> Said:
+    def _(self, evidence: SlowNodeEvidence, first: Measurement) -> Said:
         phases = f" in {' and '.join(evidence.operations)} phases" if evidence.operations else ""
         return Said(
             f"Node {evidence.node} is slow{phases}: it was the slowest in {evidence.slowest_in} of "
@@ -118,7 +118,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: TrendEvidence, first: Place) -> Said:
+    def _(self, evidence: TrendEvidence, first: Measurement) -> Said:
         change = evidence.trend.change
         went = "declined" if change.estimate < 0 else "rose"
         ends = sorted((abs(change.low), abs(change.high)))
@@ -130,7 +130,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: ChangeEvidence, first: Place) -> Said:
+    def _(self, evidence: ChangeEvidence, first: Measurement) -> Said:
         change, column = evidence.change, _column(evidence.drift)
         went = "fell" if change.after < change.before else "rose"
         others = len(evidence.drift.changes) - 1
@@ -142,7 +142,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: StallEvidence, first: Place) -> Said:
+    def _(self, evidence: StallEvidence, first: Measurement) -> Said:
         count = len(evidence.drift.stalls)
         longest = f"for {_seconds(evidence.longest.length_s)}, {_seconds(evidence.longest.start_s)} after its start"
         several = f"{count} times, {_seconds(evidence.stalled_s)} together, the longest {longest}"
@@ -152,7 +152,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: FluctuationEvidence, first: Place) -> Said:
+    def _(self, evidence: FluctuationEvidence, first: Measurement) -> Said:
         drift = evidence.drift
         low, high = (self._rate(_column(drift), first, rate) for rate in (drift.low, drift.high))
         return _said(
@@ -162,7 +162,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: OutlierEvidence, first: Place) -> Said:
+    def _(self, evidence: OutlierEvidence, first: Measurement) -> Said:
         one = evidence.outliers[0]
         away = "below" if one.difference < 0 else "above"
         others = len(evidence.outliers) - 1
@@ -175,7 +175,7 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: WideIntervalEvidence, first: Place) -> Said:
+    def _(self, evidence: WideIntervalEvidence, first: Measurement) -> Said:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
         return _said(
@@ -185,7 +185,7 @@ class Sentences:
             _also(evidence.points, evidence.of, "point"),
         )
 
-    def _without_law(self, evidence: PeakEvidence, first: Place) -> Said:
+    def _without_law(self, evidence: PeakEvidence, first: Measurement) -> Said:
         sweep = evidence.sweep
         where, best = sweep.best
         highest = f"{self._rate(sweep.column, first, best)} with {_count(sweep, where)}"
@@ -199,7 +199,7 @@ class Sentences:
             )
         return Said(f"the highest median of the sweep is {highest}.", law)
 
-    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Place) -> Said:
+    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Measurement) -> Said:
         sweep, terms = evidence.sweep, _terms(fit)
         last, rate = sweep.medians[-1]
         at_last = f"with {_count(sweep, last)}, its last point"
@@ -240,15 +240,15 @@ class Sentences:
                     f"The law: {terms}.",
                 )
 
-    def _series(self, place: Place) -> str:
+    def _series(self, place: Measurement) -> str:
         """`Sequential N-N, write`."""
         case, *measured = place
         return f"{self._names.workload(self._names.entry(case).workload)}, {self._names.measurement(*measured)}"
 
-    def _place(self, place: Place) -> str:
+    def _place(self, place: Measurement) -> str:
         return self._names.place(place)
 
-    def _rate(self, column: RateColumn, place: Place, rate: float) -> str:
+    def _rate(self, column: RateColumn, place: Measurement, rate: float) -> str:
         """A rate in the unit that the study asks for, or else in what suits it."""
         workload, noun = self._names.entry(place[0]).workload, NOUNS[_operation(place)]
         asked = [row.unit for row in self._study.summary if row.workload == workload]
@@ -259,7 +259,7 @@ class Sentences:
         return format.rate(rate) if column == "rate_bytes_per_s" else format.count_rate(rate, noun)
 
 
-def _operation(place: Place) -> Operation:
+def _operation(place: Measurement) -> Operation:
     return next(known for known in NOUNS if known == place[3])
 
 

@@ -89,7 +89,7 @@ def _finding(line: FindingLine) -> dict[str, Any]:
         "weight": finding.weight,
         "sentence": line.said.text,
         "evidence": _plain(asdict(finding.evidence)),
-        "rests_on": [dict(zip(KEY, place, strict=True)) for place in finding.rests_on],
+        "rests_on": [reference._asdict() for reference in finding.rests_on],
     }
 
 

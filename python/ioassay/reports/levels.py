@@ -12,12 +12,13 @@ import polars as pl
 
 from ioassay.analysis import axes, ceilings, peak_sustained, rates, series
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.doubts import Doubts, Place
+from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation
+from ioassay.results.schema import Measurement
 from ioassay.units import format_rate
 
 
@@ -63,7 +64,7 @@ class SeriesLine:
 
 
 def summary_line(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
 ) -> SummaryLine:
     """The row of a workload that does one write and one read."""
 
@@ -80,7 +81,7 @@ def summary_line(
 
 
 def series_lines(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
+    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
 ) -> list[SeriesLine]:
     """The rows of any other workload, one for each series."""
     lines = []
@@ -113,7 +114,7 @@ def _level(
     row: peak_sustained.Row,
     measured: pl.DataFrame,
     found: Doubts,
-    limits: Mapping[Place, Limit],
+    limits: Mapping[Measurement, Limit],
     *,
     names: Names,
     operation: Operation | None = None,

@@ -13,13 +13,14 @@ import polars as pl
 
 from ioassay.analysis import ceilings, rates, series
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.doubts import Doubts, Place
+from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import RunDocument
+from ioassay.results.schema import Measurement
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class MedianLine:
 
 
 def assemble(
-    document: RunDocument, points: pl.DataFrame, found: Doubts, limits: Mapping[Place, Limit], names: Names
+    document: RunDocument, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
 ) -> list[MedianLine]:
     """The rows, in the order in which they ran; none of a study."""
     if document.is_study:
@@ -68,7 +69,7 @@ def _lines(
     column: RateColumn,
     one: Series,
     found: Doubts,
-    limits: Mapping[Place, Limit],
+    limits: Mapping[Measurement, Limit],
     *,
     names: Names,
 ) -> list[MedianLine]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ioassay.analysis import series
 from ioassay.analysis.axes import Axis, Value, Values
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.results.document import CaseEntry, Operation, RunDocument
 from ioassay.results.point import GROUPS, PLACEMENT, RANKS_PER_CLIENT, AxisUnit, SweepPoint
+from ioassay.results.schema import Measurement
 from ioassay.units import format_count
 
 NOUNS: dict[Operation, str] = {
@@ -90,7 +90,7 @@ class Names:
         """What was measured in a case: `write`, `together, readers (read)`."""
         return series.label(Series(phase, job, _operation(operation)))
 
-    def place(self, place: Place) -> str:
+    def place(self, place: Measurement) -> str:
         """A measurement: `Sequential N-N, 8 clients, repetition 2, write`."""
         case, *measured = place
         return f"{self.case(case)}, {self.measurement(*measured)}"

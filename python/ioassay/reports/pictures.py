@@ -28,7 +28,7 @@ from ioassay.reports.content import Content
 from ioassay.reports.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 from ioassay.slugs import slug, unique
 from ioassay.units import format_count
 
@@ -287,7 +287,7 @@ def _timeline_pictures(
     """The figures of the measurements `rows`; `samples` are those of the run, `ranks` those of each measurement."""
     lines: list[tuple[str, int, timeline_figure.Panel]] = []
     for row in rows.iter_rows(named=True):
-        place = (row["case"], row["phase"], row["job"], row["operation"])
+        place = Measurement.of(row)
         if place not in ranks or row["sample_interval_ns"] is None:
             continue
         own = samples.filter(**dict(zip(KEY, place, strict=True)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import polars as pl
 
 from ioassay.analysis import acceptance, io500, latency, peak_sustained, rates
-from ioassay.analysis.findings import Facts
+from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
@@ -99,11 +99,11 @@ def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
 
 
 def findings(run: LoadedRun) -> pl.DataFrame:
-    """A row per finding: weight, kind, sentence, and on how many measurements it rests."""
+    """A row per finding: weight, kind, sentence, and on how much it rests."""
     sentences = Sentences(run.document, Names(run.document))
     rows = [
-        (one.weight, one.kind, sentences.of(one.evidence, one.rests_on[0]).text, len(one.rests_on))
-        for one in found(Facts(run))
+        (one.weight, one.kind, sentences.of(one.evidence, one.measurements[0]).text, len(one.rests_on))
+        for one in found(RunFacts(run))
     ]
     columns = {"weight": pl.String, "kind": pl.String, "sentence": pl.String, "rests_on": pl.Int64}
     return pl.DataFrame(rows, schema=columns, orient="row")

@@ -10,8 +10,9 @@ import pytest
 from ioassay import reports
 from ioassay.results.document import CaseEntry
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import Measurement
 from ioassay.studies import builtin_studies
-from ioassay.testing.measured import Key, measured
+from ioassay.testing.measured import measured
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -32,7 +33,7 @@ def beside() -> LoadedRun:
 
 @pytest.fixture(scope="module")
 def survey() -> LoadedRun:
-    def rate(case: CaseEntry, key: Key) -> float:
+    def rate(case: CaseEntry, key: Measurement) -> float:
         return min(1000.0, 260.0 * case.ranks_per_client)
 
     return measured(builtin_studies()["survey"].text, rate)

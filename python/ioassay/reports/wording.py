@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from ioassay.analysis import rates, series
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.narrowness import WidePoint, Width
 from ioassay.reports import format
@@ -20,6 +19,7 @@ from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.reports.workloads import WorkloadPart
 from ioassay.results.document import CaseState, ImportEntry, RunDocument
+from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_link_rate
 
 _ENDS: dict[str, str] = {
@@ -187,9 +187,9 @@ def intervals(content: Content) -> str:
 
 
 def rests_on(line: FindingLine) -> str:
-    """The measurements that a finding rests on: the first few by name."""
-    shown = [name for _, name in line.rows[:2]]
-    more = len(line.rows) - len(shown)
+    """What a finding rests on: the first few by name."""
+    shown = [reference.name for reference in line.references[:2]]
+    more = len(line.references) - len(shown)
     return "; ".join([*shown, f"and {more} more"] if more else shown)
 
 
@@ -316,7 +316,7 @@ def setting(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def by_message(places: Iterable[tuple[Place, str]], names: Names) -> list[tuple[str, str]]:
+def by_message(places: Iterable[tuple[Measurement, str]], names: Names) -> list[tuple[str, str]]:
     """(where, message) of the doubts of a group; what has the same message is told together."""
     where: dict[str, dict[str, list[str]]] = {}
     for (case, *measured), message in places:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from ioassay.analysis import axes, ceilings, latency, phase_times, rates, series
-from ioassay.analysis.doubts import Doubts, Place
+from ioassay.analysis.doubts import Doubts
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import Ascending, ascending
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 
 
 class Column(NamedTuple):
@@ -87,7 +87,7 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
     )
 
 
-def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, str]) -> list[WorkloadPart]:
+def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurement, str]) -> list[WorkloadPart]:
     """What is told of each workload; `rows` has the anchor of each measurement that is shown."""
     order = {case.id: ascending(case.point) for case in run.document.cases}
     every = (
@@ -102,9 +102,9 @@ def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Place, s
     for name in run.document.workloads:
         own = every.filter(pl.col("workload") == name)
         table = [
-            _measurement(row, found, names) | {"anchor": rows[_place(row)]}
+            _measurement(row, found, names) | {"anchor": rows[Measurement.of(row)]}
             for row in own.iter_rows(named=True)
-            if _place(row) in rows
+            if Measurement.of(row) in rows
         ]
         parts.append(
             WorkloadPart(
@@ -177,12 +177,8 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
         "resident": _resident(row),
         "settled": format.duration(row["settled_ns"]),
         "valid": row["valid"],
-        "marks": found.marks([_place(row)]),
+        "marks": found.marks([Measurement.of(row)]),
     }
-
-
-def _place(row: dict[str, Any]) -> Place:
-    return row["case"], row["phase"], row["job"], row["operation"]
 
 
 def _stonewall(row: dict[str, Any], moves: bool) -> str:

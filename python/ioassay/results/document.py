@@ -16,6 +16,7 @@ from ioassay.errors import UsageError
 from ioassay.results import contract
 from ioassay.results.net_document import NetDocument
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
+from ioassay.results.schema import Measurement
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 
@@ -134,12 +135,12 @@ class CaseEntry(StoredModel):
         raise KeyError(f"{self.id} has no job {name} in a phase {phase}")
 
     @property
-    def measured(self) -> list[tuple[str, str, str, str]]:
-        """The key (`schema.KEY`) of every measurement that it is to give, in the order of its phases."""
+    def measured(self) -> list[Measurement]:
+        """Every measurement that it is to give, in the order of its phases."""
         if self.state == "not needed":
             return []
         return [
-            (self.id, phase.name, job.name, operation)
+            Measurement(self.id, phase.name, job.name, operation)
             for phase in self.phases
             for job in phase.jobs
             for operation in job.operations

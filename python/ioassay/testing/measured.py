@@ -14,11 +14,11 @@ from ioassay.results.document import CaseEntry, JobEntry, RunDocument
 from ioassay.results.events import Event
 from ioassay.results.ingest import TableRows
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.schema import Measurement
 from ioassay.studies import Target, expand, parse_source, resolve
 from ioassay.testing.builder import STARTED_UNIX_NS, environment
 
-Key = tuple[str, str, str, str]
-Operations = Callable[[CaseEntry, Key], float]
+Operations = Callable[[CaseEntry, Measurement], float]
 """The rate of a measurement in operations per second."""
 
 
@@ -49,7 +49,7 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
     return LoadedRun(document=document, samples=joined.pop("samples").lazy(), **joined)
 
 
-def _event(case: CaseEntry, key: Key, rate: float) -> Event:
+def _event(case: CaseEntry, key: Measurement, rate: float) -> Event:
     _, phase, name, operation = key
     job = case.job(phase, name)
     operations = max(1, job.planned_operations // len(job.operations))

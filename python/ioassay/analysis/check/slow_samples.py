@@ -6,15 +6,14 @@ from collections.abc import Collection
 
 import polars as pl
 
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 
 SLOW = 0.5
 """The share of the median below which a sample is slow."""
 
 
-def slow_share(samples: pl.LazyFrame, places: Collection[Place], column: RateColumn) -> float | None:
+def slow_share(samples: pl.LazyFrame, places: Collection[Measurement], column: RateColumn) -> float | None:
     """The share of slow samples among all of the measurements `places`; `None` where they have too few.
 
     A sample is what all ranks together moved in its interval. The last of each phase is left out: the phase ends in it.

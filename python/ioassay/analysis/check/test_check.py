@@ -19,7 +19,7 @@ from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Su
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.criteria.model import read
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, SAMPLES
+from ioassay.results.schema import KEY, SAMPLES, Measurement
 from ioassay.testing.builder import RunBuilder
 from ioassay.written.source import SourceError
 
@@ -279,8 +279,8 @@ def test_a_slow_sample_moves_less_than_half_of_the_median_with_all_ranks_togethe
         for rank in (0, 1)
     ]
     samples = pl.LazyFrame(rows, schema=SAMPLES)
-    place = ("c", "write", "write", "write")
+    place = Measurement("c", "write", "write", "write")
     # The last sample is cut off by the end of the phase.
     assert slow_share(samples, [place], "rate_bytes_per_s") == pytest.approx(1 / 4)
     assert slow_share(samples, [place], "rate_operations_per_s") == 0
-    assert slow_share(samples, [("d", *place[1:])], "rate_bytes_per_s") is None
+    assert slow_share(samples, [place._replace(case="d")], "rate_bytes_per_s") is None

@@ -16,13 +16,12 @@ from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.compare.caches import cold_cache
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import JobEntry, Operation
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import AxisUnit
-from ioassay.results.schema import KEY, POINT
+from ioassay.results.schema import KEY, POINT, Measurement
 
 OWN = "ioassay"
 """The tool of a run that was not imported."""
@@ -37,12 +36,12 @@ class _Measured:
 
     run: LoadedRun
     points: pl.DataFrame
-    limits: Mapping[Place, Limit]
+    limits: Mapping[Measurement, Limit]
     jobs: Mapping[tuple[str, str, str], JobEntry]
     """By case, phase and name."""
     caches: Mapping[str, str | None]
     """How each workload empties caches."""
-    doubts: Mapping[Place, Sequence[str]]
+    doubts: Mapping[Measurement, Sequence[str]]
     """The kinds of doubts about each measurement that has any."""
     units: Mapping[tuple[str, Axis], AxisUnit]
     """Of each axis of each workload that its `sweep` names."""
@@ -132,8 +131,8 @@ def _points(measured: _Measured, valid: pl.DataFrame, column: RateColumn) -> Ite
         )
 
 
-def _doubts(run: LoadedRun) -> dict[Place, list[str]]:
-    found: dict[Place, list[str]] = {}
+def _doubts(run: LoadedRun) -> dict[Measurement, list[str]]:
+    found: dict[Measurement, list[str]] = {}
     for place, kind in zip(rates.places(run.doubts), run.doubts["kind"], strict=True):
         found.setdefault(place, []).append(kind)
     return found

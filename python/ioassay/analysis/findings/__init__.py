@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from ioassay.analysis.finding import WEIGHTS, Evidence, Finding, Weight
 from ioassay.analysis.findings.changes import changes
-from ioassay.analysis.findings.facts import WEIGHTS, Evidence, Facts, Finding, Weight
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.findings.fluctuations import fluctuations
 from ioassay.analysis.findings.outliers import outliers
 from ioassay.analysis.findings.peaks import peaks
@@ -24,9 +25,9 @@ from ioassay.analysis.findings.stragglers import stragglers
 from ioassay.analysis.findings.trends import trends
 from ioassay.analysis.findings.wide_intervals import wide_intervals
 
-__all__ = ["FINDERS", "WEIGHTS", "Evidence", "Facts", "Finding", "Weight", "findings"]
+__all__ = ["FINDERS", "WEIGHTS", "Evidence", "Finding", "RunFacts", "Weight", "findings"]
 
-FINDERS: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
+FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     printed,
     peaks,
     stragglers,
@@ -41,7 +42,7 @@ FINDERS: tuple[Callable[[Facts], Iterable[Finding]], ...] = (
 """Every kind of finding, in the order in which those of one series are told."""
 
 
-def findings(facts: Facts) -> list[Finding]:
+def findings(facts: RunFacts) -> list[Finding]:
     """The findings of a run: warnings first, then in the order of the study."""
     found = [one for find in FINDERS for one in find(facts)]
-    return sorted(found, key=lambda one: (WEIGHTS.index(one.weight), facts.position(one.rests_on[0])))
+    return sorted(found, key=lambda one: (WEIGHTS.index(one.weight), facts.position(one.measurements[0])))

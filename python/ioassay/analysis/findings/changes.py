@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Change, Drift
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.findings.facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class ChangeEvidence(Evidence):
     """Phases of the series with enough samples to tell."""
 
 
-def changes(facts: Facts) -> Iterator[Finding]:
+def changes(facts: RunFacts) -> Iterator[Finding]:
     """One for each series: a warning where its largest change is a fall."""
     for own in facts.grouped(facts.drifts, lambda one: one.place):
         changed = sorted(

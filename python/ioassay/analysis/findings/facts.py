@@ -1,53 +1,27 @@
-"""What findings are made of: the estimates of a run that several of them need, made once, and the finding itself."""
+"""What findings about a run are made of: the estimates that several of them need, made once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, TypeVar, get_args
+from typing import TypeVar
 
 import polars as pl
 
 from ioassay.analysis import drift, rates, scalability
-from ioassay.analysis.doubts import Place
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.series import Series
 from ioassay.results.loaded import LoadedRun
-
-Weight = Literal["warning", "notice"]
-"""`warning`: whoever uses the number has to know."""
-
-WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+from ioassay.results.schema import Measurement
 
 _Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """The numbers of a finding, in base units; one type for each kind."""
-
-    kind: ClassVar[str]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something that the measurements `rests_on` show: at least one, the one that shows it best first."""
-
-    weight: Weight
-    evidence: Evidence
-    rests_on: tuple[Place, ...]
-
-    @property
-    def kind(self) -> str:
-        """What sort of finding it is."""
-        return self.evidence.kind
-
-
-@dataclass(frozen=True)
-class Facts:
+class RunFacts:
     """A run and the estimates that more than one kind of finding is made of."""
 
     run: LoadedRun
@@ -68,10 +42,13 @@ class Facts:
         return drift.drifts(self.run.samples, self.run.measurements)
 
     @cached_property
-    def _series(self) -> dict[Place, tuple[str, Series]]:
+    def _series(self) -> dict[Measurement, tuple[str, Series]]:
         """The series of every planned measurement, in the order in which they run."""
         return {
-            (case.id, phase.name, job.name, operation): (case.workload, Series(phase.name, job.name, operation))
+            Measurement(case.id, phase.name, job.name, operation): (
+                case.workload,
+                Series(phase.name, job.name, operation),
+            )
             for case in self.run.document.cases
             for phase in case.phases
             for job in phase.jobs
@@ -82,7 +59,7 @@ class Facts:
     def _positions(self) -> dict[tuple[str, Series], int]:
         return {series: at for at, series in enumerate(dict.fromkeys(self._series.values()))}
 
-    def position(self, place: Place) -> int:
+    def position(self, place: Measurement) -> int:
         """Which of all series of the study it belongs to, in the order in which they run."""
         return self._positions[self._series[place]]
 
@@ -91,7 +68,7 @@ class Facts:
         for own in self.points.partition_by("workload", "phase", "job", "operation", maintain_order=True):
             yield own, rates.column(self.run.document, own, own["workload"][0])
 
-    def grouped(self, items: Iterable[_Item], place: Callable[[_Item], Place]) -> list[list[_Item]]:
+    def grouped(self, items: Iterable[_Item], place: Callable[[_Item], Measurement]) -> list[list[_Item]]:
         """The items of each series together, in the order in which they come."""
         groups: dict[tuple[str, Series], list[_Item]] = {}
         for item in items:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Drift
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 
 WIDE = 2.0
 """Times the lowest tenth of the steps' rates at which the highest tenth is far above it."""
@@ -26,7 +27,7 @@ class FluctuationEvidence(Evidence):
     """Phases of the series with enough samples to tell."""
 
 
-def fluctuations(facts: Facts) -> Iterator[Finding]:
+def fluctuations(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that fluctuated."""
     for own in facts.grouped(facts.drifts, lambda one: one.place):
         wide = sorted(

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis import outliers as analysis
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.outliers import Outlier
 from ioassay.analysis.rate_units import RateColumn
 
@@ -21,7 +22,7 @@ class OutlierEvidence(Evidence):
     outliers: tuple[Outlier, ...]
 
 
-def outliers(facts: Facts) -> Iterator[Finding]:
+def outliers(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that has any."""
     for own, column in facts.by_series():
         found = sorted(analysis.outliers(own, column), key=lambda one: -abs(one.difference))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.scalability import Reach, Sweep
 
 AROUND = ("create-tree", "remove-tree")
@@ -22,7 +23,7 @@ class PeakEvidence(Evidence):
     reach: Reach
 
 
-def peaks(facts: Facts) -> Iterator[Finding]:
+def peaks(facts: RunFacts) -> Iterator[Finding]:
     """One for each sweep that stops too early, that follows the law, or that should and does not."""
     for sweep in facts.sweeps:
         if sweep.series.operation not in AROUND and (sweep.fit is not None or sweep.reach == "not reached"):

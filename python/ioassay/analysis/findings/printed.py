@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, FileLine, Finding
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 
 
@@ -33,11 +34,11 @@ class PrintedEvidence(Evidence):
     line: int
 
 
-def printed(facts: Facts) -> Iterator[Finding]:
+def printed(facts: RunFacts) -> Iterator[Finding]:
     """One for each score that is not what its phases make."""
     for one in recomputed(facts.run):
         if one.rests_on and (not one.follows or one.left_out or one.missing):
-            yield Finding("warning", _evidence(one), one.rests_on)
+            yield Finding("warning", _evidence(one), (*one.rests_on, FileLine(one.printed.file, one.printed.line)))
 
 
 def _evidence(one: Recomputed) -> PrintedEvidence:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis import stragglers
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.results.document import Operation
 
 
@@ -24,7 +25,7 @@ class SlowNodeEvidence(Evidence):
     by_chance: float
 
 
-def slow_nodes(facts: Facts) -> Iterator[Finding]:
+def slow_nodes(facts: RunFacts) -> Iterator[Finding]:
     """One for each such node of the run."""
     for one in stragglers.slow_nodes(facts.run.measurements, facts.run.ranks):
         evidence = SlowNodeEvidence(one.node, one.operations, len(one.slowest_in), one.of, one.by_chance)

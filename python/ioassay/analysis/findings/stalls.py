@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Drift, Stall
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class StallEvidence(Evidence):
     """Phases of the series with enough samples to tell."""
 
 
-def stalls(facts: Facts) -> Iterator[Finding]:
+def stalls(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that stalled, a warning."""
     for own in facts.grouped(facts.drifts, lambda one: one.place):
         stalled = sorted((one for one in own if one.stalls), key=lambda one: -_stalled_s(one))

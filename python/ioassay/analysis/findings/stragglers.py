@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.stragglers import Straggling, straggling
 
 STRETCHED = 1.5
@@ -29,7 +30,7 @@ class StragglerEvidence(Evidence):
     """Measurements of the series that a stonewall came to."""
 
 
-def stragglers(facts: Facts) -> Iterator[Finding]:
+def stragglers(facts: RunFacts) -> Iterator[Finding]:
     """One for each series in which ranks fell behind: a warning where the finish did, too."""
     every = straggling(facts.run.measurements, facts.run.ranks)
     for own in facts.grouped(every, lambda one: one.place):

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import polars as pl
 import pytest
 
-from ioassay.analysis.findings import FINDERS, Facts, Finding, findings
+from ioassay.analysis.finding import Evidence
+from ioassay.analysis.findings import FINDERS, Finding, RunFacts, findings
 from ioassay.analysis.findings.changes import ChangeEvidence
-from ioassay.analysis.findings.facts import Evidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.analysis.findings.printed import PrintedEvidence
@@ -24,14 +24,14 @@ from ioassay.testing.troubled import troubled
 
 @pytest.fixture(scope="module")
 def found() -> list[Finding]:
-    return findings(Facts(troubled()))
+    return findings(RunFacts(troubled()))
 
 
 def _of(found: list[Finding], kind: str, case: str, operation: str) -> Finding:
     (one,) = [
         one
         for one in found
-        if one.kind == kind and one.rests_on[0][0].startswith(case) and one.rests_on[0][3] == operation
+        if one.kind == kind and (first := one.measurements[0]).case.startswith(case) and first.operation == operation
     ]
     return one
 
@@ -46,9 +46,9 @@ def test_every_kind_is_found_in_a_run_that_has_them_all(found: list[Finding]) ->
 def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding]) -> None:
     weights = [one.weight for one in found]
     assert weights == sorted(weights, reverse=True)
-    facts = Facts(troubled())
+    facts = RunFacts(troubled())
     for weight in ("warning", "notice"):
-        positions = [facts.position(one.rests_on[0]) for one in found if one.weight == weight]
+        positions = [facts.position(one.measurements[0]) for one in found if one.weight == weight]
         assert positions == sorted(positions)
 
 
@@ -96,7 +96,7 @@ def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> No
     assert decline.evidence.trend.change.estimate < -0.5
     assert fall.evidence.change.after == pytest.approx(0.4 * fall.evidence.change.before, rel=0.2)
     assert stall.evidence.longest.length_s > 1
-    told = {(one.kind, one.rests_on[0][0].split("-")[0], one.rests_on[0][3]) for one in found}
+    told = {(one.kind, one.measurements[0].case.split("-")[0], one.measurements[0].operation) for one in found}
     assert ("change", "falling", "read") not in told
     assert ("trend", "falling", "write") not in told
     assert ("change", "stopping", "write") not in told
@@ -118,7 +118,7 @@ def test_the_node_that_is_always_last_is_named(found: list[Finding]) -> None:
 
 def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16, 32, 64).repetitions(5).build()
-    assert [one for one in findings(Facts(run)) if one.weight == "warning"] == []
+    assert [one for one in findings(RunFacts(run)) if one.weight == "warning"] == []
 
 
 @pytest.mark.parametrize(
@@ -146,6 +146,6 @@ def test_what_a_run_does_not_tell_gives_no_finding_and_no_error(
     whole = troubled()
     tables = {name: getattr(whole, name) for name in schema.TABLES}
     tables[table] = forget(tables[table])
-    known = {one.kind for one in findings(Facts(whole))}
-    less = {one.kind for one in findings(Facts(LoadedRun(document=whole.document, **tables)))}
+    known = {one.kind for one in findings(RunFacts(whole))}
+    less = {one.kind for one in findings(RunFacts(LoadedRun(document=whole.document, **tables)))}
     assert less < known

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Drift, Trend
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class TrendEvidence(Evidence):
     """Phases of the series with enough samples to tell."""
 
 
-def trends(facts: Facts) -> Iterator[Finding]:
+def trends(facts: RunFacts) -> Iterator[Finding]:
     """For each series one about the phases that declined, a warning, and one about those that rose."""
     for own in facts.grouped(facts.drifts, lambda one: one.place):
         trended = [(one, one.trend) for one in own if one.trend is not None]

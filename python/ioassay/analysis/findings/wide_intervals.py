@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis import intervals, rates
-from ioassay.analysis.findings.facts import Evidence, Facts, Finding
+from ioassay.analysis.finding import Evidence, Finding
+from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.schema import POINT
@@ -31,7 +32,7 @@ class WideIntervalEvidence(Evidence):
     """Points of the series with enough repetitions for an interval."""
 
 
-def wide_intervals(facts: Facts) -> Iterator[Finding]:
+def wide_intervals(facts: RunFacts) -> Iterator[Finding]:
     """One for each series that has such points."""
     for own, column in facts.by_series():
         known = [

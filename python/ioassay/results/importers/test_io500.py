@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 import pytest
 
+from ioassay import reports
+from ioassay.analysis.finding import FileLine
+from ioassay.analysis.findings import RunFacts
+from ioassay.analysis.findings.printed import printed
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.results.importers import io500
 from ioassay.results.importers.model import Measured
@@ -30,9 +35,13 @@ def _doubts(measured: Measured) -> set[str]:
     return {doubt.kind for doubt in measured.doubts}
 
 
-def _recomputed(gathered: Gathered) -> list[Recomputed]:
+def _run(gathered: Gathered) -> LoadedRun:
     document, tables = run(gathered, ["ioassay"])
-    return recomputed(LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables))
+    return LoadedRun(document=document, samples=tables.pop("samples").lazy(), **tables)
+
+
+def _recomputed(gathered: Gathered) -> list[Recomputed]:
+    return recomputed(_run(gathered))
 
 
 def _copy(name: str, to: Path) -> Path:
@@ -108,6 +117,17 @@ def test_printed_scores_that_follow_are_told_from_one_that_lacks_its_root() -> N
         ("total", False),
     ]
     assert scores[2].printed.value == pytest.approx(scores[2].value ** 2, rel=1e-3)  # the script rounded its means
+
+
+def test_a_finding_about_a_printed_score_names_the_line_that_it_rests_on() -> None:
+    told = _run(_one(FILES / "io500" / "product-2017"))
+    (finding,) = printed(RunFacts(told))
+    line = next(one for one in finding.rests_on if isinstance(one, FileLine))
+    assert "[SCORE]" in Path(line.file).read_text().splitlines()[line.line - 1]
+    (found,) = (one for one in json.loads(reports.build(told, "json"))["findings"] if one["kind"] == "printed-score")
+    assert line._asdict() in found["rests_on"]
+    shown = f"{Path(line.file).name}, line {line.line}"
+    assert shown in reports.build(told, "html").decode()
 
 
 def test_a_phase_that_failed_is_left_out_of_the_printed_mean_and_said(tmp_path: Path) -> None:
