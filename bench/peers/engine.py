@@ -1,4 +1,4 @@
-"""ioassay's own engine: plans by the contract (`crates/contract/src/plan.rs`), rates from its events.
+"""ioassay's own engine: plans by the protocol (`crates/protocol/src/plan.rs`), rates from its events.
 
 A rate is the operations of all ranks over `duration_ns`: from the opening of the barrier to the last rank's end,
 open and close included.

@@ -6,10 +6,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ioassay_contract::events::{Done, Event, Histogram, RankRecord, Usage};
-use ioassay_contract::plan::data::{Order, Transfer};
-use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{Operation, Phase, Plan, RankCount, Step};
 use ioassay_engine::case::letters::{Found, Letter};
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::measure::clock::{self, Clock};
@@ -21,6 +17,10 @@ use ioassay_engine::ranks::{Ranks, Start};
 use ioassay_engine::storage;
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
+use ioassay_protocol::events::{Done, Event, Histogram, RankRecord, Usage};
+use ioassay_protocol::plan::data::{Order, Transfer};
+use ioassay_protocol::plan::storage::Storage;
+use ioassay_protocol::plan::{Operation, Phase, Plan, RankCount, Step};
 
 use crate::{Result, plan, work};
 

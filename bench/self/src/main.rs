@@ -15,14 +15,6 @@ mod gather;
 
 use std::path::Path;
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::{Event, PhaseRecord};
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
-use ioassay_contract::plan::metadata::{
-    CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
-};
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::compiled::Cache;
 use ioassay_engine::environment;
@@ -35,6 +27,14 @@ use ioassay_engine::storage::plugin::{self, sources};
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::{Event, PhaseRecord};
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
+use ioassay_protocol::plan::metadata::{
+    CreateWith, EntryOrder, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
+};
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
 /// Repetitions of the null measurement.
 const REPETITIONS: usize = 7;

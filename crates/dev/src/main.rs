@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use ioassay_contract::events::{Event, Progress};
-use ioassay_contract::front_end::FrontEnd;
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::{Event, Progress};
+use ioassay_protocol::front_end::FrontEnd;
+use ioassay_protocol::plan::Plan;
 use schemars::{Schema, schema_for};
 use serde_json::json;
 

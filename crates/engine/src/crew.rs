@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::{Plan, RankCount};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::{Plan, RankCount};
 use nix::unistd::getpid;
 
 use crate::cache::busy;

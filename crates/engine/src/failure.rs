@@ -1,12 +1,12 @@
 //! Failures: what ended a case, with rank, operation, path, errno and what to try next.
 //!
-//! The type itself crosses the boundary and lives in the contract; here is how the engine makes one.
+//! The type itself crosses the boundary and lives in the protocol; here is how the engine makes one.
 //! Not: printing, deciding what happens next.
 
 use std::io;
 use std::path::Path;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
 
 /// What an error says that no system call reported, and what to try next; it travels in an [`io::Error`].

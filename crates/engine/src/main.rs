@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use ioassay_contract::events::Failure;
-use ioassay_contract::front_end::Tool;
 use ioassay_engine::command::{self, Ended};
 use ioassay_engine::crew::{self, Crew, Launch, Part};
 use ioassay_engine::supervise::guard;
 use ioassay_engine::survey::Errand;
 use ioassay_engine::{failure, frontends, launched, stdio, storage};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::front_end::Tool;
 
 /// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
 #[derive(Parser)]

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::failure;
 

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::Event;
-use ioassay_contract::plan::cache::CacheStep;
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
-use ioassay_contract::plan::pace::{Limit, Rate, Think};
-use ioassay_contract::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
 use ioassay_engine::plan::Sizes;
 use ioassay_engine::storage::{
     Access, Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi,
 };
 use ioassay_engine::workload::layout::Geometry;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::Event;
+use ioassay_protocol::plan::cache::CacheStep;
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
+use ioassay_protocol::plan::pace::{Limit, Rate, Think};
+use ioassay_protocol::plan::{CacheMethod, Job, Operation, Plan, RankRange, Step};
 use proptest::prelude::*;
 use support::*;
 

@@ -10,8 +10,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{ColdCache, CommandEnd, Event, Outcome, PhaseRecord};
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::{ColdCache, CommandEnd, Event, Outcome, PhaseRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -300,7 +300,7 @@ fn every_host_of_a_lab_is_remounted_and_a_server_does_what_a_hook_says() {
     assert_eq!((read.resident_bytes_before_per_node.as_slice(), warm_hosts(read)), ([0, 0].as_slice(), None));
     let cold = cold_of(&ran);
     assert_eq!(cold.resident_bytes_per_node, [Some(0), Some(0)]);
-    let said = |run: &ioassay_contract::events::CommandRun| (run.host.clone().unwrap(), run.output.clone());
+    let said = |run: &ioassay_protocol::events::CommandRun| (run.host.clone().unwrap(), run.output.clone());
     let each = |name: &str| (name.to_owned(), name.to_owned());
     let commands: Vec<_> = cold.attempts[0].commands.iter().map(said).collect();
     assert_eq!(commands, [each("client1"), each("client2")]);

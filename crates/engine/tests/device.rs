@@ -8,8 +8,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{Event, PhaseRecord};
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::{Event, PhaseRecord};
 use serde_json::{Value, json};
 use skipped::skipped;
 
@@ -70,7 +70,7 @@ fn plan(device: &Path, api: &str, direct: bool, block_bytes: u64) -> Value {
         json!({"step": "phase", "name": name, "jobs": [{"name": "j", "work": work}]})
     };
     json!({
-        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+        "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1",
         "target": {"device": {"path": device, "destroy_data": device}},
         "storage": {"api": api, "direct": direct}, "ranks": {"clients": 2, "per_client": 1},
         "files": {"own": set(json!("N-N")), "shared": set(json!({"N-M": 1}))},

@@ -10,10 +10,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::{Event, PhaseRecord};
-use ioassay_contract::front_end::FrontEnd;
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::{Event, PhaseRecord};
+use ioassay_protocol::front_end::FrontEnd;
+use ioassay_protocol::plan::Plan;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 

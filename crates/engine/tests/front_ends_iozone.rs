@@ -5,9 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use ioassay_contract::events::{Event, PhaseRecord, RankRecord};
 use ioassay_engine::frontends::iozone::options::KNOWN;
 use ioassay_engine::frontends::options::Verdict;
+use ioassay_protocol::events::{Event, PhaseRecord, RankRecord};
 
 /// A directory to work in.
 struct Lab(tempfile::TempDir);

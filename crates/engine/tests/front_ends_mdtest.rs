@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ioassay_contract::front_end::{FrontEnd, Tool};
+use ioassay_protocol::front_end::{FrontEnd, Tool};
 
 /// A directory for mdtest's, and what a command in it said.
 struct Lab(tempfile::TempDir);

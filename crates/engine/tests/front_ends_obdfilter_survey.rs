@@ -9,9 +9,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-use ioassay_contract::events::{Event, PhaseRecord};
 use ioassay_engine::frontends::obdfilter_survey::options::KNOWN;
 use ioassay_engine::frontends::options::Verdict;
+use ioassay_protocol::events::{Event, PhaseRecord};
 use skipped::skipped;
 
 /// A directory with targets.

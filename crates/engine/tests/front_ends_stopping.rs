@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 mod support;
 
-use ioassay_contract::events::Outcome;
+use ioassay_protocol::events::Outcome;
 use serde_json::{Value, json};
 use support::hung_mount::{ALL, CREATE, GETATTR, HungMount, LOOKUP, MKDIR, OPEN, STATFS, UNLINK, WRITE};
 use support::process::{Bench, Running, set, wait_until};
@@ -108,7 +108,7 @@ fn every_signal_ends_a_front_end_in_order_and_leaves_no_file() {
 /// A plan that writes to `target`, and then waits.
 fn waiting(target: &Path) -> Value {
     json!({
-        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1", "target": {"directory": target},
+        "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1", "target": {"directory": target},
         "storage": {"api": "posix"}, "ranks": {"clients": 1, "per_client": 2},
         "files": {"data": set(4096, 8192, 1)},
         "steps": [support::process::write("data", "never"), support::process::pause()],

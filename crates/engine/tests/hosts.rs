@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{Event, Outcome, Started};
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::{Event, Outcome, Started};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{Outcome, PhaseRecord};
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::{Outcome, PhaseRecord};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

@@ -5,16 +5,16 @@ mod support;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::events::{Event, PhaseRecord, RankRecord, Removed};
-use ioassay_contract::plan::metadata::{Items, Sharing};
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Operation, Plan};
 use ioassay_engine::plan::{Sizes, parse};
 use ioassay_engine::ranks::local::MeetingPlace;
 use ioassay_engine::storage::{self, StorageApi};
 use ioassay_engine::workload::tree::{Entries, EntryPath, Shape};
 use ioassay_engine::workspace::Workspace;
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::events::{Event, PhaseRecord, RankRecord, Removed};
+use ioassay_protocol::plan::metadata::{Items, Sharing};
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Operation, Plan};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use support::hung_mount::HungMount;
@@ -24,7 +24,7 @@ use support::{doubts, phases, run_and_keep};
 /// A plan for one tree, `t`, on `target`.
 fn plan_text(target: &Path, ranks: u32, tree: &Value, steps: &[Value]) -> Value {
     json!({
-        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+        "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1",
         "target": {"directory": target}, "storage": {"api": "posix"},
         "ranks": {"clients": ranks, "per_client": 1}, "trees": {"t": tree}, "steps": steps,
         "seed": 7, "sample_interval_ns": 1_000_000,

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Event;
+use ioassay_protocol::events::Event;
 use serde_json::json;
 
 /// A bound for hanging, not for speed.

@@ -5,11 +5,11 @@ mod support;
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::data::{FileSet, Layout, Order, Payload, Transfer, Verify};
-use ioassay_contract::plan::storage::Storage;
 use ioassay_engine::compiled::Source;
 use ioassay_engine::storage::{self, mpi};
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::data::{FileSet, Layout, Order, Payload, Transfer, Verify};
+use ioassay_protocol::plan::storage::Storage;
 use support::plug_ins::{cache, shipped};
 use support::skipped::skipped;
 use support::*;

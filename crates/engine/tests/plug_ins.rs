@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
-use ioassay_contract::plan::pace::Limit;
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Job, Plan, Step, Work};
 use ioassay_engine::plan::{Refusal, validate, validate_meeting};
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, plugin};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::{FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_protocol::plan::pace::Limit;
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{Job, Plan, Step, Work};
 use serde_json::{Value, json};
 use support::plug_ins::{shipped, wrong};
 use support::process::Bench;
@@ -103,7 +103,7 @@ fn a_symbolic_link_in_the_place_of_a_file_is_not_followed() {
 /// A plan in words, on `storage`.
 fn text(target: &Path, storage: &Storage, trees: Value, files: Value, steps: Value) -> Value {
     json!({
-        "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+        "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1",
         "target": {"directory": target}, "storage": storage, "ranks": {"clients": 2, "per_client": 2},
         "trees": trees, "files": files, "steps": steps, "seed": 7, "sample_interval_ns": 1_000_000,
     })
@@ -308,7 +308,7 @@ fn together(transfers: bool, change: impl Fn(&mut Job)) -> Plan {
     plan
 }
 
-fn data(job: &mut Job) -> &mut ioassay_contract::plan::data::DataWork {
+fn data(job: &mut Job) -> &mut ioassay_protocol::plan::data::DataWork {
     match &mut job.work {
         Work::Data(work) => work,
         Work::Metadata(_) | Work::Find(_) => unreachable!(),

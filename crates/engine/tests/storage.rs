@@ -7,16 +7,16 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use ioassay_contract::doubt::Reason;
-use ioassay_contract::plan::cache::CacheStep;
-use ioassay_contract::plan::data::{
-    Advice, DataWork, FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
-};
-use ioassay_contract::plan::pace::{Limit, Rate};
-use ioassay_contract::plan::storage::{Storage, Uring};
-use ioassay_contract::plan::{CacheMethod, Job, Plan, RankRange, Step};
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, Capabilities, StorageApi};
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::plan::cache::CacheStep;
+use ioassay_protocol::plan::data::{
+    Advice, DataWork, FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
+};
+use ioassay_protocol::plan::pace::{Limit, Rate};
+use ioassay_protocol::plan::storage::{Storage, Uring};
+use ioassay_protocol::plan::{CacheMethod, Job, Plan, RankRange, Step};
 use proptest::prelude::*;
 use support::*;
 
@@ -282,7 +282,7 @@ fn an_emptied_file_holds_only_what_is_written_next() {
         let path = directory.path().join("file");
         fs::write(&path, vec![1; 50_000]).unwrap();
         let described = storage(api);
-        let where_to = ioassay_contract::plan::storage::Target::Directory(directory.path().to_owned());
+        let where_to = ioassay_protocol::plan::storage::Target::Directory(directory.path().to_owned());
         let buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
         let setup = storage::Setup::alone(&described, &where_to, &buffers);
         let opening = storage::Opening {
@@ -301,7 +301,7 @@ fn an_emptied_file_holds_only_what_is_written_next() {
 }
 
 /// Does `harm` to the only file of a case between its write and its read, and returns what the read says.
-fn harmed(api: &'static dyn StorageApi, harm: fn(&Path) -> io::Result<()>) -> ioassay_contract::events::Failure {
+fn harmed(api: &'static dyn StorageApi, harm: fn(&Path) -> io::Result<()>) -> ioassay_protocol::events::Failure {
     let directory = target();
     let mut steps = write_and_verify(Order::Sequential);
     steps.insert(1, Step::Pause { duration_ns: 500_000_000 });

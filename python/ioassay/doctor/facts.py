@@ -95,7 +95,7 @@ class Meeting:
     events: str
     """Where the first rank was to write what all have found."""
     survey: Event | None
-    """That (contract: Survey)."""
+    """That (protocol: Survey)."""
     failure: Problem | None = None
     """What the engine says of why it did not work."""
     printed: str = ""

@@ -127,7 +127,7 @@ def _remove(
 
 
 def _workspace(run: RunDocument) -> str:
-    # The contract names the workspace, so it is known even if the engine was killed before it could report it.
+    # The plan names the workspace, so it is known even if the engine was killed before it could report it.
     if run.target_kind == "in-place":
         return run.target
     return Target(run.target_kind, run.target).workspace(run.run)

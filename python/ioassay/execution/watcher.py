@@ -20,11 +20,11 @@ class Watcher(Protocol):
         ...
 
     def progress(self, case: CaseEntry, progress: Event) -> None:
-        """Where the running step stands (contract: Progress), a few times a second."""
+        """Where the running step stands (protocol: Progress), a few times a second."""
         ...
 
     def event(self, case: CaseEntry, event: Event) -> None:
-        """The engine reported something (contract: Event)."""
+        """The engine reported something (protocol: Event)."""
         ...
 
     def case_ends(self, case: CaseEntry) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
 from ioassay.errors import UsageError
-from ioassay.results import contract
+from ioassay.results import protocol
 from ioassay.results.net_document import NetDocument
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
 from ioassay.results.schema import Measurement
@@ -39,12 +39,12 @@ TargetKind = Literal["directory", "device", "url", "in-place"]
 """`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
 
 Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
-"""What the operations of a measurement did, as the contract's `Operation`."""
+"""What the operations of a measurement did, as the protocol's `Operation`."""
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
 
 REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
-"""What is done to each item that is replaced, as the contract's `MetadataOperation::operations`."""
+"""What is done to each item that is replaced, as the protocol's `MetadataOperation::operations`."""
 
 
 class JobEntry(StoredModel):
@@ -337,7 +337,7 @@ class RunDocument(StoredModel):
     ioassay_version: str
     engine_version: str | None = None
     environment: list[Node] = Field(
-        default_factory=list, description="Every node, as the engine describes it (contract: Environment)."
+        default_factory=list, description="Every node, as the engine describes it (protocol: Environment)."
     )
     state: RunState = "running"
     started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
@@ -391,7 +391,7 @@ def parse_versioned(content: bytes, file: Path, kind: type[_Versioned], version:
             raise UsageError(f"{file} has version {found}; this ioassay reads version {version}.", remedy)
         return kind.model_validate_json(content)
     except ValidationError as error:
-        raise damaged(file, contract.reason(error)) from error
+        raise damaged(file, protocol.reason(error)) from error
 
 
 class _Version(BaseModel):

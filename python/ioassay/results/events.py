@@ -1,7 +1,7 @@
 """Reads `events.jsonl` and `progress.jsonl`: what the engine appends, one JSON object per line.
 
 The engine may be killed, or the disk fill up, in the middle of a line; such a half line at the end is no event yet and
-is left out. Each line is checked against the contract's schema (`contract`), so that what is read has its shape.
+is left out. Each line is checked against the protocol's schema (`protocol`), so that what is read has its shape.
 
 Not: what an event means (`ingest`, `outcome`).
 """
@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Literal
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
-from ioassay.results.contract import reason, validator
+from ioassay.results.protocol import reason, validator
 from ioassay.results.stored_directory import StoredDirectory
 
-CONTRACT_VERSION = 2
-"""The version of the contract that this reader understands."""
+PROTOCOL_VERSION = 2
+"""The version of the protocol that this reader understands."""
 
 MOST_BYTES = 1 << 30
 """Of the events of a case. A phase of 4096 ranks sampled for ten minutes takes 40 MiB."""
@@ -31,7 +31,7 @@ _MOST_LINE_BYTES = 256 << 20
 _REMEDY = "The file is damaged. Restore it, or remove that line to read the rest."
 
 Event = dict[str, Any]
-"""One line: a tagged object of the contract."""
+"""One line: a tagged object of the protocol."""
 
 Kind = Literal["event", "progress"]
 
@@ -95,7 +95,7 @@ def _event(line: bytes, kind: Kind, where: str) -> Event:
     except ValidationError as error:
         _refuse_newer(line, where)
         raise UsageError(f"{where}: not an event: {reason(error)}.", _REMEDY) from error
-    if event.get("event") == "started" and event["version"] > CONTRACT_VERSION:
+    if event.get("event") == "started" and event["version"] > PROTOCOL_VERSION:
         raise _newer(where, event["version"])
     return event
 
@@ -108,13 +108,13 @@ def _refuse_newer(line: bytes, where: str) -> None:
         return
     if isinstance(event, dict) and event.get("event") == "started":
         version = event.get("version")
-        if isinstance(version, int) and version > CONTRACT_VERSION:
+        if isinstance(version, int) and version > PROTOCOL_VERSION:
             raise _newer(where, version)
 
 
 def _newer(where: str, version: int) -> UsageError:
     return UsageError(
-        f"{where}: written by an engine with version {version} of the contract; "
-        f"this ioassay reads up to {CONTRACT_VERSION}.",
+        f"{where}: written by an engine with version {version} of the protocol; "
+        f"this ioassay reads up to {PROTOCOL_VERSION}.",
         "Use the ioassay that made the run, or a newer one.",
     )

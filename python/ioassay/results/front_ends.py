@@ -18,7 +18,7 @@ from pydantic import Field
 from pydantic_core import ValidationError
 
 from ioassay import __version__
-from ioassay.results import contract, described
+from ioassay.results import described, protocol
 from ioassay.results.document import (
     CaseEntry,
     RunDocument,
@@ -29,7 +29,7 @@ from ioassay.results.document import (
     moment,
     parse_versioned,
 )
-from ioassay.results.events import CONTRACT_VERSION
+from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.results.planned import Plan, case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.stored_directory import StoredDirectory
@@ -54,7 +54,7 @@ _TITLES = {
 
 
 class _Case(StoredModel):
-    """One case (contract: FrontEndCase)."""
+    """One case (protocol: FrontEndCase)."""
 
     id: Component
     workload: str
@@ -62,7 +62,7 @@ class _Case(StoredModel):
 
 
 class _FrontEnd(StoredModel):
-    """`front-end.json` (contract: FrontEnd)."""
+    """`front-end.json` (protocol: FrontEnd)."""
 
     version: int
     engine_version: str
@@ -92,14 +92,14 @@ def document(directory: StoredDirectory) -> RunDocument:
         directory.read(NAME, MOST_BYTES),
         file,
         _FrontEnd,
-        CONTRACT_VERSION,
+        PROTOCOL_VERSION,
         "Use the ioassay that the engine came with.",
     )
     plans = {case.id: _plan(directory, case.id) for case in front_end.cases}
     try:
         return _document(front_end, plans)
     except ValidationError as error:  # amounts that no run could have
-        raise damaged(file, f"its plans give {contract.reason(error)}") from error
+        raise damaged(file, f"its plans give {protocol.reason(error)}") from error
 
 
 def _document(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> RunDocument:

@@ -39,7 +39,7 @@ def empty_tables() -> Tables:
 
 
 class Inconsistent(ValueError):
-    """Events that have the contract's shape, and contradict each other or the case."""
+    """Events that have the protocol's shape, and contradict each other or the case."""
 
 
 class TableRows:

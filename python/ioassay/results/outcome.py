@@ -20,7 +20,7 @@ class Outcome:
     state: Literal["complete", "failed", "interrupted"] | None
     """`None` where the engine's last word is missing: it was killed, or is still at work."""
     failure: Event | None
-    """What went wrong first (contract: Failure)."""
+    """What went wrong first (protocol: Failure)."""
     leftovers: list[str]
     """Paths that are still on the target."""
 

@@ -1,6 +1,6 @@
 """What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
 
-A plan is the contract's (`crates/contract/src/plan.rs`), as JSON. The amounts are the engine's own
+A plan is the protocol's (`crates/protocol/src/plan.rs`), as JSON. The amounts are the engine's own
 (`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
 file set. Under a stonewall that is the most there can be, under a minimum time the least.
 
@@ -17,7 +17,7 @@ from typing import Any
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
-from ioassay.results import contract
+from ioassay.results import protocol
 from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry, damaged
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 
@@ -83,11 +83,11 @@ def case_entry(
     try:
         return _case_entry(plan, workload, repetition, command, point or _placement(plan))
     except ValidationError as error:
-        raise UsageError(f"The case {plan['case']}: {contract.reason(error)}.", "Make it smaller.") from error
+        raise UsageError(f"The case {plan['case']}: {protocol.reason(error)}.", "Make it smaller.") from error
 
 
 def unfitting(plan: Plan) -> str | None:
-    """Where a plan that has the shape of the contract does not fit together; `None` where it does."""
+    """Where a plan that has the shape of the protocol does not fit together; `None` where it does."""
     phases = [step if step["step"] == "phase" else None for step in plan["steps"]]
     files, trees = plan.get("files", {}), plan.get("trees", {})
     if any(entry["transfer_bytes"] == 0 for entry in files.values()):
@@ -110,11 +110,11 @@ def stored_plan(content: bytes, case: str, file: Path) -> Plan | None:
     Raises `UsageError` for what is no plan, one that does not fit together, and one of another case.
     """
     try:
-        plan: Plan = contract.validator("plan").validate_json(content)
+        plan: Plan = protocol.validator("plan").validate_json(content)
     except ValidationError as error:
-        if contract.is_cut_short(error):
+        if protocol.is_cut_short(error):
             return None
-        raise damaged(file, contract.reason(error)) from error
+        raise damaged(file, protocol.reason(error)) from error
     if plan["case"] != case:
         raise damaged(file, f"it is the plan of the case {plan['case']}")
     problem = unfitting(plan)

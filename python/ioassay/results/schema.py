@@ -138,7 +138,7 @@ DOUBTS = pl.Schema(
         "invalidates": pl.Boolean,
         "message": pl.String,
         "remedy": pl.String,
-        "evidence": pl.String,  # JSON object, fields as in the contract's Reason
+        "evidence": pl.String,  # JSON object, fields as in the protocol's Reason
     }
 )
 

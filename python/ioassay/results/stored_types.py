@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import ValidationError
 
-from ioassay.results import contract
+from ioassay.results import protocol
 
 LARGEST = 2**63 - 1
 """What the tables' columns hold."""
@@ -29,9 +29,9 @@ def _component(text: str) -> str:
 
 def _node(value: dict[str, Any]) -> dict[str, Any]:
     try:
-        node: dict[str, Any] = contract.validator("event", "Environment").validate_python(value)
+        node: dict[str, Any] = protocol.validator("event", "Environment").validate_python(value)
     except ValidationError as error:
-        raise ValueError(contract.reason(error)) from None
+        raise ValueError(protocol.reason(error)) from None
     return node
 
 
@@ -64,7 +64,7 @@ Component = Annotated[str, AfterValidator(_component)]
 """A name that becomes a file or a directory: never a path that leads elsewhere."""
 
 Node = Annotated[dict[str, Any], AfterValidator(_node)]
-"""A node as the engine describes it (contract: Environment)."""
+"""A node as the engine describes it (protocol: Environment)."""
 
 Setting = Annotated[Any, AfterValidator(_bounded)]
 
@@ -72,4 +72,4 @@ Setting = Annotated[Any, AfterValidator(_bounded)]
 class StoredModel(BaseModel):
     """A document in a stored directory, or a part of one."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=contract.MOST_CHARACTERS)
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, str_max_length=protocol.MOST_CHARACTERS)

@@ -37,10 +37,10 @@ def test_json_that_is_no_object_is_no_event(tmp_path: Path) -> None:
         read_events(file)
 
 
-def test_a_newer_contract_is_refused(tmp_path: Path) -> None:
+def test_a_newer_protocol_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "events.jsonl"
     file.write_text('{"event":"started","version":3}\n')
-    with pytest.raises(UsageError, match="version 3 of the contract"):
+    with pytest.raises(UsageError, match="version 3 of the protocol"):
         read_events(file)
 
 

@@ -42,7 +42,7 @@ def left(tmp_path: Path, events: Events, lines: Lines) -> Left:
 
 
 @pytest.mark.parametrize("exit_code", [0, None])
-def test_what_these_tests_leave_is_what_the_contract_says(left: Left, exit_code: int | None) -> None:
+def test_what_these_tests_leave_is_what_the_protocol_says(left: Left, exit_code: int | None) -> None:
     path = left("complete", exit_code=exit_code)
     for file, schema_file in (("front-end.json", "front-end.json"), ("logs/test-0.r1/plan.json", "plan.json")):
         jsonschema.validate(json.loads((path / file).read_text()), json.loads((SCHEMAS / schema_file).read_text()))

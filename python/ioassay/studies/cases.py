@@ -29,7 +29,7 @@ PLAN_VERSION = 2
 
 
 def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[tuple[CaseEntry, dict[str, Any]]]:
-    """The cases with their plans (contract: Plan).
+    """The cases with their plans (protocol: Plan).
 
     Repetitions are outermost: every point of the sweep is measured once before any is measured again. A run that
     ends early has the whole sweep, and a system that drifts shows it as spread between repetitions. `case_order`

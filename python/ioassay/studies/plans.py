@@ -1,6 +1,6 @@
 """The parts of the engine's plan that follow from a workload: its storage, its file sets, its trees, its steps.
 
-Keys that ask for nothing are left out, as the contract wants it.
+Keys that ask for nothing are left out, as the protocol wants it.
 """
 
 from __future__ import annotations

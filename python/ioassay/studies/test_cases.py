@@ -134,7 +134,7 @@ def test_cases_differ_in_their_seed_and_repeat_it() -> None:
     ("name", "scale"),
     [(name, scale) for name, source in builtin_studies().items() for scale in [None, *scales(source)]],
 )
-def test_plans_of_built_in_studies_fit_the_contract(name: str, scale: str | None) -> None:
+def test_plans_of_built_in_studies_fit_the_protocol(name: str, scale: str | None) -> None:
     plans = [plan for _, plan in expand(resolve(find_study(name), scale, []), "run-1", TARGET, "local")]
     assert json.loads(json.dumps(plans)) == plans
     if not PLAN_SCHEMA.exists():

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ioassay.results.events import CONTRACT_VERSION
+from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.testing.builder import STARTED_UNIX_NS
 
 MIB = 1 << 20
@@ -25,7 +25,7 @@ def ior_plan(case: str, files: Path, ranks: int = 2, seed: int = 7) -> dict[str,
 
     paths = [f"{files}.{rank:08}" for rank in range(ranks)]
     return {
-        "version": CONTRACT_VERSION,
+        "version": PROTOCOL_VERSION,
         "run": "ior-1",
         "case": case,
         "target": {"in-place": {"directory": str(files.parent), "files": {"test": paths}}},
@@ -69,7 +69,7 @@ def leave(
         folders[-1].mkdir(parents=True)
         (folders[-1] / "plan.json").write_text(json.dumps(plan))
     document = {
-        "version": CONTRACT_VERSION,
+        "version": PROTOCOL_VERSION,
         "engine_version": "0.1.0",
         "tool": "ior",
         "command": ["ior", "-F", "-t", "256k", "-b", "1m", "-s", "2", "-o", "/scratch/my test"],

@@ -4,8 +4,6 @@ use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::data::{DataWork, Transfer};
 use ioassay_engine::case::Case;
 use ioassay_engine::ranks::Stopped;
 use ioassay_engine::ranks::local::LocalRank;
@@ -13,6 +11,8 @@ use ioassay_engine::workload::buffer::Buffer;
 use ioassay_engine::workload::layout::{Geometry, file_name};
 use ioassay_engine::workload::random::SplitMix64;
 use ioassay_engine::workload::walk::Walk;
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::data::{DataWork, Transfer};
 
 use super::timed;
 

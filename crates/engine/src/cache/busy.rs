@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_protocol::plan::{Plan, Step};
 
 use crate::environment;
 

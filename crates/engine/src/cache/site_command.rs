@@ -8,8 +8,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{CommandEnd, CommandRun, Failure};
-use ioassay_contract::plan::cache::SiteCommand;
+use ioassay_protocol::events::{CommandEnd, CommandRun, Failure};
+use ioassay_protocol::plan::cache::SiteCommand;
 use ioassay_units::Nanoseconds;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::sys::prctl;

@@ -5,9 +5,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use ioassay_contract::events::{CacheAttempt, ColdCache, CommandRun, Event};
-use ioassay_contract::plan::CacheMethod;
-use ioassay_contract::plan::cache::CacheStep;
+use ioassay_protocol::events::{CacheAttempt, ColdCache, CommandRun, Event};
+use ioassay_protocol::plan::CacheMethod;
+use ioassay_protocol::plan::cache::CacheStep;
 use serde::{Deserialize, Serialize};
 
 use super::Rank;

@@ -1,8 +1,8 @@
 //! Limits that only an earlier phase can tell.
 
-use ioassay_contract::plan::metadata::{EntryOrder, MetadataWork};
-use ioassay_contract::plan::pace::{AtRateOf, Limit};
-use ioassay_contract::plan::{Job, Phase, Plan, Work};
+use ioassay_protocol::plan::metadata::{EntryOrder, MetadataWork};
+use ioassay_protocol::plan::pace::{AtRateOf, Limit};
+use ioassay_protocol::plan::{Job, Phase, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;

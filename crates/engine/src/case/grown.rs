@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::RankRange;
-use ioassay_contract::plan::metadata::{EntryOrder, MetadataOperation, MetadataWork};
+use ioassay_protocol::plan::RankRange;
+use ioassay_protocol::plan::metadata::{EntryOrder, MetadataOperation, MetadataWork};
 
 use crate::workload::tree::Shape;
 
@@ -77,7 +77,7 @@ fn most_of_part(shape: &Shape, member: u32, done: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::metadata::{CreateWith, Items, Paths, Sharing, Tree};
+    use ioassay_protocol::plan::metadata::{CreateWith, Items, Paths, Sharing, Tree};
 
     fn shape(sharing: Sharing) -> Shape {
         let tree = Tree {

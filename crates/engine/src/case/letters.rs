@@ -2,8 +2,8 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
 
-use ioassay_contract::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Settled, Usage};
-use ioassay_contract::plan::{Job, Operation, Phase};
+use ioassay_protocol::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Settled, Usage};
+use ioassay_protocol::plan::{Job, Operation, Phase};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;

@@ -1,7 +1,7 @@
 //! Whether the ranks of a node have the memory that a plan asks for, before any of it is allocated.
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::{Job, Plan, Work};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::{Job, Plan, Work};
 use ioassay_units::{Bytes, count};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use procfs::process::Process;

@@ -25,12 +25,12 @@ mod written;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use ioassay_contract::VERSION;
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::{Event, Failure, Started};
-use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Phase, Plan, Step};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::{Event, Failure, Started};
+use ioassay_protocol::plan::storage::Storage;
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

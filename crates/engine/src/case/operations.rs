@@ -8,9 +8,9 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use ioassay_contract::events::{Done, Failure};
-use ioassay_contract::plan::pace::Limit;
-use ioassay_contract::plan::{Job, RankRange};
+use ioassay_protocol::events::{Done, Failure};
+use ioassay_protocol::plan::pace::Limit;
+use ioassay_protocol::plan::{Job, RankRange};
 
 use super::pacing::Pacing;
 use crate::measure::clock::Clock;

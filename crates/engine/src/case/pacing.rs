@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use ioassay_contract::plan::pace::{Rate, Think};
-use ioassay_contract::plan::{Job, RankRange};
+use ioassay_protocol::plan::pace::{Rate, Think};
+use ioassay_protocol::plan::{Job, RankRange};
 
 use super::operations::LOOK_AGAIN;
 use crate::measure::clock::Clock;
@@ -96,7 +96,7 @@ fn sleep_until(end_ns: u64, stonewall_ns: u64, clock: &Clock, ranks: &impl Ranks
 mod tests {
     use super::*;
     use crate::ranks::local::MeetingPlace;
-    use ioassay_contract::plan::{Work, metadata::FindWork};
+    use ioassay_protocol::plan::{Work, metadata::FindWork};
 
     fn job(rate: Option<Rate>, think: Option<Think>) -> Job {
         let work = Work::Find(FindWork::default());

@@ -5,9 +5,9 @@
 
 use std::sync::atomic::Ordering;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::Transfer;
-use ioassay_contract::plan::{Job, Operation, Phase, Work};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::Transfer;
+use ioassay_protocol::plan::{Job, Operation, Phase, Work};
 
 use super::data::DataJob;
 use super::find::FindJob;

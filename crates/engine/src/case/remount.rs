@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use ioassay_contract::environment::Mount;
-use ioassay_contract::events::{CacheAttempt, CommandEnd, CommandRun, Failure};
-use ioassay_contract::plan::CacheMethod;
-use ioassay_contract::plan::cache::{Hook, SiteCommand};
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::environment::Mount;
+use ioassay_protocol::events::{CacheAttempt, CommandEnd, CommandRun, Failure};
+use ioassay_protocol::plan::CacheMethod;
+use ioassay_protocol::plan::cache::{Hook, SiteCommand};
+use ioassay_protocol::plan::storage::Target;
 
 use super::Rank;
 use super::cold_cache::Outcome;

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use ioassay_contract::events::{Event, FilesRemoved};
-use ioassay_contract::plan::{Step, Work};
+use ioassay_protocol::events::{Event, FilesRemoved};
+use ioassay_protocol::plan::{Step, Work};
 
 use super::Rank;
 use crate::failure;

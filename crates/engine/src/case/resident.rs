@@ -7,9 +7,9 @@ use std::io;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use ioassay_contract::plan::data::{DataWork, FileSet};
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Work};
+use ioassay_protocol::plan::data::{DataWork, FileSet};
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, Work};
 use serde::{Deserialize, Serialize};
 
 use super::profile::{Amounts, Profile, ReadShare};

@@ -6,7 +6,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::Rank;
 use super::operations::LOOK_AGAIN;

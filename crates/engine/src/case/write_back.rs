@@ -1,8 +1,8 @@
 //! Waiting, before a phase, for what was written before it.
 
-use ioassay_contract::events::Settled;
-use ioassay_contract::plan::Phase;
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::events::Settled;
+use ioassay_protocol::plan::Phase;
+use ioassay_protocol::plan::storage::Target;
 
 use super::Rank;
 use crate::cache;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ioassay_contract::plan::data::Order;
+use ioassay_protocol::plan::data::Order;
 
 use crate::workload::layout::Geometry;
 
@@ -116,7 +116,7 @@ impl Prefix {
 mod tests {
     use super::*;
     use crate::workload::given::file_set;
-    use ioassay_contract::plan::data::FileSet;
+    use ioassay_protocol::plan::data::FileSet;
 
     fn geometry() -> Geometry {
         Geometry::of(&FileSet { files_per_rank: 3, block_bytes: 10, ..file_set() }, 2)

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use serde::Serialize;
 
 use crate::command::{self, Ended};

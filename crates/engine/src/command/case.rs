@@ -6,9 +6,9 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Left, Removed};
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::events::{Left, Removed};
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::storage::Target;
 use ioassay_units::Nanoseconds;
 use nix::unistd::getpid;
 

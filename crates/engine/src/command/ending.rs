@@ -1,6 +1,6 @@
 //! How a command ends: its exit code, and the last events that it writes.
 
-use ioassay_contract::events::{Event, Failure, Finished, Outcome, Removed};
+use ioassay_protocol::events::{Event, Failure, Finished, Outcome, Removed};
 
 use crate::failure;
 use crate::measure::clock;

@@ -15,8 +15,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ioassay_contract::events::{Event, Failure, Left, Progress, Removed};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_protocol::events::{Event, Failure, Left, Progress, Removed};
+use ioassay_protocol::plan::{Plan, Step};
 
 use self::case::remove;
 pub(crate) use self::case::run_case;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::UNIX_EPOCH;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use serde::{Deserialize, Serialize};
 
 use crate::command::{self, Ended};

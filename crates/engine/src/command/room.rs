@@ -1,7 +1,7 @@
 //! Whether a case has the room that it needs: in memory, in files, on the target.
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Plan;
 use ioassay_units::{Bytes, count};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ioassay_contract::events::{Checked, Failure};
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::{Checked, Failure};
+use ioassay_protocol::plan::Plan;
 
 use super::ANSWER;
 use super::case::target_of;

@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use nix::unistd::mkdtemp;
 
 use super::trusted;

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::Source;
 use crate::failure;

@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use sha2::{Digest, Sha256};
 
 pub use self::cache::{Built, Cache};

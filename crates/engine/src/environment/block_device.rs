@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use ioassay_contract::environment::BlockDevice;
+use ioassay_protocol::environment::BlockDevice;
 
 /// The settings that decide how I/O reaches the device.
 const QUEUE: [&str; 13] = [

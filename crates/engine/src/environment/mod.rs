@@ -15,7 +15,7 @@ mod text;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use ioassay_contract::environment::{Clock as ClockRecord, Environment, Mount};
+use ioassay_protocol::environment::{Clock as ClockRecord, Environment, Mount};
 use procfs::FromRead;
 
 pub use self::block_device::under as block_device_under;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use ioassay_contract::environment::NetworkLink;
+use ioassay_protocol::environment::NetworkLink;
 
 use super::text::{entries, number, text};
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ioassay_contract::environment::NumaNode;
+use ioassay_protocol::environment::NumaNode;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 

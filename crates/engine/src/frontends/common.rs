@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::failure;
 use crate::plan::MOST_RANKS;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::common::Common;
 use super::{ior, mdtest};

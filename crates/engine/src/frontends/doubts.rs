@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::PhaseRecord;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::PhaseRecord;
 
 use crate::stdio::say;
 

@@ -22,7 +22,7 @@ pub mod session;
 mod size;
 mod text;
 
-use ioassay_contract::front_end::Tool;
+use ioassay_protocol::front_end::Tool;
 
 use self::common::Common;
 use self::options::Known;

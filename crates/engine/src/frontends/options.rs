@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use super::common::usage;
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! What IOR, mdtest and the IO500 write: `--dataPacketType`.
 
-use ioassay_contract::plan::data::Payload;
+use ioassay_protocol::plan::data::Payload;
 
 /// What files hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The records of a phase together: a phase has one for each of its jobs, and they come one by one.
 
-use ioassay_contract::events::{Event, PhaseRecord};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_protocol::events::{Event, PhaseRecord};
+use ioassay_protocol::plan::{Plan, Step};
 
 /// Records of a phase that is not complete yet.
 #[derive(Debug, Default)]

@@ -4,11 +4,11 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::{Event, Failure, Left, Removed};
-use ioassay_contract::front_end::{FrontEnd, FrontEndCase, Tool};
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::{Event, Failure, Left, Removed};
+use ioassay_protocol::front_end::{FrontEnd, FrontEndCase, Tool};
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::storage::Target;
 
 use super::common::Common;
 use super::doubts::Doubts;

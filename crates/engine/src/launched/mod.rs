@@ -25,8 +25,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::{Plan, RankCount};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::{Plan, RankCount};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};

@@ -6,8 +6,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::speaker::{self, Brief, Finish};

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use serde::{Deserialize, Serialize};
 
 use crate::failure;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::launcher::Said;
 use crate::compiled::{Cache, Source};

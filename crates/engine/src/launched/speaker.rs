@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

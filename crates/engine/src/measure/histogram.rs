@@ -4,7 +4,7 @@
 //! against the system call that is lost in the noise, so the library does it.
 
 use hdrhistogram::Histogram as Hdr;
-use ioassay_contract::events::Histogram as Buckets;
+use ioassay_protocol::events::Histogram as Buckets;
 
 /// The slowest operation that keeps its own bucket: a day. Slower ones are counted in the last bucket.
 const SLOWEST_NS: u64 = 86_400_000_000_000;

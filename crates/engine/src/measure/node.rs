@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ioassay_contract::events::{NodeRecord, Usage};
+use ioassay_protocol::events::{NodeRecord, Usage};
 use procfs::{Current, CurrentSI};
 
 use crate::environment::{self, Quota};

@@ -1,7 +1,7 @@
 //! From the ranks' results to the record of a phase. Pure: results in, record out.
 
-use ioassay_contract::events::{Done, Histogram, PhaseRecord, RankRecord, Stonewall};
-use ioassay_contract::plan::{Job, Operation, Phase, Plan};
+use ioassay_protocol::events::{Done, Histogram, PhaseRecord, RankRecord, Stonewall};
+use ioassay_protocol::plan::{Job, Operation, Phase, Plan};
 use serde::{Deserialize, Serialize};
 
 use super::histogram::Latencies;

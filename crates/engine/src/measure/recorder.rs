@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-use ioassay_contract::events::Done;
+use ioassay_protocol::events::Done;
 
 use super::histogram::Latencies;
 

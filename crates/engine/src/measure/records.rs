@@ -1,7 +1,7 @@
 //! Records for tests: what does not matter to them is nothing.
 
-use ioassay_contract::events::{PhaseRecord, RankRecord, Usage};
-use ioassay_contract::plan::Operation;
+use ioassay_protocol::events::{PhaseRecord, RankRecord, Usage};
+use ioassay_protocol::plan::Operation;
 
 /// A rank that did nothing.
 pub fn rank(number: u32) -> RankRecord {

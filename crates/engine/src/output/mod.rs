@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::{Event, Failure, Progress};
+use ioassay_protocol::events::{Event, Failure, Progress};
 
 use crate::failure;
 
@@ -79,7 +79,7 @@ impl ProgressLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::events::Removed;
+    use ioassay_protocol::events::Removed;
 
     #[test]
     fn a_half_line_is_cut_off_and_whole_ones_stay() {

@@ -6,9 +6,9 @@ mod validate;
 
 use std::path::Path;
 
-use ioassay_contract::VERSION;
-use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork};
-use ioassay_contract::plan::{Job, Plan, RankRange, Step, Work};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
+use ioassay_protocol::plan::{Job, Plan, RankRange, Step, Work};
 
 pub use validate::{MOST_RANKS, validate, validate_alignment, validate_meeting};
 

@@ -7,8 +7,8 @@ pub mod local;
 pub mod nodes;
 pub mod seating;
 
-use ioassay_contract::events::{Done, Failure};
-use ioassay_contract::plan::RankRange;
+use ioassay_protocol::events::{Done, Failure};
+use ioassay_protocol::plan::RankRange;
 
 use self::nodes::clocks::Reading;
 use crate::measure::recorder::{LANES, Shown};

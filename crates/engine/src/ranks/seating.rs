@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ioassay_contract::plan::{RankCount, RankRange};
+use ioassay_protocol::plan::{RankCount, RankRange};
 use serde::{Deserialize, Serialize};
 
 /// The node of each rank. Nodes are numbered in the order of their first ranks.

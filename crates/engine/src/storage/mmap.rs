@@ -10,7 +10,7 @@ use std::num::NonZeroUsize;
 use std::path::Path;
 use std::ptr::NonNull;
 
-use ioassay_contract::plan::data::{Advice, SizeAtOpen};
+use ioassay_protocol::plan::data::{Advice, SizeAtOpen};
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::sys::mman::{MapFlags, MmapAdvise, MsFlags, ProtFlags, madvise, mmap, msync, munmap};
 
@@ -204,7 +204,7 @@ impl OpenFile for MmapFile {
 mod tests {
     use super::*;
     use crate::storage::names::Presence;
-    use ioassay_contract::plan::storage::{Storage, Target};
+    use ioassay_protocol::plan::storage::{Storage, Target};
 
     #[test]
     fn a_file_that_is_shorter_than_planned_ends_where_it_ends() {

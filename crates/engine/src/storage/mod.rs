@@ -21,9 +21,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use ioassay_contract::plan::data::{Advice, SizeAtOpen};
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Plan, RankRange};
+use ioassay_protocol::plan::data::{Advice, SizeAtOpen};
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{Plan, RankRange};
 
 use self::names::{Names, Presence};
 use crate::beneath::Root;

@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, IntoRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
-use ioassay_contract::plan::data::{Advice, SizeAtOpen};
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::plan::data::{Advice, SizeAtOpen};
+use ioassay_protocol::plan::storage::Target;
 use nix::fcntl::{FallocateFlags, OFlag, PosixFadviseAdvice, fallocate, posix_fadvise};
 use nix::sys::stat::Mode;
 use nix::sys::uio::{preadv, pwritev};

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use io_uring::{IoUring, opcode, squeue, types};
-use ioassay_contract::plan::storage::{Target, Uring as Options};
+use ioassay_protocol::plan::storage::{Target, Uring as Options};
 
 use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};

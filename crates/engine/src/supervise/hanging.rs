@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use ioassay_units::Nanoseconds;
 use nix::unistd::Pid;
 

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::{Event, Failure};
-use ioassay_contract::survey::{Survey, SurveyedNode};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::{Event, Failure};
+use ioassay_protocol::survey::{Survey, SurveyedNode};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{all_of, to_rank};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 
 use io_uring::IoUring;
-use ioassay_contract::survey::{Abilities, Limits, SurveyedNode, WallClock};
+use ioassay_protocol::survey::{Abilities, Limits, SurveyedNode, WallClock};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::unistd::{AccessFlags, Pid, access};

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use ioassay_units::Nanoseconds;
 
 use crate::supervise::within::{self, Hanging};

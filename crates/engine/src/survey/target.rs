@@ -4,9 +4,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::Failure;
-use ioassay_contract::survey::TargetLook;
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::survey::TargetLook;
 
 use crate::measure::clock::Clock;
 use crate::supervise::within::LOOK_AGAIN;

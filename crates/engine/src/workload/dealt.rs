@@ -61,7 +61,7 @@ impl Dealt {
 mod tests {
     use super::*;
     use crate::workload::given::file_set;
-    use ioassay_contract::plan::data::{FileSet, Layout};
+    use ioassay_protocol::plan::data::{FileSet, Layout};
     use proptest::prelude::*;
 
     fn geometry(layout: Layout, per_block: u64, segments: u64, ranks: u32) -> Geometry {

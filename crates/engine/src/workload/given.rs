@@ -1,6 +1,6 @@
 //! A file set for tests, which say only what they are about.
 
-use ioassay_contract::plan::data::{FileSet, Layout, Payload};
+use ioassay_protocol::plan::data::{FileSet, Layout, Payload};
 
 /// A file of one transfer of one byte for each rank.
 pub fn file_set() -> FileSet {

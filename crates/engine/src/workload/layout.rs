@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::data::{FileSet, Layout};
+use ioassay_protocol::plan::data::{FileSet, Layout};
 
 /// The geometry of a file set: what follows from its sizes and from how many ranks it is made for. None of it
 /// overflows for a validated plan.

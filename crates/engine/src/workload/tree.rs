@@ -9,8 +9,8 @@
 use std::ffi::CStr;
 use std::ops::Range;
 
-use ioassay_contract::plan::RankRange;
-use ioassay_contract::plan::metadata::{ItemNames, Items, MetadataOperation, Sharing, Tree};
+use ioassay_protocol::plan::RankRange;
+use ioassay_protocol::plan::metadata::{ItemNames, Items, MetadataOperation, Sharing, Tree};
 
 /// More entries than this no file system holds, and all sums with fewer fit 64 bits.
 pub const MOST_ENTRIES: u64 = 1 << 40;

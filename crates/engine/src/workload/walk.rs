@@ -1,6 +1,6 @@
 //! In which order the transfers of a file are done.
 
-use ioassay_contract::plan::data::Order;
+use ioassay_protocol::plan::data::Order;
 use rand_distr::{Distribution, Zipf};
 
 use super::dealt::Dealt;

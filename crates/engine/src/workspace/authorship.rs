@@ -10,7 +10,7 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use ioassay_contract::plan::data::Payload;
+use ioassay_protocol::plan::data::Payload;
 
 use crate::workload::layout::Geometry;
 use crate::workload::payload::{self, Sample, Spot};

@@ -10,7 +10,7 @@ use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use nix::sys::stat::fstat;
 use nix::unistd::geteuid;
 

@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ioassay_contract::plan::data::FileSet;
-use ioassay_contract::plan::metadata::{MetadataOperation, Tree};
-use ioassay_contract::plan::{Plan, Work};
+use ioassay_protocol::plan::data::FileSet;
+use ioassay_protocol::plan::metadata::{MetadataOperation, Tree};
+use ioassay_protocol::plan::{Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Jobs, Sizes};

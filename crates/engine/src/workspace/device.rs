@@ -11,8 +11,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::FileSet;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::FileSet;
 use ioassay_units::Bytes;
 
 use super::Room;

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_protocol::events::{Failure, Left, Removed};
 
 use super::contents::Contents;
 use super::marked::{Marked, name_of, not_ours};

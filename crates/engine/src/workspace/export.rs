@@ -7,7 +7,7 @@ use std::ffi::CStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_protocol::events::{Failure, Left, Removed};
 
 use super::Room;
 use super::contents::Contents;

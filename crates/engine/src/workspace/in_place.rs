@@ -14,9 +14,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::{Failure, Left, Removed};
-use ioassay_contract::plan::storage::{InPlace, There};
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_protocol::events::{Failure, Left, Removed};
+use ioassay_protocol::plan::storage::{InPlace, There};
+use ioassay_protocol::plan::{Plan, Step};
 use xattr::FileExt as _;
 
 use super::authorship::Expected;
@@ -361,7 +361,7 @@ mod tests {
             "kind": "data", "files": "data", "transfer": "write", "order": "sequential", "fsync": "never",
         });
         let plan: Plan = serde_json::from_value(json!({
-            "version": ioassay_contract::VERSION, "run": "r1", "case": "c1",
+            "version": ioassay_protocol::VERSION, "run": "r1", "case": "c1",
             "target": {"in-place": {"directory": first.parent().unwrap(), "files": {"data": [first, second]}}},
             "storage": {"api": "posix"}, "ranks": {"clients": 2, "per_client": 1},
             "files": {"data": {
@@ -372,7 +372,7 @@ mod tests {
             "seed": 1, "sample_interval_ns": 1_000_000_000,
         }))
         .unwrap();
-        let ioassay_contract::plan::storage::Target::InPlace(place) = plan.target.clone() else { panic!() };
+        let ioassay_protocol::plan::storage::Target::InPlace(place) = plan.target.clone() else { panic!() };
         (plan, place)
     }
 

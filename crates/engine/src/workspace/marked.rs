@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::{Failure, Left, Removed};
+use ioassay_protocol::events::{Failure, Left, Removed};
 
 use super::contents::Contents;
 use super::place::{Kind, Moved, Place};

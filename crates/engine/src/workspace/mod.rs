@@ -27,9 +27,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ioassay_contract::events::{Failure, Removed};
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::events::{Failure, Removed};
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::storage::Target;
 use ioassay_units::Bytes;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;

@@ -13,8 +13,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use ioassay_contract::events::{Failure, Left, Removed};
-use ioassay_contract::plan::metadata::Items;
+use ioassay_protocol::events::{Failure, Left, Removed};
+use ioassay_protocol::plan::metadata::Items;
 use opendal::{EntryMode, ErrorKind, Operator};
 
 use super::contents::{Contents, Planted};

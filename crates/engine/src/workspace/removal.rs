@@ -10,8 +10,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::{Left, Removed};
-use ioassay_contract::plan::metadata::Items;
+use ioassay_protocol::events::{Left, Removed};
+use ioassay_protocol::plan::metadata::Items;
 
 use super::contents::Planted;
 use super::place::{Kind, Place};

@@ -12,11 +12,11 @@ pub mod skipped;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ioassay_contract::events::{Done, Event, PhaseRecord};
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
 use ioassay_engine::case::{self, Case};
+use ioassay_protocol::events::{Done, Event, PhaseRecord};
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
 use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
@@ -47,7 +47,7 @@ pub fn posix() -> Storage {
 /// A plan of `steps` on one file set, called `data`.
 pub fn plan(set: FileSet, ranks: u32, steps: Vec<Step>) -> Plan {
     Plan {
-        version: ioassay_contract::VERSION,
+        version: ioassay_protocol::VERSION,
         run: "r1".into(),
         case: "c1".into(),
         target: Target::Directory("/".into()),
@@ -157,7 +157,7 @@ pub fn doubts(record: &PhaseRecord) -> Vec<String> {
 
 /// Every sum of a record agrees with what it is the sum of.
 pub fn check_sums(record: &PhaseRecord) {
-    let sum = |of: fn(&ioassay_contract::events::RankRecord) -> u64| record.ranks.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&ioassay_protocol::events::RankRecord) -> u64| record.ranks.iter().map(of).sum::<u64>();
     assert_eq!(record.bytes, sum(|rank| rank.bytes));
     assert_eq!(record.bytes, sum(|rank| rank.sample_bytes.iter().sum()));
     assert_eq!(record.operations, sum(|rank| rank.operations));

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::plan::storage::Storage;
 use ioassay_engine::compiled::{Cache, Source};
 use ioassay_engine::storage::plugin::sources::{self, HEADER};
+use ioassay_protocol::plan::storage::Storage;
 
 use super::skipped::skipped;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, Finished, Outcome, PhaseRecord, Removed, Started};
+use ioassay_protocol::events::{Event, Failure, Finished, Outcome, PhaseRecord, Removed, Started};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

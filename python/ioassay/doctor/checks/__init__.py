@@ -51,7 +51,7 @@ NODES: Mapping[str, Callable[[Sequence[Event]], Verdict | None]] = {
     "cold caches": nodes.cold_caches,
     "io_uring": nodes.io_uring,
 }
-"""Of what each node says of itself (contract: SurveyedNode)."""
+"""Of what each node says of itself (protocol: SurveyedNode)."""
 
 TARGET: Mapping[str, Callable[[Meeting, Sequence[Event]], Verdict | None]] = {
     "target": target.usable,

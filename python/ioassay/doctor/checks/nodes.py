@@ -1,4 +1,4 @@
-"""What each node says of itself (contract: SurveyedNode). Every function gets all of them."""
+"""What each node says of itself (protocol: SurveyedNode). Every function gets all of them."""
 
 from __future__ import annotations
 

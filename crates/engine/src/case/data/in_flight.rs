@@ -3,9 +3,9 @@
 //! What is handed over together and ends together shares one reading of the clock at each end: that is when the
 //! engine, as any application, learns of it.
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::Verify;
-use ioassay_contract::plan::storage::Storage;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::Verify;
+use ioassay_protocol::plan::storage::Storage;
 
 use super::one_by_one::nothing_moved;
 use super::transfer::{Kind, name};

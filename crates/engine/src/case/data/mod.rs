@@ -9,10 +9,10 @@ mod transfer;
 
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
-use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{Job, Operation, Step, Work};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_protocol::plan::storage::Storage;
+use ioassay_protocol::plan::{Job, Operation, Step, Work};
 
 use self::in_flight::InFlightTransfers;
 use self::one_by_one::OneByOne;

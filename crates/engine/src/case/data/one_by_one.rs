@@ -2,8 +2,8 @@
 
 use std::io;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::Verify;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::Verify;
 
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};

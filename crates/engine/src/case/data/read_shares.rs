@@ -1,6 +1,6 @@
 //! Which bytes of its part a rank has read when a limit ended its job.
 
-use ioassay_contract::plan::data::Order;
+use ioassay_protocol::plan::data::Order;
 
 use crate::case::profile::ReadShare;
 use crate::case::written::Prefix;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
     use crate::case::written::{OrderOfWrite, Written};
     use crate::workload::given::file_set;
-    use ioassay_contract::plan::data::FileSet;
+    use ioassay_protocol::plan::data::FileSet;
 
     /// Two files of ten transfers of ten bytes.
     fn geometry() -> Geometry {

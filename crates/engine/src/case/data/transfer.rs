@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{Lock, Transfer, Verify};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::{Lock, Transfer, Verify};
 
 use super::{READ, WRITE};
 use crate::failure;

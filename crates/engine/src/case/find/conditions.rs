@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 use std::ops::RangeInclusive;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use ioassay_contract::plan::metadata::{FindWork, Items};
+use ioassay_protocol::plan::metadata::{FindWork, Items};
 
 use super::is_gone;
 use super::listing::{Entry, Type};

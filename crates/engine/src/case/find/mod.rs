@@ -17,9 +17,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::metadata::FindWork;
-use ioassay_contract::plan::{Job, Operation, RankRange};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::metadata::FindWork;
+use ioassay_protocol::plan::{Job, Operation, RankRange};
 
 use self::conditions::{Conditions, Verdict};
 use self::listing::{Found, Listing};

@@ -3,7 +3,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::{Tree, failed};
 use crate::storage::names::Names;

@@ -4,8 +4,8 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::BorrowedFd;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
 
 use super::directories::OpenDirectories;
 use super::held::Held;

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::metadata::MetadataWork;
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::metadata::MetadataWork;
 
 use crate::failure::Explained;
 use crate::workload::buffer::Buffer;
@@ -105,7 +105,7 @@ fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::data::Payload;
+    use ioassay_protocol::plan::data::Payload;
 
     fn held(payload: Payload, buffer: &mut Buffer) -> Held {
         let content = Some(Content::new(payload, 1, 0));

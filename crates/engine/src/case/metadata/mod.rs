@@ -14,9 +14,9 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::Job;
-use ioassay_contract::plan::metadata::{MetadataOperation, MetadataWork, Paths};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Job;
+use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork, Paths};
 
 use self::directories::OpenDirectories;
 use self::entries::{Order, Works};

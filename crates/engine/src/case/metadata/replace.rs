@@ -7,9 +7,9 @@
 use std::ffi::CString;
 use std::io;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::Operation;
-use ioassay_contract::plan::metadata::MetadataOperation;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Operation;
+use ioassay_protocol::plan::metadata::MetadataOperation;
 
 use super::failed;
 use super::held::Held;

@@ -10,7 +10,7 @@ mod nfs;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use ioassay_contract::environment::Mount;
+use ioassay_protocol::environment::Mount;
 
 use super::text::text;
 

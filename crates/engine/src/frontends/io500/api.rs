@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::storage::Storage;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::storage::Storage;
 
 use crate::frontends::common::usage;
 use crate::frontends::ior;

@@ -8,7 +8,7 @@ use super::options::{Key, Kind, Section, section_of};
 use crate::frontends::common::usage;
 use crate::frontends::options::Verdict;
 use crate::frontends::size;
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 /// Where a line stands.
 enum Place {

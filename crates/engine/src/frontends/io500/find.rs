@@ -1,6 +1,6 @@
 //! What a walk must find: files that were counted as they were created.
 
-use ioassay_contract::events::PhaseRecord;
+use ioassay_protocol::events::PhaseRecord;
 
 use super::settings::Settings;
 use super::translate::SETS;

@@ -24,9 +24,9 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::{CacheAttempt, Event, Failure, PhaseRecord};
-use ioassay_contract::front_end::Tool;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::{CacheAttempt, Event, Failure, PhaseRecord};
+use ioassay_protocol::front_end::Tool;
 
 use self::api::Ways;
 use self::commands::Places;

@@ -9,8 +9,8 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::front_end::Tool;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::front_end::Tool;
 use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ioassay_contract::events::PhaseRecord;
+use ioassay_protocol::events::PhaseRecord;
 
 use super::commands::{self, Places};
 use super::print::Report;

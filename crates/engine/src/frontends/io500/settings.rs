@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::api::{Api, Ways};
 use super::config::Config;

@@ -5,15 +5,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ioassay_contract::VERSION;
-use ioassay_contract::plan::cache::CacheStep;
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
-use ioassay_contract::plan::metadata::{
+use ioassay_protocol::VERSION;
+use ioassay_protocol::plan::cache::CacheStep;
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Source, Transfer, Verify};
+use ioassay_protocol::plan::metadata::{
     CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::pace::{AtRateOf, Limit};
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
+use ioassay_protocol::plan::pace::{AtRateOf, Limit};
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 
 use super::phases::{PHASES, TIMESTAMP};
 use super::settings::Settings;

@@ -1,6 +1,6 @@
 //! A line for each phase, and one for each rank of a phase, in IOR's columns.
 
-use ioassay_contract::events::{PhaseRecord, RankRecord};
+use ioassay_protocol::events::{PhaseRecord, RankRecord};
 
 use super::figures::moving_ns;
 use super::report::{Access, Line, Tested};
@@ -47,7 +47,7 @@ pub fn ranks(access: Access, record: &PhaseRecord) -> String {
 mod tests {
     use super::*;
     use crate::measure::records;
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::plan::Operation;
 
     #[test]
     fn each_rank_has_its_times_and_its_rates_with_and_without_open_and_close() {

@@ -1,6 +1,6 @@
 //! IOR's figures from our records (hpc/ior, `ReduceIterResults` in src/ior.c).
 
-use ioassay_contract::events::{Done, PhaseRecord, RankRecord};
+use ioassay_protocol::events::{Done, PhaseRecord, RankRecord};
 
 const NS_PER_S: f64 = 1e9;
 
@@ -147,8 +147,8 @@ impl Spread {
 mod tests {
     use super::*;
     use crate::measure::records;
-    use ioassay_contract::events::Stonewall;
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::events::Stonewall;
+    use ioassay_protocol::plan::Operation;
 
     const SECOND_NS: u64 = 1_000_000_000;
 

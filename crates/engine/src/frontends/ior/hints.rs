@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::failure;
 use crate::frontends::common::usage;

@@ -18,10 +18,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::{Event, Failure, PhaseRecord, RankRecord};
-use ioassay_contract::front_end::Tool;
-use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{Operation, Step};
+use ioassay_protocol::events::{Event, Failure, PhaseRecord, RankRecord};
+use ioassay_protocol::front_end::Tool;
+use ioassay_protocol::plan::storage::Storage;
+use ioassay_protocol::plan::{Operation, Step};
 
 use self::figures::{Figures, Spread};
 use self::parameters::{Api, Format, Parameters, Random, Test};
@@ -94,7 +94,7 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
 /// The plans of the first repetition of each test of a command line; none for an API that needs ranks which are MPI
 /// processes.
 #[cfg(test)]
-pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_contract::plan::Plan>, Failure> {
+pub fn plans(arguments: &[String], common: &Common) -> Result<Vec<ioassay_protocol::plan::Plan>, Failure> {
     let parameters = Parameters::parse(arguments)?;
     let ground = Ground {
         working_directory: Path::new("/w"),

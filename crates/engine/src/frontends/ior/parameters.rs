@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::hints;
 use super::options::{DIRECTIVES, OPTIONS};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ioassay_contract::events::{PhaseRecord, RankRecord};
+use ioassay_protocol::events::{PhaseRecord, RankRecord};
 
 use super::figures::{Figures, Spread, Wall, at_stonewall};
 use super::parameters::Test;

@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::VERSION;
-use ioassay_contract::plan::data::{
+use ioassay_protocol::VERSION;
+use ioassay_protocol::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::pace::{Limit, Think};
-use ioassay_contract::plan::storage::{InPlace, Storage, Target, Uring};
-use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
+use ioassay_protocol::plan::pace::{Limit, Think};
+use ioassay_protocol::plan::storage::{InPlace, Storage, Target, Uring};
+use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
 use super::parameters::{Api, Random, Test};
 use crate::workload::c_library::CLibrary;

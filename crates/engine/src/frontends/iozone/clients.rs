@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::failure;
 use crate::frontends::common::usage;

@@ -33,7 +33,7 @@ fn dry_run(arguments: &str, clients: &Path) -> Result<usize, String> {
     if let Some(at) = words.iter().position(|word| word == "-+m") {
         clients.clone_into(&mut words[at + 1]);
     }
-    let told = |failure: ioassay_contract::events::Failure| failure.message;
+    let told = |failure: ioassay_protocol::events::Failure| failure.message;
     let asked = Asked::new(Given::read(&words).map_err(told)?, &COMMON, "node7").map_err(told)?;
     let here = Path::new("/tmp");
     let plans: Vec<_> = match &asked.mode {

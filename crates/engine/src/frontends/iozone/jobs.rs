@@ -2,14 +2,14 @@
 //!
 //! Not here: which tests there are ([`super::test`]), whose files they are ([`super::translate`]).
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::cache::CacheStep;
-use ioassay_contract::plan::data::{
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::cache::CacheStep;
+use ioassay_protocol::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::pace::{Limit, Rate, Think};
-use ioassay_contract::plan::storage::Storage;
-use ioassay_contract::plan::{CacheMethod, Job, Phase, RankRange, Step, Work};
+use ioassay_protocol::plan::pace::{Limit, Rate, Think};
+use ioassay_protocol::plan::storage::Storage;
+use ioassay_protocol::plan::{CacheMethod, Job, Phase, RankRange, Step, Work};
 
 use super::options::Given;
 use super::test::Test;

@@ -21,8 +21,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::front_end::Tool;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::front_end::Tool;
 
 use self::options::{Given, KNOWN};
 use self::print::Printer;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::frontends::common::usage;
 use crate::frontends::options::{Known, Verdict};

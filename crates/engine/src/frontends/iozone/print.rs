@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ioassay_contract::events::{Event, PhaseRecord, RankRecord};
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::{Event, PhaseRecord, RankRecord};
+use ioassay_protocol::plan::Plan;
 
 use super::options::Given;
 use super::test::{OF_CHILDREN, Test};

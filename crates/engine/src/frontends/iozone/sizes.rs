@@ -2,7 +2,7 @@
 //!
 //! Not here: what is done with a file and a record.
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 use ioassay_units::Bytes;
 
 use super::options::Given;

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ioassay_contract::events::Event;
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::Event;
+use ioassay_protocol::plan::Plan;
 
 use super::options::Given;
 use super::print::Counting;

@@ -2,8 +2,8 @@
 //!
 //! Not here: what a test does ([`super::jobs`]), and what is printed of it.
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::data::{Order, Transfer};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::data::{Order, Transfer};
 
 use super::options::{Given, whole};
 use crate::frontends::common::usage;

@@ -5,10 +5,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::storage::{InPlace, Target};
-use ioassay_contract::plan::{Plan, RankCount};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::storage::{InPlace, Target};
+use ioassay_protocol::plan::{Plan, RankCount};
 use ioassay_units::{Bytes, count};
 
 use super::clients::{self, Client};
@@ -312,9 +312,9 @@ fn counts(given: &Given) -> Result<Vec<u32>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_contract::plan::data::{DataWork, Fsync, Lock, Order, Payload, Transfer, Verify};
-    use ioassay_contract::plan::pace::{Rate, Think};
-    use ioassay_contract::plan::{Job, Phase, Step, Work};
+    use ioassay_protocol::plan::data::{DataWork, Fsync, Lock, Order, Payload, Transfer, Verify};
+    use ioassay_protocol::plan::pace::{Rate, Think};
+    use ioassay_protocol::plan::{Job, Phase, Step, Work};
 
     const COMMON: Common = Common { ranks: 1, nodes: 1, run: None, overwrite: false, scale_down: 1 };
 

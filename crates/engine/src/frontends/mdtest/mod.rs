@@ -8,9 +8,9 @@ mod results;
 mod rows;
 mod translate;
 
-use ioassay_contract::events::{Event, Failure, PhaseRecord};
-use ioassay_contract::front_end::Tool;
-use ioassay_contract::plan::Operation;
+use ioassay_protocol::events::{Event, Failure, PhaseRecord};
+use ioassay_protocol::front_end::Tool;
+use ioassay_protocol::plan::Operation;
 
 use self::options::Parameters;
 use self::results::Iteration;
@@ -95,7 +95,7 @@ pub fn plans(
     arguments: &[String],
     common: &Common,
     directory: &std::path::Path,
-) -> Result<Vec<ioassay_contract::plan::Plan>, Failure> {
+) -> Result<Vec<ioassay_protocol::plan::Plan>, Failure> {
     let asked = options::parse(arguments)?;
     translate::check(&asked, common.ranks)?;
     let amounts = Amounts::of(&asked, common)?.walled(&asked);

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, Known};

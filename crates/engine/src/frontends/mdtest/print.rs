@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use ioassay_contract::events::PhaseRecord;
+use ioassay_protocol::events::PhaseRecord;
 
 use super::options::Parameters;
 use super::results::{Iteration, Summary};

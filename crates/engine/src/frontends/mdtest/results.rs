@@ -2,7 +2,7 @@
 //!
 //! Not here: how they are printed.
 
-use ioassay_contract::events::PhaseRecord;
+use ioassay_protocol::events::PhaseRecord;
 
 use super::rows::Row;
 
@@ -115,8 +115,8 @@ impl Summary {
 mod tests {
     use super::*;
     use crate::measure::records;
-    use ioassay_contract::events::RankRecord;
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::events::RankRecord;
+    use ioassay_protocol::plan::Operation;
 
     /// A phase whose ranks did so much, until then, of which sync took so long.
     fn record(name: &str, ranks: &[(u64, u64, u64)]) -> PhaseRecord {

@@ -4,14 +4,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::metadata::{
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::metadata::{
     CreateWith, EntryOrder, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::pace::Limit;
-use ioassay_contract::plan::storage::{InPlace, Storage, Target, There, TreePlace};
-use ioassay_contract::plan::{Job, Phase, Plan, RankCount, Step, Work};
+use ioassay_protocol::plan::pace::Limit;
+use ioassay_protocol::plan::storage::{InPlace, Storage, Target, There, TreePlace};
+use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
 use super::options::Parameters;
 use super::rows::Row;

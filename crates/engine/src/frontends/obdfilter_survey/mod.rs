@@ -7,8 +7,8 @@ pub mod options;
 mod print;
 mod translate;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::front_end::Tool;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::front_end::Tool;
 
 use self::options::{Given, KNOWN};
 use self::print::{Printer, Results};

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use ioassay_contract::events::{Event, Failure, PhaseRecord};
-use ioassay_contract::plan::Plan;
+use ioassay_protocol::events::{Event, Failure, PhaseRecord};
+use ioassay_protocol::plan::Plan;
 
 use super::options::Given;
 use super::translate::{Asked, Row};
@@ -184,7 +184,7 @@ fn rates(record: &PhaseRecord) -> Vec<f64> {
 }
 
 /// The sums of all threads in each whole sample, per second.
-fn seconds(record: &PhaseRecord, of: fn(&ioassay_contract::events::RankRecord) -> &Vec<u64>) -> Vec<f64> {
+fn seconds(record: &PhaseRecord, of: fn(&ioassay_protocol::events::RankRecord) -> &Vec<u64>) -> Vec<f64> {
     let whole = record.duration_ns / record.sample_interval_ns.max(1);
     let sum = |sample: u64| -> u64 {
         record.ranks.iter().map(|rank| of(rank).get(sample as usize).copied().unwrap_or(0)).sum()
@@ -202,8 +202,8 @@ fn extremes(rates: &[f64]) -> Option<(f64, f64)> {
 mod tests {
     use super::*;
     use crate::measure::records;
-    use ioassay_contract::events::RankRecord;
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::events::RankRecord;
+    use ioassay_protocol::plan::Operation;
 
     /// A target of two threads that ran so long and did these MiB in each second.
     fn record(duration_ns: u64, mib: &[u64], complete: bool) -> PhaseRecord {

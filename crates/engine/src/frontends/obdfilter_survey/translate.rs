@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ioassay_contract::VERSION;
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::cache::CacheStep;
-use ioassay_contract::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
-use ioassay_contract::plan::storage::{DeviceTarget, InPlace, Storage, Target};
-use ioassay_contract::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::cache::CacheStep;
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer, Verify};
+use ioassay_protocol::plan::storage::{DeviceTarget, InPlace, Storage, Target};
+use ioassay_protocol::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 use ioassay_units::count;
 
 use super::options::Given;

@@ -1,6 +1,6 @@
 //! Doubts about amounts: too little was done, or in too short a time, or not at once.
 
-use ioassay_contract::doubt::{Doubt, Reason};
+use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_units::{Bytes, Nanoseconds, count};
 
 use super::{Facts, doubt, invalid};

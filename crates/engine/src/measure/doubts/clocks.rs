@@ -1,7 +1,7 @@
 //! Doubts about clocks: too coarse, going apart, or not comparable between nodes.
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::NodeClock;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::NodeClock;
 use ioassay_units::Nanoseconds;
 
 use super::{Facts, doubt};

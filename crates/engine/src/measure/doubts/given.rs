@@ -1,8 +1,8 @@
 //! Facts for tests: a phase in which every rank writes, and nothing is to be doubted.
 
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::PhaseRecord;
-use ioassay_contract::plan::{Plan, Step};
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::PhaseRecord;
+use ioassay_protocol::plan::{Plan, Step};
 use serde_json::{Value, json};
 
 use super::{Emptied, Facts, Unwritten};
@@ -14,7 +14,7 @@ pub fn plan(ranks: usize, fsync: Value, limit: Value) -> Plan {
     let files = json!({"layout": "N-N", "transfer_bytes": 1 << 20, "block_bytes": 500 << 20, "files_per_rank": 1,
         "segments": 1, "payload": {"kind": "zero"}});
     serde_json::from_value(json!({
-        "version": ioassay_contract::VERSION, "run": "r", "case": "c", "target": {"directory": "/"},
+        "version": ioassay_protocol::VERSION, "run": "r", "case": "c", "target": {"directory": "/"},
         "storage": {"api": "posix"}, "ranks": {"clients": ranks, "per_client": 1}, "seed": 1,
         "sample_interval_ns": 1_000_000_000, "files": {"data": files},
         "steps": [{"step": "phase", "name": "write", "jobs": [{"name": "write", "work": work, "limit": limit}]}],

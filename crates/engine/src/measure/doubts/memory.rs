@@ -1,12 +1,12 @@
 //! Doubts about memory: what was read from it and not from the storage, or was written into it and may still be there.
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::RankRecord;
-use ioassay_contract::plan::data::{Order, Transfer};
-use ioassay_contract::plan::metadata::MetadataOperation;
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Operation, Work};
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::RankRecord;
+use ioassay_protocol::plan::data::{Order, Transfer};
+use ioassay_protocol::plan::metadata::MetadataOperation;
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, Operation, Work};
 use ioassay_units::{Bytes, count};
 
 use super::payload::unwritten;

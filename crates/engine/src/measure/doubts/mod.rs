@@ -1,6 +1,6 @@
 //! The engine doubts its own numbers: every way in which a phase's figures may be wrong, with evidence and remedy.
 //!
-//! Pure: facts in, doubts out. Adding a doubt is one variant in the contract and one function in the file of what it is
+//! Pure: facts in, doubts out. Adding a doubt is one variant in the protocol and one function in the file of what it is
 //! about, and its place in [`about`].
 
 mod amounts;
@@ -15,11 +15,11 @@ mod ranks;
 
 use std::collections::BTreeSet;
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::{Failure, PhaseRecord};
-use ioassay_contract::plan::data::DataWork;
-use ioassay_contract::plan::{Job, Plan, Step, Work};
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::{Failure, PhaseRecord};
+use ioassay_protocol::plan::data::DataWork;
+use ioassay_protocol::plan::{Job, Plan, Step, Work};
 
 use crate::storage::Capabilities;
 

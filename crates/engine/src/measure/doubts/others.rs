@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::doubt::{Disturbance, Disturber, Doubt, Reason};
-use ioassay_contract::environment::Environment;
-use ioassay_contract::events::NodeRecord;
-use ioassay_contract::plan::data::Fsync;
+use ioassay_protocol::doubt::{Disturbance, Disturber, Doubt, Reason};
+use ioassay_protocol::environment::Environment;
+use ioassay_protocol::events::NodeRecord;
+use ioassay_protocol::plan::data::Fsync;
 use ioassay_units::{Bytes, Nanoseconds};
 
 use super::ranks::oversubscribed;
@@ -212,8 +212,8 @@ fn processors(facts: Facts<'_>, machine: &Machine<'_>) -> Option<(Disturber, u64
 
 #[cfg(test)]
 mod tests {
-    use ioassay_contract::events::{PhaseRecord, RankRecord};
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::events::{PhaseRecord, RankRecord};
+    use ioassay_protocol::plan::Operation;
     use serde_json::json;
 
     use super::super::given;

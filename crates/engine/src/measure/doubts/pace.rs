@@ -1,8 +1,8 @@
 //! Doubts about pace: the plan gave a job a rate or pauses.
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::plan::data::Transfer;
-use ioassay_contract::plan::pace::Rate;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::plan::data::Transfer;
+use ioassay_protocol::plan::pace::Rate;
 
 use super::{Facts, doubt};
 

@@ -1,10 +1,10 @@
 //! Doubts about the data: what the storage could make less of, and what making or comparing it took.
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::environment::Mount;
-use ioassay_contract::events::RankRecord;
-use ioassay_contract::plan::data::{DataWork, Payload};
-use ioassay_contract::plan::{Job, Work};
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::environment::Mount;
+use ioassay_protocol::events::RankRecord;
+use ioassay_protocol::plan::data::{DataWork, Payload};
+use ioassay_protocol::plan::{Job, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
 use super::{Facts, Unwritten, doubt};

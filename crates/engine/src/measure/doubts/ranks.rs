@@ -1,7 +1,7 @@
 //! Doubts about ranks: that they started, worked and finished unlike each other, or on fewer machines than it looks.
 
-use ioassay_contract::doubt::{Doubt, Reason};
-use ioassay_contract::events::RankRecord;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::RankRecord;
 use ioassay_units::{Nanoseconds, count};
 
 use super::{Facts, doubt};
@@ -103,8 +103,8 @@ pub(super) fn oversubscribed(facts: Facts<'_>) -> Option<Doubt> {
 
 #[cfg(test)]
 mod tests {
-    use ioassay_contract::events::{Done, PhaseRecord, Stonewall};
-    use ioassay_contract::plan::Operation;
+    use ioassay_protocol::events::{Done, PhaseRecord, Stonewall};
+    use ioassay_protocol::plan::Operation;
     use serde_json::{Value, json};
 
     use super::super::given;

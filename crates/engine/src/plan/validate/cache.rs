@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use ioassay_contract::plan::cache::{CacheStep, SiteCommand};
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{CacheMethod, Plan};
+use ioassay_protocol::plan::cache::{CacheStep, SiteCommand};
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{CacheMethod, Plan};
 
 use super::A_DAY_NS;
 use crate::plan::Refusal;

@@ -1,8 +1,8 @@
 //! What must not be asked of ranks that do their calls together: anything that lets one of them do more calls than
 //! another, which would then wait for it for ever.
 
-use ioassay_contract::plan::data::{DataWork, Fsync, Order, Transfer};
-use ioassay_contract::plan::{Job, Plan};
+use ioassay_protocol::plan::data::{DataWork, Fsync, Order, Transfer};
+use ioassay_protocol::plan::{Job, Plan};
 
 use super::storage::JobStorage;
 use crate::plan::{Refusal, is_walled};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::data::{
+use ioassay_protocol::plan::data::{
     Advice, DataWork, FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
 };
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Plan, Work};
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, Plan, Work};
 
 use super::storage::JobStorage;
 use super::{collective, positive, range};

@@ -1,8 +1,8 @@
 //! Limits, rates and think times.
 
-use ioassay_contract::plan::data::Transfer;
-use ioassay_contract::plan::pace::{AtRateOf, Rate};
-use ioassay_contract::plan::{Job, Plan, Step, Work};
+use ioassay_protocol::plan::data::Transfer;
+use ioassay_protocol::plan::pace::{AtRateOf, Rate};
+use ioassay_protocol::plan::{Job, Plan, Step, Work};
 
 use super::{A_DAY_NS, positive};
 use crate::plan::Refusal;

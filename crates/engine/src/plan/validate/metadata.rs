@@ -5,12 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_contract::plan::data::Payload;
-use ioassay_contract::plan::metadata::{
+use ioassay_protocol::plan::data::Payload;
+use ioassay_protocol::plan::metadata::{
     CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
-use ioassay_contract::plan::storage::{Target, There};
-use ioassay_contract::plan::{Job, Plan, Step};
+use ioassay_protocol::plan::storage::{Target, There};
+use ioassay_protocol::plan::{Job, Plan, Step};
 
 use super::data::LARGEST_TRANSFER_BYTES;
 use super::storage::JobStorage;

@@ -9,9 +9,9 @@ mod storage;
 
 use std::collections::{BTreeMap, HashSet};
 
-use ioassay_contract::plan::metadata::Sharing;
-use ioassay_contract::plan::storage::Target;
-use ioassay_contract::plan::{Job, Phase, Plan, RankRange, Step, Work};
+use ioassay_protocol::plan::metadata::Sharing;
+use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{Job, Phase, Plan, RankRange, Step, Work};
 
 use self::data::Filled;
 pub use self::storage::validate_meeting;

@@ -1,7 +1,7 @@
 //! What is asked of the storage API, against what it can do.
 
-use ioassay_contract::plan::storage::{Storage, Target};
-use ioassay_contract::plan::{Job, Plan};
+use ioassay_protocol::plan::storage::{Storage, Target};
+use ioassay_protocol::plan::{Job, Plan};
 
 use super::positive;
 use crate::failure::Explained;

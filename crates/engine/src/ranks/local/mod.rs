@@ -15,8 +15,8 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 
-use ioassay_contract::events::{Done, Failure};
-use ioassay_contract::plan::RankRange;
+use ioassay_protocol::events::{Done, Failure};
+use ioassay_protocol::plan::RankRange;
 
 use self::barrier::Crowd;
 use self::exchange::{Exchange, Slot};

@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
-use ioassay_contract::events::Done;
+use ioassay_protocol::events::Done;
 
 use super::barrier::{sleep_on, sleep_on_for, wake_all};
 use crate::measure::recorder::LANES;

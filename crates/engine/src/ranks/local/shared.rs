@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::RankRange;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::RankRange;
 
 use super::barrier::{Barrier, Gate, sleep_on, wake_all};
 use super::memory::Memory;

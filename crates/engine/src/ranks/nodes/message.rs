@@ -1,7 +1,7 @@
 //! What messengers say to each other: a line of JSON, and behind it the bytes that it is about.
 
-use ioassay_contract::events::{Done, Failure};
-use ioassay_contract::plan::RankRange;
+use ioassay_protocol::events::{Done, Failure};
+use ioassay_protocol::plan::RankRange;
 use serde::{Deserialize, Serialize};
 
 use super::clocks::Reading;

@@ -9,7 +9,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ioassay_contract::events::{Done, Failure};
+use ioassay_protocol::events::{Done, Failure};
 
 use super::clocks::{Next, Questions, Reading};
 use super::hunt::Hunts;

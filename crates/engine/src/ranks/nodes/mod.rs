@@ -16,8 +16,8 @@ pub mod wire;
 
 use std::sync::atomic::Ordering;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::RankRange;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::RankRange;
 
 use self::clocks::Reading;
 use self::message::Kind;

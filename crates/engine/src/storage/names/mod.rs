@@ -88,7 +88,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::path::Path;
 
-    use ioassay_contract::plan::storage::{Storage, Target};
+    use ioassay_protocol::plan::storage::{Storage, Target};
 
     use super::*;
     use crate::storage::{Setup, StorageApi, all};

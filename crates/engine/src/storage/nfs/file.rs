@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::rc::Rc;
 
-use ioassay_contract::plan::data::SizeAtOpen;
+use ioassay_protocol::plan::data::SizeAtOpen;
 
 use super::error;
 use super::library::{Handle, Named, Refused, Reply, Request, Verifier};

@@ -24,7 +24,7 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::plan::storage::Target;
 
 use self::file::NfsFile;
 pub use self::library::{Cookie, Handle, Kind, Named};

@@ -19,7 +19,7 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::plan::storage::Target;
 
 use self::client::{Client, Patience};
 use self::file::ObjectFile;

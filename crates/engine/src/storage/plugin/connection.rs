@@ -12,8 +12,8 @@ use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ioassay_contract::plan::data::SizeAtOpen;
-use ioassay_contract::plan::storage::Target;
+use ioassay_protocol::plan::data::SizeAtOpen;
+use ioassay_protocol::plan::storage::Target;
 
 use super::library::{Functions, Plugin};
 use super::{abi, options};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Mutex;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use super::abi;
 use super::options::{Described, Kind};

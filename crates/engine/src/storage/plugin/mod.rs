@@ -15,9 +15,9 @@ pub mod sources;
 use std::io;
 use std::path::Path;
 
-use ioassay_contract::events::Failure;
-use ioassay_contract::plan::Plan;
-use ioassay_contract::plan::storage::{Storage, Target};
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::plan::Plan;
+use ioassay_protocol::plan::storage::{Storage, Target};
 
 use self::connection::Connected;
 pub use self::library::Plugin;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use ioassay_contract::events::Failure;
+use ioassay_protocol::events::Failure;
 
 use crate::compiled::{Cache, Source, on_path};
 

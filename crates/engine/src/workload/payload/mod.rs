@@ -10,7 +10,7 @@ mod stream;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use ioassay_contract::plan::data::Payload;
+use ioassay_protocol::plan::data::Payload;
 
 use self::ior::Packet;
 use self::stream::{Pool, Stream};

@@ -1,6 +1,6 @@
-"""The documents of the engine's contract, checked against their JSON schemas (`crates/contract`) as they are read.
+"""The documents of the engine's protocol, checked against their JSON schemas (`crates/protocol`) as they are read.
 
-A stored file may be damaged or made up. What has passed has the keys and types that the contract says, numbers that fit
+A stored file may be damaged or made up. What has passed has the keys and types that the protocol says, numbers that fit
 the tables, and strings of a bounded length, so readers take its parts by name without asking again.
 
 Not: what a document means, its version.
@@ -57,7 +57,7 @@ def is_cut_short(error: ValidationError) -> bool:
 
 
 class _Compiler:
-    """Turns the parts of JSON Schema that the contract's schemas use into pydantic's own."""
+    """Turns the parts of JSON Schema that the protocol's schemas use into pydantic's own."""
 
     def __init__(self, definitions: Mapping[str, _Schema], largest: int) -> None:
         self._definitions = definitions
@@ -100,7 +100,7 @@ class _Compiler:
                 return core_schema.list_schema(self.of(schema["items"]), strict=True)
             case "object":
                 return self._object(schema)
-        raise ValueError(f"{kind} is not a type that a schema of the contract has had")
+        raise ValueError(f"{kind} is not a type that a schema of the protocol has had")
 
     def _object(self, schema: _Schema) -> CoreSchema:
         more = schema.get("additionalProperties")
