@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use ioassay_engine::case::letters::{Found, Letter};
 use ioassay_engine::case::{self, Case};
-use ioassay_engine::measure::clock::{self, Clock};
 use ioassay_engine::measure::phase::RankResult;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::nodes::threads;
@@ -17,6 +16,7 @@ use ioassay_engine::ranks::{Ranks, Start};
 use ioassay_engine::storage;
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
+use ioassay_host::clock::{self, Clock};
 use ioassay_protocol::events::{Done, Event, Histogram, RankRecord, Usage};
 use ioassay_protocol::plan::data::{Order, Transfer};
 use ioassay_protocol::plan::storage::Storage;

@@ -17,8 +17,6 @@ use std::path::Path;
 
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::compiled::Cache;
-use ioassay_engine::environment;
-use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::ranks::local::LocalRank;
 use ioassay_engine::ranks::seating::Seating;
@@ -27,6 +25,8 @@ use ioassay_engine::storage::plugin::{self, sources};
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
 use ioassay_engine::{storage, supervise};
+use ioassay_host::clock::Clock;
+use ioassay_host::environment;
 use ioassay_protocol::VERSION;
 use ioassay_protocol::events::{Event, PhaseRecord};
 use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payload, Source, Transfer};

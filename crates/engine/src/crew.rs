@@ -3,16 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::{Plan, RankCount};
 use nix::unistd::getpid;
 
-use crate::cache::busy;
-use crate::case::{self, Case};
+use crate::case::{self, Case, remount};
 use crate::failure;
 use crate::hosts::Hosts;
 use crate::launched::{self, Launched, launcher, shim};
-use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::ranks::local::{LocalRank, Watched};
 use crate::ranks::seating::Seating;
@@ -133,7 +132,7 @@ impl Crew {
 
     /// Has all ranks run a case, and returns when all have ended. `watch` is called some five times a second.
     pub fn run(&mut self, ready: &Ready<'_>, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ending {
-        if busy::step_off(ready.plan) {
+        if remount::leave_mount(ready.plan) {
             ready.workspace.release();
         }
         match self {

@@ -2,7 +2,7 @@
 //!
 //! One module per step of that way: [`plan`] says what to do, [`ranks`] who does it, [`workload`] which
 //! operations, [`storage`] how, [`measure`] what it cost, [`output`] where that is written. [`workspace`] guards
-//! the user's data and [`beneath`] keeps files within it, [`cache`] empties and measures the page cache, [`environment`] describes the node,
+//! the user's data and [`beneath`] keeps files within it, [`cache`] empties and measures the page cache,
 //! [`crew`] is who does the I/O: ranks that the engine forks, or those that a launcher has started ([`launched`]),
 //! [`stdio`] is how anything is printed, [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
 
@@ -14,7 +14,6 @@ pub mod case;
 pub mod command;
 pub mod compiled;
 pub mod crew;
-pub mod environment;
 pub mod failure;
 pub mod frontends;
 pub mod hosts;

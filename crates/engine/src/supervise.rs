@@ -13,6 +13,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
 use nix::sys::prctl;
@@ -21,10 +22,9 @@ use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 pub use self::signals::{StopSignal, not_stopping};
-use crate::measure::clock::Clock;
+use crate::failure;
 use crate::ranks::Stopped;
 use crate::ranks::local::{LocalRank, MeetingPlace, Watched};
-use crate::{environment, failure};
 
 /// How long stopped ranks may take to finish the running call and to report.
 const GRACE: Duration = Duration::from_millis(1000);
@@ -277,7 +277,7 @@ const MAPPING_LOST: &str = "a mapped file could not be read or written: it becam
                             memory is; read the kernel log (dmesg), or take the storage API posix, which tells which";
 
 fn died(rank: u32, how: &str, remedy: &str) -> Failure {
-    let message = format!("rank {rank} on {} {how}", environment::host());
+    let message = format!("rank {rank} on {} {how}", ioassay_host::host_name());
     let failure = failure::plain("run", message, remedy);
     Failure { rank: Some(rank), ..failure }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use ioassay_engine::measure::clock::unix_ns;
+use ioassay_host::clock::unix_ns;
 use ioassay_protocol::events::Outcome;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

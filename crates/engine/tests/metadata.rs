@@ -592,7 +592,7 @@ fn items_that_this_node_has_just_created_are_doubted_when_it_looks_at_them() {
 #[test]
 fn empty_items_that_are_not_synced_are_doubted_and_those_that_are_or_hold_bytes_are_not() {
     let local = "/var/tmp";
-    let file_system = ioassay_engine::environment::mount_of(Path::new(local)).unwrap().file_system;
+    let file_system = ioassay_host::mounts::mount_of(Path::new(local)).unwrap().file_system;
     if !["ext4", "xfs", "btrfs", "overlay"].contains(&file_system.as_str()) {
         return skipped("a local journalling file system", &format!("{local} is {file_system}"));
     }

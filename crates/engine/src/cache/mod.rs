@@ -2,7 +2,6 @@
 //!
 //! Not here: when that is done and what it means for a number ([`crate::case`], [`crate::measure::doubts`]).
 
-pub mod busy;
 pub mod holes;
 pub mod residency;
 pub mod site_command;

@@ -1,12 +1,12 @@
 //! Whether the ranks of a node have the memory that a plan asks for, before any of it is allocated.
 
+use ioassay_host::memory;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::{Job, Plan, Work};
 use ioassay_units::{Bytes, count};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use procfs::process::Process;
 
-use crate::environment;
 use crate::failure;
 use crate::plan::{Jobs, moved_at_once};
 
@@ -27,7 +27,7 @@ pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
             format!("the {asked} of {} need {needed} of memory, and {whose} is {limit}", count(ranks, "rank"));
         Err(failure::plain("check memory", message, REMEDY))
     };
-    if let Some(limit) = environment::memory_limit() {
+    if let Some(limit) = memory::limit() {
         let [buffers, all] = [buffers, of_rank].map(|bytes| bytes.saturating_mul(ranks.into()));
         if buffers > limit.bytes / 2 || all > limit.bytes - limit.bytes / RESERVE {
             return refuse(all, &limit.whose, limit.bytes);

@@ -15,7 +15,7 @@ mod operations;
 mod pacing;
 mod phase;
 mod profile;
-mod remount;
+pub mod remount;
 mod remove;
 mod resident;
 mod seen;
@@ -25,6 +25,8 @@ mod written;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ioassay_host::clock::{self, Clock};
+use ioassay_host::{environment, processors};
 use ioassay_protocol::VERSION;
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::{Event, Failure, Started};
@@ -39,9 +41,7 @@ use self::grown::Grown;
 use self::letters::{Found, Letter};
 use self::operations::LOOK_AGAIN;
 use self::written::Written;
-use crate::environment;
 use crate::failure;
-use crate::measure::clock::{self, Clock};
 use crate::measure::doubts::Emptied;
 use crate::output::{self, EventLog};
 use crate::plan::Sizes;
@@ -201,13 +201,13 @@ impl<'a, R: Ranks> Rank<'a, R> {
         let first = seating.is_first_on_node(self.ranks.rank());
         let own = first.then(|| environment::of_this_node(plan.target.path(), clock));
         self.device = own.as_ref().and_then(|node| Some(node.block_device.as_ref()?.name.clone()));
-        let Some(told) = self.gather(&(own, environment::binding()))? else { return Ok(()) };
+        let Some(told) = self.gather(&(own, processors::binding()))? else { return Ok(()) };
         let (nodes, bindings): (Vec<Option<Environment>>, Vec<String>) = told.into_iter().unzip();
         self.nodes = nodes.into_iter().flatten().collect();
         for (rank, binding) in (0..).zip(bindings) {
             self.nodes[seating.node_of(rank) as usize].bindings.push(binding);
         }
-        self.nodes.iter_mut().for_each(|node| environment::say_once(&mut node.bindings));
+        self.nodes.iter_mut().for_each(|node| processors::merge_equal(&mut node.bindings));
         self.write(&Event::Started(Started {
             version: VERSION,
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -8,12 +8,12 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::pace::Limit;
 use ioassay_protocol::plan::{Job, RankRange};
 
 use super::pacing::Pacing;
-use crate::measure::clock::Clock;
 use crate::measure::recorder::{LANES, Recorded, Recorder};
 use crate::ranks::{Ranks, Start, Stopped};
 

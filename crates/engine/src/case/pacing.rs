@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::plan::pace::{Rate, Think};
 use ioassay_protocol::plan::{Job, RankRange};
 
 use super::operations::LOOK_AGAIN;
-use crate::measure::clock::Clock;
 use crate::ranks::Ranks;
 
 /// When the operations of one rank are to begin.

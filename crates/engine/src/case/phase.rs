@@ -5,6 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
+use ioassay_host::{clock, process_usage};
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::{Job, Operation, Phase, Work};
@@ -19,7 +20,6 @@ use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
 use crate::measure::node::NodeMeter;
-use crate::measure::{clock, usage};
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Start, Stopped};
 use crate::workload::layout::Geometry;
@@ -99,7 +99,7 @@ impl<R: Ranks> Rank<'_, R> {
         let before = self.ranks.compare_clocks()?;
         self.stamps.push((step, clock::file_stamp_unix_ns()));
         let node = self.is_first_on_node().then(|| NodeMeter::prepared(self.device.as_deref()));
-        let mut meter = usage::Meter::prepared();
+        let mut meter = process_usage::Meter::prepared();
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
         meter.start();

@@ -2,20 +2,35 @@
 //!
 //! One that does not do what it was to do ends the case: reads after it would be warm, and nobody would know.
 
+use std::fs;
 use std::path::Path;
 
+use ioassay_host::{mount_users, mounts};
 use ioassay_protocol::environment::Mount;
 use ioassay_protocol::events::{CacheAttempt, CommandEnd, CommandRun, Failure};
-use ioassay_protocol::plan::CacheMethod;
 use ioassay_protocol::plan::cache::{Hook, SiteCommand};
 use ioassay_protocol::plan::storage::Target;
+use ioassay_protocol::plan::{CacheMethod, Plan, Step};
 
 use super::Rank;
 use super::cold_cache::Outcome;
-use crate::cache::{self, busy, site_command};
-use crate::environment;
+use crate::cache::{self, site_command};
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
+
+/// Leaves the target's file system if `plan` is to remount it and the working directory of this process is on it: that
+/// would keep it from being unmounted. True if there is a remount.
+pub fn leave_mount(plan: &Plan) -> bool {
+    let remounts = |step: &Step| matches!(step, Step::ColdCache(cold) if cold.remount.is_some());
+    let remounts = plan.steps.iter().any(remounts);
+    let mount = remounts.then(|| mounts::mount_of(plan.target.path()?)).flatten();
+    let here = fs::read_link("/proc/self/cwd").ok();
+    if mount.zip(here).is_some_and(|(mount, here)| here.starts_with(mount.mount_point)) {
+        // If that fails, unmounting does, and says who stands there.
+        let _ = std::env::set_current_dir("/");
+    }
+    remounts
+}
 
 /// What failures call the step.
 const PHASE: &str = "cold-cache";
@@ -58,7 +73,7 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// One rank of each node unmounts and mounts, and sees that the workspace is there again.
     pub(super) fn remount(&self, command: Option<&SiteCommand>) -> Result<CacheAttempt, Stopped> {
-        busy::step_off(self.case.plan);
+        leave_mount(self.case.plan);
         self.case.workspace.release();
         self.gather(&())?;
         let own = match command {
@@ -71,8 +86,8 @@ impl<R: Ranks> Rank<'_, R> {
     fn remount_node(&self, command: &SiteCommand) -> Outcome {
         let workspace = self.case.workspace.path();
         let target = workspace.parent().unwrap_or(workspace);
-        let host = &environment::host();
-        let Some(mount) = environment::mount_of(target) else {
+        let host = &ioassay_host::host_name();
+        let Some(mount) = mounts::mount_of(target) else {
             let message = format!("{REMOUNT} {host}: nothing tells what is mounted at {}", target.display());
             self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
             return Outcome { refused: Some("nothing tells what is mounted".to_owned()), command: None };
@@ -80,7 +95,7 @@ impl<R: Ranks> Rank<'_, R> {
         let run = site_command::run(command, Some(host), &told(&mount, target), || self.ranks.must_stop());
         // Whatever mounts on demand does it now.
         let seen = self.case.workspace.sample().exists();
-        let there = seen || environment::mount_of(target).is_some_and(|now| now.mount_point == mount.mount_point);
+        let there = seen || mounts::mount_of(target).is_some_and(|now| now.mount_point == mount.mount_point);
         let refused = if !site_command::succeeded(&run) {
             let failed = site_command::failure_of(&run, REMOUNT, REMOUNT_REMEDY);
             let state = if there { still_mounted(&mount) } else { unmounted(&mount) };
@@ -122,7 +137,7 @@ fn told(mount: &Mount, target: &Path) -> [(&'static str, String); 5] {
 }
 
 fn still_mounted(mount: &Mount) -> String {
-    let by = busy::by(Path::new(&mount.mount_point));
+    let by = mount_users::by(Path::new(&mount.mount_point));
     let holders = if by.is_empty() { String::new() } else { format!(", kept busy by {}", by.join("; ")) };
     format!("{} is still mounted{holders}", mount.mount_point)
 }

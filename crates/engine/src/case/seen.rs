@@ -10,7 +10,6 @@ use ioassay_protocol::events::Failure;
 
 use super::Rank;
 use super::operations::LOOK_AGAIN;
-use crate::environment;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 
@@ -43,7 +42,7 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     fn unseen(&self, error: &io::Error) -> Failure {
-        let own = environment::host();
+        let own = ioassay_host::host_name();
         let seen = failure::on_path("open", &self.case.workspace.sample(), error);
         let message = format!("{own} does not see what the first node has created: {}", seen.message);
         let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";

@@ -1,5 +1,6 @@
 //! Waiting, before a phase, for what was written before it.
 
+use ioassay_host::counters;
 use ioassay_protocol::events::Settled;
 use ioassay_protocol::plan::Phase;
 use ioassay_protocol::plan::storage::Target;
@@ -7,7 +8,6 @@ use ioassay_protocol::plan::storage::Target;
 use super::Rank;
 use crate::cache;
 use crate::failure;
-use crate::measure::node;
 use crate::ranks::{Ranks, Stopped};
 
 impl<R: Ranks> Rank<'_, R> {
@@ -19,7 +19,7 @@ impl<R: Ranks> Rank<'_, R> {
             return Ok(None);
         }
         let own = self.is_first_on_node().then(|| {
-            let (dirty_bytes, before_ns) = (node::dirty_bytes(), self.case.clock.now_ns());
+            let (dirty_bytes, before_ns) = (counters::dirty_bytes(), self.case.clock.now_ns());
             let path = self.case.workspace.path();
             let target = self.case.workspace.open_to_read(path);
             if let Err(error) = target.and_then(|target| cache::write_out(&target)) {

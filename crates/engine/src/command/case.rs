@@ -6,6 +6,8 @@ use std::cell::Cell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ioassay_host::clock::Clock;
+use ioassay_host::direct_io;
 use ioassay_protocol::events::{Left, Removed};
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::storage::Target;
@@ -15,8 +17,6 @@ use nix::unistd::getpid;
 use super::ending::{Conclusion, Ended, REFUSED, finish, refused};
 use super::room::check_room;
 use crate::crew::{Crew, Ready};
-use crate::environment::direct;
-use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::plan::{self, Jobs};
 use crate::ranks::local::Watched;
@@ -75,7 +75,7 @@ fn run_plan(
     guard::may_remain(&workspace.places());
     let direct = plan.jobs().any(|job| plan.storage_of(job).direct);
     let sample = || workspace.open_to_read(&workspace.sample()).ok();
-    let direct_alignment_bytes = direct.then(sample).flatten().and_then(|file| direct::alignment_bytes(&file));
+    let direct_alignment_bytes = direct.then(sample).flatten().and_then(|file| direct_io::alignment_bytes(&file));
     if let Err(refusal) = plan::validate_alignment(plan, direct_alignment_bytes.unwrap_or(1)) {
         let removed = Some(workspace.remove());
         return Ok(Conclusion { ended: Ended::with(REFUSED, refused(&refusal)), signal: None, removed });

@@ -1,9 +1,9 @@
 //! How a command ends: its exit code, and the last events that it writes.
 
+use ioassay_host::clock;
 use ioassay_protocol::events::{Event, Failure, Finished, Outcome, Removed};
 
 use crate::failure;
-use crate::measure::clock;
 use crate::output::{self, EventLog};
 use crate::plan::Refusal;
 use crate::stdio::{self, say};

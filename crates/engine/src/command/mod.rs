@@ -15,6 +15,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::{Event, Failure, Left, Progress, Removed};
 use ioassay_protocol::plan::{Plan, Step};
 
@@ -27,7 +28,6 @@ use self::targets::Targets;
 use crate::crew::Crew;
 use crate::failure;
 use crate::launched::launcher;
-use crate::measure::clock::Clock;
 use crate::output::{EventLog, ProgressLog};
 use crate::plan;
 use crate::ranks::local::Watched;

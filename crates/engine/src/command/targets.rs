@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use ioassay_host::clock::Clock;
+use ioassay_host::environment;
 use ioassay_protocol::events::{Checked, Failure};
 use ioassay_protocol::plan::Plan;
 
 use super::ANSWER;
 use super::case::target_of;
 use super::room::check_room;
-use crate::environment;
-use crate::measure::clock::Clock;
 use crate::plan::Sizes;
 use crate::survey::patience;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::CString;
 
-use crate::measure::clock;
+use ioassay_host::clock;
 
 /// `unix_s` seconds since 1970 in local time, in a format of strftime(3), for example `%a %b %e %H:%M:%S %Y`. Empty where
 /// the C library knows no such moment.

@@ -5,8 +5,9 @@
 
 use std::fmt::Write;
 
-use super::common::usage;
 use ioassay_protocol::events::Failure;
+
+use super::common::usage;
 
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use ioassay_host::clock::{self, Clock};
 use ioassay_protocol::VERSION;
 use ioassay_protocol::events::{Event, Failure, Left, Removed};
 use ioassay_protocol::front_end::{FrontEnd, FrontEndCase, Tool};
@@ -14,9 +15,7 @@ use super::common::Common;
 use super::doubts::Doubts;
 use crate::command::{self, Ended};
 use crate::crew::Crew;
-use crate::environment;
 use crate::failure;
-use crate::measure::clock::{self, Clock};
 use crate::output::EventLog;
 use crate::plan::validate;
 use crate::stdio::{self, say};
@@ -237,7 +236,7 @@ fn hold(directory: &Path) -> io::Result<File> {
     let mut file = File::create(directory.join(LOCK))?;
     // Where the file system has no locks, only the document tells whether the run has ended.
     let _ = file.try_lock();
-    writeln!(file, "{} {}", std::process::id(), environment::host())?;
+    writeln!(file, "{} {}", std::process::id(), ioassay_host::host_name())?;
     Ok(file)
 }
 

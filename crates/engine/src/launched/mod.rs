@@ -25,6 +25,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::{Plan, RankCount};
 use nix::sys::prctl;
@@ -37,7 +38,6 @@ use self::speaker::{Brief, Finish};
 use crate::command::{COULD_NOT_RUN, Ended};
 use crate::crew::Ready;
 use crate::failure;
-use crate::measure::clock::Clock;
 use crate::plan::Sizes;
 use crate::ranks::local::exchange::Slot;
 use crate::ranks::local::{MeetingPlace, Watched};

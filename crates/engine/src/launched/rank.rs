@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Plan;
 use serde::{Deserialize, Serialize};
@@ -14,7 +15,6 @@ use super::speaker::{self, Brief, Finish};
 use super::summons::Summons;
 use crate::case::{self, Case};
 use crate::failure;
-use crate::measure::clock::Clock;
 use crate::output::EventLog;
 use crate::ranks::Ranks;
 use crate::ranks::local::exchange::Slot;

@@ -15,10 +15,10 @@ use super::launcher::Said;
 use super::mpi::{Loaded, Mpi, Speakers};
 use super::roll_call::{self, Hello, Place, Roll};
 use super::summons::{Address, Summons};
+use crate::failure;
 use crate::ranks::nodes::messenger::Messenger;
 use crate::ranks::nodes::wire::Wire;
 use crate::ranks::seating::Seating;
-use crate::{environment, failure};
 
 /// How long processes may take to find each other once MPI has begun, where all of them have met once: who is silent for this
 /// long is lost.
@@ -107,8 +107,8 @@ fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
         return Err(wrong_launcher(said, &name, mpi.size()));
     }
     let hello = Hello {
-        host: environment::host(),
-        boot_id: environment::boot_id(),
+        host: ioassay_host::host_name(),
+        boot_id: ioassay_host::boot_id(),
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let place = if mpi.rank() == 0 { call_roll(&mut mpi, hello) } else { answer(&mut mpi, &hello) };
@@ -204,7 +204,7 @@ fn broken(error: &io::Error) -> Failure {
 }
 
 fn apart(error: &io::Error) -> Failure {
-    let message = format!("processes of {} cannot meet in memory: {error}", environment::host());
+    let message = format!("processes of {} cannot meet in memory: {error}", ioassay_host::host_name());
     let remedy = "start them as one user, in one container or in none (they look at each other in /proc)";
     failure::plain("meet", message, remedy)
 }

@@ -4,9 +4,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use ioassay_host::clock::Clock;
 use serde::{Deserialize, Serialize};
 
-use crate::measure::clock::Clock;
 use crate::ranks::local::{FILES, MeetingPlace};
 use crate::ranks::seating::Seating;
 

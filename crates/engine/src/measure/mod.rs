@@ -1,8 +1,7 @@
-//! Clocks, histograms, samples, phase records and doubts.
+//! Histograms, samples, phase records and doubts.
 //!
-//! Not here: formatting, statistics across runs, system calls other than reading the clock.
+//! Not here: formatting, statistics across runs, clocks and counters of the kernel (crate `ioassay-host`).
 
-pub mod clock;
 pub mod doubts;
 pub mod histogram;
 pub mod node;
@@ -10,4 +9,3 @@ pub mod phase;
 pub mod recorder;
 #[cfg(test)]
 pub mod records;
-pub mod usage;

@@ -1,17 +1,10 @@
 //! What a node does while a phase runs, for whomever: what its device moves, what its processors do, what waits to be
 //! written back.
 //!
-//! Not here: what the kernel spends on one rank ([`super::usage`]), and what all that means ([`super::doubts`]).
+//! Not here: what the kernel spends on one rank ([`ioassay_host::process_usage`]), and what all that means ([`super::doubts`]).
 
-use std::path::Path;
-
+use ioassay_host::counters::{Counters, dirty_bytes};
 use ioassay_protocol::events::{NodeRecord, Usage};
-use procfs::{Current, CurrentSI};
-
-use crate::environment::{self, Quota};
-
-/// Sectors of `/proc/diskstats` have so many bytes, whatever the device's own.
-const SECTOR_BYTES: u64 = 512;
 
 /// Measures what a node does from when it is made to [`NodeMeter::stop`].
 ///
@@ -21,57 +14,21 @@ const SECTOR_BYTES: u64 = 512;
 pub struct NodeMeter {
     device: Option<String>,
     dirty_bytes: Option<u64>,
-    before: Counts,
-}
-
-/// What the kernel has counted since it began.
-#[derive(Debug)]
-struct Counts {
-    /// Bytes read from the device and written to it.
-    device: Option<[u64; 2]>,
-    user_ns: Option<u64>,
-    steal_ns: Option<u64>,
-    quotas: Vec<Quota>,
-}
-
-impl Counts {
-    fn now(device: Option<&str>) -> Self {
-        let total = procfs::KernelStats::current().ok().map(|stats| stats.total);
-        let ns = |ms: u64| ms * 1_000_000;
-        Self {
-            device: device.and_then(moved),
-            user_ns: total.as_ref().map(|time| ns(time.user_ms() + time.nice_ms())),
-            steal_ns: total.as_ref().and_then(|time| time.steal_ms().map(ns)),
-            quotas: environment::quotas(Path::new("/")),
-        }
-    }
-}
-
-/// Bytes read from `device` and written to it since the kernel began.
-fn moved(device: &str) -> Option<[u64; 2]> {
-    let disks = procfs::DiskStats::current().ok()?.0;
-    let disk = disks.into_iter().find(|disk| disk.name == device)?;
-    Some([disk.sectors_read, disk.sectors_written].map(|sectors| sectors * SECTOR_BYTES))
-}
-
-/// Bytes in the memory of this node that wait to be written back, to any storage.
-pub fn dirty_bytes() -> Option<u64> {
-    let memory = procfs::Meminfo::current().ok()?;
-    Some(memory.dirty + memory.writeback + memory.nfs_unstable.unwrap_or(0))
+    before: Counters,
 }
 
 impl NodeMeter {
     /// A meter of this node, whose target lies on the block device `device`.
     pub fn prepared(device: Option<&str>) -> Self {
-        let before = Counts::now(device);
+        let before = Counters::now(device);
         Self { device: device.map(str::to_owned), dirty_bytes: dirty_bytes(), before }
     }
 
     /// What was done since then, `of_ranks` among it.
     pub fn stop(&self, of_ranks: &[Usage]) -> NodeRecord {
         let Self { device, dirty_bytes, before } = self;
-        let after = Counts::now(device.as_deref());
-        let since = |count: fn(&Counts) -> Option<u64>| Some(count(&after)?.saturating_sub(count(before)?));
+        let after = Counters::now(device.as_deref());
+        let since = |count: fn(&Counters) -> Option<u64>| Some(count(&after)?.saturating_sub(count(before)?));
         let sum = |count: fn(&Usage) -> Option<u64>| of_ranks.iter().map(count).sum();
         // Of several groups the one that held the job back most. A job that is moved meanwhile has others, with other counts.
         let throttled = before.quotas.iter().zip(&after.quotas);
@@ -102,7 +59,7 @@ mod tests {
     #[test]
     fn what_is_written_goes_to_the_device_and_what_runs_takes_time_of_processors() {
         let directory = tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap();
-        let device = environment::block_device_under(directory.path()).map(|device| device.name);
+        let device = ioassay_host::block_device::under(directory.path()).map(|device| device.name);
         let meter = NodeMeter::prepared(device.as_deref());
         let file = std::fs::File::create(directory.path().join("file")).unwrap();
         std::io::Write::write_all(&mut &file, &vec![1; 8 << 20]).unwrap();

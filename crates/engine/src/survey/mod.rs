@@ -13,13 +13,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ioassay_host::clock::{self, Clock};
 use ioassay_protocol::VERSION;
 use ioassay_protocol::events::{Event, Failure};
 use ioassay_protocol::survey::{Survey, SurveyedNode};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{all_of, to_rank};
-use crate::measure::clock::{self, Clock};
 use crate::output::{self, EventLog};
 use crate::ranks::nodes::clocks::Reading;
 use crate::ranks::seating::Seating;

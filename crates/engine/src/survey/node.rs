@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::fs::File;
 
 use io_uring::IoUring;
+use ioassay_host::clock::Clock;
+use ioassay_host::environment;
 use ioassay_protocol::survey::{Abilities, Limits, SurveyedNode, WallClock};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use nix::unistd::{AccessFlags, Pid, access};
 
 use crate::cache::residency::{self, Instrument};
-use crate::environment;
-use crate::measure::clock::Clock;
 use crate::ranks::local::MeetingPlace;
 
 /// Number of the capability CAP_SYS_ADMIN, without which nobody mounts anything.

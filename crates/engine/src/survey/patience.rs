@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
+use ioassay_host::mounts;
 use ioassay_protocol::events::Failure;
 use ioassay_units::Nanoseconds;
 
+use crate::failure;
 use crate::supervise::within::{self, Hanging};
-use crate::{environment, failure};
 
 /// What `look` finds out. A failure if there is no answer within `limit`, or before `must_stop` says that nobody waits for it any
 /// more.
@@ -24,8 +25,9 @@ pub fn within<T: Send + 'static>(
 pub fn silent(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
     let hangs = call.as_ref().map(|name| format!(": a call of {name} hangs")).unwrap_or_default();
     let waited = Nanoseconds(waited.as_nanos() as u64).about();
-    let mounted = environment::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
-    let message = format!("{} has not answered {} for {waited}{hangs}{mounted}", path.display(), environment::host());
+    let mounted = mounts::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
+    let message =
+        format!("{} has not answered {} for {waited}{hangs}{mounted}", path.display(), ioassay_host::host_name());
     let remedy = "see whether its server answers, whether the node reaches it, and what the node's kernel says (dmesg)";
     failure::about_path(&call.unwrap_or_else(|| "look".to_owned()), path, message, remedy)
 }

@@ -4,15 +4,16 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use ioassay_host::clock::Clock;
+use ioassay_host::environment;
 use ioassay_protocol::environment::Environment;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::survey::TargetLook;
 
-use crate::measure::clock::Clock;
+use crate::failure;
 use crate::supervise::within::LOOK_AGAIN;
 use crate::workspace::contents::Contents;
 use crate::workspace::directory::{self, Directory};
-use crate::{environment, failure};
 
 /// What this node sees of the directory `target`. With the name of a workspace it also creates that.
 pub fn look(target: &Path, workspace: Option<&str>, clock: &Clock) -> (Environment, TargetLook) {
@@ -47,7 +48,8 @@ pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failur
 
 fn unseen(path: &Path, error: &io::Error) -> Failure {
     let seen = failure::on_path("open", path, error);
-    let message = format!("{} does not see what the first node has created: {}", environment::host(), seen.message);
+    let message =
+        format!("{} does not see what the first node has created: {}", ioassay_host::host_name(), seen.message);
     let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";
     Failure { message, remedy: remedy.to_owned(), ..seen }
 }

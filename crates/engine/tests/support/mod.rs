@@ -18,7 +18,6 @@ use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Layout, Order, Payl
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
-use ioassay_engine::measure::clock::Clock;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::{Sizes, validate};
 use ioassay_engine::ranks::local::MeetingPlace;
@@ -26,6 +25,7 @@ use ioassay_engine::ranks::seating::Seating;
 use ioassay_engine::storage::StorageApi;
 use ioassay_engine::workspace::Workspace;
 use ioassay_engine::workspace::contents::Contents;
+use ioassay_host::clock::Clock;
 
 /// Ten transfers of 100 bytes for each rank, in a file of its own.
 pub const SMALL: FileSet = FileSet {

@@ -3,6 +3,7 @@
 //! What is handed over together and ends together shares one reading of the clock at each end: that is when the
 //! engine, as any application, learns of it.
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Verify;
 use ioassay_protocol::plan::storage::Storage;
@@ -11,7 +12,6 @@ use super::one_by_one::nothing_moved;
 use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Begin, Flow, Moved, Operations};
-use crate::measure::clock::Clock;
 use crate::ranks::Ranks;
 use crate::storage::{Ended, InFlight, OpenFile};
 use crate::workload::buffer::Buffer;

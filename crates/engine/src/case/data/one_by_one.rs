@@ -2,6 +2,7 @@
 
 use std::io;
 
+use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Verify;
 
@@ -9,7 +10,6 @@ use super::transfer::{Kind, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Moved, Operate};
 use crate::failure::{self, Explained};
-use crate::measure::clock::Clock;
 use crate::storage::OpenFile;
 
 /// The transfers of one rank in one open file.

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!(matching(&FindWork { size_bytes: Some(3900), ..any() }), "");
         assert_eq!(matching(&FindWork { at_least_bytes: Some(1), at_most_bytes: Some(4000), ..any() }), "0");
         assert_eq!(matching(&FindWork { at_least_bytes: Some(4000), ..any() }), "");
-        let now_ns = crate::measure::clock::unix_ns();
+        let now_ns = ioassay_host::clock::unix_ns();
         assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns - 1_000_000_000), ..any() }), "0dl");
         assert_eq!(matching(&FindWork { newer_than_unix_ns: Some(now_ns + 3_600_000_000_000), ..any() }), "");
         let all = FindWork {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_changed_as_the_step_began_is_newer_than_the_step() {
         let directory = tempfile::tempdir().unwrap();
-        let began_ns = crate::measure::clock::file_stamp_unix_ns();
+        let began_ns = ioassay_host::clock::file_stamp_unix_ns();
         std::fs::write(directory.path().join("file"), "").unwrap();
         let open = File::open(directory.path()).unwrap();
         let meets = |conditions: Conditions| {

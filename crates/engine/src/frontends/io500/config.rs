@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use ioassay_protocol::events::Failure;
+
 use super::options::{Key, Kind, Section, section_of};
 use crate::frontends::common::usage;
 use crate::frontends::options::Verdict;
 use crate::frontends::size;
-use ioassay_protocol::events::Failure;
 
 /// Where a line stands.
 enum Place {

@@ -24,6 +24,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use ioassay_host::clock;
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::{CacheAttempt, Event, Failure, PhaseRecord};
 use ioassay_protocol::front_end::Tool;
@@ -43,7 +44,6 @@ use super::options::{Given, help, parse, wants_help};
 use super::session::{Console, Session};
 use crate::command::{self, Ended};
 use crate::crew::Crew;
-use crate::measure::clock;
 use crate::plan::validate;
 use crate::stdio::say;
 use crate::{failure, supervise};

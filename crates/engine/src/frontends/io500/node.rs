@@ -10,7 +10,7 @@ use std::path::Path;
 use procfs::Current;
 use serde::Serialize;
 
-use crate::measure::clock;
+use ioassay_host::clock;
 
 /// A sector of `/proc/diskstats`, whatever the disk's own are.
 const SECTOR_BYTES: u64 = 512;

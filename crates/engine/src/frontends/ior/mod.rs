@@ -35,7 +35,6 @@ use super::session::{Console, Session};
 use super::text::{FileSystem, uname};
 use crate::command::{self, Ended};
 use crate::crew::Crew;
-use crate::environment;
 use crate::failure;
 use crate::stdio::say;
 use crate::storage::mpi;
@@ -222,7 +221,7 @@ fn all_tests(
 
 /// This node as IOR calls it: from `-vv` on with its kernel.
 fn machine(verbose: u32) -> String {
-    if verbose >= 2 { uname() } else { format!("Linux {}", environment::host()) }
+    if verbose >= 2 { uname() } else { format!("Linux {}", ioassay_host::host_name()) }
 }
 
 /// What IOR's command line `arguments` would have left of `record`, a phase that another front end has run with `ranks`

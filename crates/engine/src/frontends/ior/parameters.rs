@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use ioassay_host::memory;
 use ioassay_protocol::events::Failure;
 
 use super::hints;
 use super::options::{DIRECTIVES, OPTIONS};
-use crate::environment;
 use crate::frontends::common::usage;
 use crate::frontends::options::{self, Given, find};
 use crate::frontends::packet::Packet;
@@ -553,7 +553,7 @@ fn size(name: &str, text: &str) -> Result<u64, Failure> {
 fn memory(name: &str, text: &str) -> Result<u64, Failure> {
     let Some(percent) = text.strip_suffix('%') else { return size(name, text) };
     match percent.trim().parse::<u64>() {
-        Ok(percent @ 0..=90) => Ok(environment::memory_limit().map_or(0, |limit| limit.bytes / 100 * percent)),
+        Ok(percent @ 0..=90) => Ok(memory::limit().map_or(0, |limit| limit.bytes / 100 * percent)),
         _ => Err(usage(format!("{name} {text:?} leaves no memory to run in"), "write 0% to 90%")),
     }
 }

@@ -37,7 +37,6 @@ use super::result_file;
 use super::session::Session;
 use crate::command::{self, Ended};
 use crate::crew::Crew;
-use crate::environment;
 use crate::failure;
 use crate::stdio::say;
 
@@ -56,7 +55,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         let remedy = "say -a for all sizes, -i 0 -i 1 for a single one, or -t CHILDREN; -h lists the options";
         return Ended::refused(super::common::usage("IOzone needs an option to know what to do", remedy));
     }
-    let asked = Asked::new(given, common, &environment::host());
+    let asked = Asked::new(given, common, &ioassay_host::host_name());
     match asked.and_then(|asked| worksheet_file(&asked).map(|sheet| (asked, sheet))) {
         Ok((asked, sheet)) => measure(&asked, sheet.as_deref(), common, crew, arguments),
         Err(failure) => Ended::refused(failure),

@@ -8,6 +8,7 @@ mod results;
 mod rows;
 mod translate;
 
+use ioassay_host::clock;
 use ioassay_protocol::events::{Event, Failure, PhaseRecord};
 use ioassay_protocol::front_end::Tool;
 use ioassay_protocol::plan::Operation;
@@ -23,7 +24,6 @@ use super::{moment, result_file};
 use crate::command::{self, Ended};
 use crate::crew::Crew;
 use crate::frontends::options::{help, wants_help};
-use crate::measure::clock;
 use crate::stdio::say;
 
 pub use self::print::{BEGIN, RANKS};

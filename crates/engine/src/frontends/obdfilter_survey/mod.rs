@@ -19,7 +19,6 @@ use super::session::Session;
 use super::{common, moment};
 use crate::command::{self, Ended};
 use crate::crew::Crew;
-use crate::environment;
 use crate::stdio::say;
 
 const SYNOPSIS: &str =
@@ -46,7 +45,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
 
 /// Runs a case for each row.
 fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Result<Ended, Failure> {
-    let host = environment::host();
+    let host = ioassay_host::host_name();
     if !asked.direct {
         say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
     }

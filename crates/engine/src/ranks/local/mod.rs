@@ -15,6 +15,8 @@ use std::fs::File;
 use std::io;
 use std::sync::atomic::Ordering;
 
+use ioassay_host::clock::Clock;
+use ioassay_host::processors;
 use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::RankRange;
 
@@ -26,8 +28,6 @@ use self::shared::{Header, Shared, SharedJob};
 use self::work_list::{WorkList, WorkLists};
 use super::nodes::clocks::Reading;
 use super::{FirstFinished, Ranks, Start, Stopped};
-use crate::environment;
-use crate::measure::clock::Clock;
 use crate::measure::recorder::{LANES, Shown};
 
 /// How many files a meeting place is in.
@@ -51,7 +51,7 @@ impl MeetingPlace {
             exchange: Exchange::new(memory::file(c"ioassay-exchange", 0)?),
             work: WorkLists::new(Memory::inherited(WorkLists::BYTES)?),
             clock,
-            crowd: Crowd { ranks: size, processors: environment::processors() },
+            crowd: Crowd { ranks: size, processors: processors::usable() },
         })
     }
 
@@ -71,7 +71,7 @@ impl MeetingPlace {
             exchange: Exchange::new(exchange),
             work: WorkLists::new(Memory::of(&work, WorkLists::BYTES)?),
             clock,
-            crowd: Crowd { ranks: size, processors: environment::processors() },
+            crowd: Crowd { ranks: size, processors: processors::usable() },
         })
     }
 

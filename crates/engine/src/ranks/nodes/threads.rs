@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use ioassay_host::clock::Clock;
+
 use super::NodeRank;
 use super::messenger::Messenger;
 use super::wire::{Threads, Wire};
-use crate::measure::clock::Clock;
 use crate::ranks::local::MeetingPlace;
 use crate::ranks::local::exchange::Slot;
 use crate::ranks::seating::Seating;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::text::{chosen, entries, text};
+use crate::text::{chosen, entries, text};
 
 const PLACES: [&str; 3] = ["sys/fs/lustre", "sys/kernel/debug/lustre", "proc/fs/lustre"];
 
@@ -86,8 +86,8 @@ fn value(text: &str, parameter: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     fn told(root: &Path, source: &str) -> Vec<(String, String)> {
         parameters(root, source).into_iter().collect()

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::text::text;
+use crate::text::text;
 
 /// The settings that change what a client's I/O does.
 const WANTED: [&str; 14] = [
@@ -49,8 +49,8 @@ pub fn parameters(root: &Path, host: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     #[test]
     fn what_is_set_for_the_node_goes_before_what_is_set_for_all() {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use ioassay_protocol::environment::Mount;
 
-use super::text::text;
+use crate::text::text;
 
 /// The parameters for the file system that is `mount`ed, with these device numbers, on the node called `host`.
 pub fn parameters(root: &Path, mount: &Mount, (major, minor): (u64, u64), host: &str) -> BTreeMap<String, String> {

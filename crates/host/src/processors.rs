@@ -7,10 +7,10 @@ use ioassay_protocol::environment::NumaNode;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use super::text::{entries, text};
+use crate::text::{entries, text};
 
 /// How many processors this process may run on: those of the machine, less what affinity takes away.
-pub fn processors() -> u32 {
+pub fn usable() -> u32 {
     let Ok(set) = sched_getaffinity(Pid::this()) else {
         return 1;
     };
@@ -25,7 +25,7 @@ pub fn binding() -> String {
 }
 
 /// Leaves one entry where all are the same, as on nodes that bind nobody.
-pub fn say_once(bindings: &mut Vec<String>) {
+pub fn merge_equal(bindings: &mut Vec<String>) {
     if bindings.iter().all(|binding| Some(binding) == bindings.first()) {
         bindings.truncate(1);
     }
@@ -62,8 +62,8 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     #[test]
     fn this_process_may_use_as_many_processors_as_its_list_names() {
@@ -74,14 +74,14 @@ mod tests {
                 None => range.parse::<u32>().map(|_| 1).unwrap(),
             })
             .sum();
-        assert_eq!(counted, processors());
+        assert_eq!(counted, usable());
     }
 
     #[test]
     fn ranks_that_are_bound_alike_say_it_once() {
         let said = |bindings: &[&str]| {
             let mut bindings: Vec<String> = bindings.iter().map(|&binding| binding.to_owned()).collect();
-            say_once(&mut bindings);
+            merge_equal(&mut bindings);
             bindings
         };
         assert_eq!(said(&["0-3", "0-3"]), ["0-3"]);

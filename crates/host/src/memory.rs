@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use procfs::Current;
 
-use super::groups::{self, Version};
-use super::text::{chosen, number, text};
+use crate::control_groups::{self, Version};
+use crate::text::{chosen, number, text};
 
 /// Settings of the kernel's virtual memory that change when data is written out, and what is kept in memory.
 const VM: [&str; 10] = [
@@ -23,7 +23,7 @@ const VM: [&str; 10] = [
 ];
 
 /// Memory of this node in bytes; 0 if the system would not say.
-pub fn memory_bytes() -> u64 {
+pub fn total_bytes() -> u64 {
     procfs::Meminfo::current().map(|memory| memory.mem_total).unwrap_or_default()
 }
 
@@ -46,8 +46,8 @@ pub struct Limit {
 
 /// The memory of this node, or less where a control group of this process allows less. `None` if the system would not say.
 pub fn limit() -> Option<Limit> {
-    let bytes = memory_bytes();
-    let of_node = (bytes > 0).then(|| Limit { bytes, whose: format!("the memory of {}", super::host()) });
+    let bytes = total_bytes();
+    let of_node = (bytes > 0).then(|| Limit { bytes, whose: format!("the memory of {}", crate::host_name()) });
     least_of_groups(Path::new("/"), if bytes > 0 { bytes } else { u64::MAX }).or(of_node)
 }
 
@@ -58,7 +58,7 @@ pub fn limit_bytes(root: &Path, memory_bytes: u64) -> Option<u64> {
 }
 
 fn least_of_groups(root: &Path, memory_bytes: u64) -> Option<Limit> {
-    let limits = groups::on_the_way_up(root, "memory").into_iter().flat_map(|(version, group)| {
+    let limits = control_groups::on_the_way_up(root, "memory").into_iter().flat_map(|(version, group)| {
         let files: &[&str] = match version {
             Version::Two => &["memory.max", "memory.high"],
             Version::One => &["memory.limit_in_bytes"],
@@ -75,8 +75,8 @@ fn least_of_groups(root: &Path, memory_bytes: u64) -> Option<Limit> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     const GIB: u64 = 1 << 30;
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use ioassay_protocol::environment::NetworkLink;
 
-use super::text::{entries, number, text};
+use crate::text::{entries, number, text};
 
 /// The links of this process.
 pub fn links(root: &Path) -> Vec<NetworkLink> {
@@ -99,8 +99,8 @@ fn own_interfaces() -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     #[test]
     fn an_interface_has_driver_rate_and_mtu_if_it_is_the_one_that_is_meant() {

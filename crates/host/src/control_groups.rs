@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::text::text;
+use crate::text::text;
 
 /// Version of a hierarchy of control groups. Their files have other names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

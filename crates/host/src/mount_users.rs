@@ -1,14 +1,10 @@
-//! Who keeps a file system busy, so that it cannot be unmounted.
+//! The processes that keep a file system busy, so that it cannot be unmounted.
 //!
 //! Told by names alone: a server that does not answer cannot make the question hang. Not here: doing anything about it.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-
-use ioassay_protocol::plan::{Plan, Step};
-
-use crate::environment;
 
 /// At most so many are named.
 const MOST_NAMED: usize = 5;
@@ -28,20 +24,6 @@ pub fn by(mount_point: &Path) -> Vec<String> {
         Some(format!("{} ({}), {what}", name.trim_end(), entry.file_name().to_string_lossy()))
     });
     named.take(MOST_NAMED).collect()
-}
-
-/// Goes elsewhere if `plan` is to remount its target's file system and this process stands in a directory of that: whoever
-/// does keeps it from being unmounted. True if there is a remount.
-pub fn step_off(plan: &Plan) -> bool {
-    let remounts = |step: &Step| matches!(step, Step::ColdCache(cold) if cold.remount.is_some());
-    let remounts = plan.steps.iter().any(remounts);
-    let mount = remounts.then(|| environment::mount_of(plan.target.path()?)).flatten();
-    let here = fs::read_link("/proc/self/cwd").ok();
-    if mount.zip(here).is_some_and(|(mount, here)| here.starts_with(mount.mount_point)) {
-        // If that fails, unmounting does, and says who stands there.
-        let _ = std::env::set_current_dir("/");
-    }
-    remounts
 }
 
 fn what_keeps(process: &Path, mount_point: &Path) -> Option<String> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::super::text::text;
+use crate::text::text;
 
 /// By name, and the file that has it.
 const TABLES: [(&str, &str); 6] = [
@@ -50,8 +50,8 @@ fn of_mount(stats: &str, mount_point: &str) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     const STATS: &str = "\
 device proc mounted on /proc with fstype proc

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::groups;
-use super::text::text;
+use crate::control_groups;
+use crate::text::text;
 
 /// What has become of the quota of a control group since it was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Quota {
 
 /// Of each group on the way up that keeps count, in this order.
 pub fn quotas(root: &Path) -> Vec<Quota> {
-    let groups = groups::on_the_way_up(root, "cpu");
+    let groups = control_groups::on_the_way_up(root, "cpu");
     groups.iter().filter_map(|(_, group)| of(&text(root, group.join("cpu.stat").to_str()?)?)).collect()
 }
 
@@ -31,8 +31,8 @@ fn of(stat: &str) -> Option<Quota> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::text::tree;
     use super::*;
+    use crate::text::tree;
 
     #[test]
     fn groups_that_keep_count_of_their_quota_tell_it_from_the_lowest_one_up() {
