@@ -39,7 +39,7 @@ use crate::command::{COULD_NOT_RUN, Ended};
 use crate::crew::Ready;
 use crate::failure;
 use crate::plan::Sizes;
-use crate::ranks::local::exchange::Slot;
+use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::local::{MeetingPlace, Watched};
 use crate::ranks::nodes::messenger::{gone, is_gone, is_silent};
 use crate::ranks::seating::Seating;
@@ -276,15 +276,15 @@ impl Launched {
 
     fn carry_out(&mut self, order: &Order, watch: &mut dyn FnMut(Watched)) -> Ending {
         let number = self.give(order);
-        let post = self.place.post();
+        let channel = self.place.leader_channel();
         // Until it is given, what can be seen is of the case before.
         let begin = Instant::now();
-        while post.last_order() < number && begin.elapsed() < OTHERS_STOP {
-            post.wait_for_order(number - 1);
+        while channel.last_order() < number && begin.elapsed() < OTHERS_STOP {
+            channel.wait_for_order(number - 1);
         }
         let mut supervisor = Supervisor::new(&self.place, vec![self.child]);
         let (mut watched, mut stopped) = (Instant::now(), None);
-        while post.carried_out.load(Ordering::SeqCst) < number && post.alone.load(Ordering::SeqCst) == 0 {
+        while channel.carried_out.load(Ordering::SeqCst) < number && channel.alone.load(Ordering::SeqCst) == 0 {
             self.look(&mut supervisor);
             if watched.elapsed() >= supervise::WATCH_EVERY {
                 watched = Instant::now();
@@ -294,9 +294,9 @@ impl Launched {
                 break;
             }
         }
-        let unfinished = post.carried_out.load(Ordering::SeqCst) < number;
+        let unfinished = channel.carried_out.load(Ordering::SeqCst) < number;
         let broken = unfinished || !supervisor.has_some() || supervisor.is_given_up();
-        let signal = StopSignal::of_number(post.signal.load(Ordering::SeqCst) as i32);
+        let signal = StopSignal::of_number(channel.signal.load(Ordering::SeqCst) as i32);
         let ending = supervisor.ending();
         self.broken = broken;
         self.lost |= ending.failure.as_ref().is_some_and(is_gone);
@@ -311,18 +311,18 @@ impl Launched {
         let mut supervisor = Supervisor::new(place, vec![self.child]);
         let is_over = || {
             let over = |text: &[u8]| matches!(serde_json::from_slice(text), Ok(Order::End));
-            place.post().last_order() > 0 && over(&place.exchange().get(Slot::Order))
+            place.leader_channel().last_order() > 0 && over(&place.mailboxes().get(Mailbox::Order))
         };
         let mut last = 0;
-        while !is_over() && place.post().alone.load(Ordering::SeqCst) == 0 {
-            let order = place.post().last_order();
+        while !is_over() && place.leader_channel().alone.load(Ordering::SeqCst) == 0 {
+            let order = place.leader_channel().last_order();
             if order != last && supervisor.has_some() {
                 last = order;
                 supervisor.begin_anew();
             }
             self.look(&mut supervisor);
         }
-        let alone = place.post().alone.load(Ordering::SeqCst) != 0;
+        let alone = place.leader_channel().alone.load(Ordering::SeqCst) != 0;
         self.broken = alone || supervisor.is_given_up();
         // What is wrong the first process says, if it can be reached and the launcher lets it come to that. So one on each
         // node that is alone does as well.
@@ -337,36 +337,36 @@ impl Launched {
     /// here, with `code`.
     pub fn end(mut self, code: u8) {
         self.give(&Order::End);
-        self.broken |= self.place.post().alone.load(Ordering::SeqCst) != 0;
+        self.broken |= self.place.leader_channel().alone.load(Ordering::SeqCst) != 0;
         self.leave(code);
     }
 
     fn give(&self, order: &Order) -> u32 {
         let text = serde_json::to_vec(order).expect("our own types are JSON");
-        self.place.exchange().put(Slot::Order, &text);
-        self.place.post().want_order()
+        self.place.mailboxes().put(Mailbox::Order, &text);
+        self.place.leader_channel().want_order()
     }
 
     /// One look at the rank, for as long as a signal may take.
     fn look(&self, supervisor: &mut Supervisor<'_>) {
         let shown = &self.place.shown()[self.child.seat as usize];
-        let (post, now_ns) = (self.place.post(), self.place.clock().now_ns());
+        let (channel, now_ns) = (self.place.leader_channel(), self.place.clock().now_ns());
         shown.guarded_ns.store(now_ns, Ordering::SeqCst);
-        if is_silent(post.turned_ns.load(Ordering::SeqCst).max(self.began_ns), now_ns) {
+        if is_silent(channel.turned_ns.load(Ordering::SeqCst).max(self.began_ns), now_ns) {
             let host = &self.names[self.seating.node_of(self.rank) as usize];
             self.place.fail(&gone(&format!("the process that speaks for {host}")));
             self.place.abandon();
-            post.alone.store(1, Ordering::SeqCst);
+            channel.alone.store(1, Ordering::SeqCst);
         }
         if !supervisor.look() {
             // It will not carry anything out any more.
             shown.carried_out.store(u32::MAX, Ordering::SeqCst);
-            post.ring();
+            channel.bell.ring();
         }
         if let Some(signal) = supervise::next_signal() {
-            post.signal.store(signal.number() as u32, Ordering::SeqCst);
+            channel.signal.store(signal.number() as u32, Ordering::SeqCst);
             supervisor.signalled(signal);
-            post.ring();
+            channel.bell.ring();
         }
     }
 

@@ -17,7 +17,7 @@ use crate::case::{self, Case};
 use crate::failure;
 use crate::output::EventLog;
 use crate::ranks::Ranks;
-use crate::ranks::local::exchange::Slot;
+use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::nodes::NodeRank;
 use crate::ranks::seating::Seating;
 use crate::stdio::say;
@@ -126,11 +126,11 @@ fn carry_out(summons: &Summons) -> i32 {
     let rank = NodeRank::new(&place, &seating, summons.rank);
     let mut last = 0;
     loop {
-        while place.post().last_order() == last {
-            place.post().wait_for_order(last);
+        while place.leader_channel().last_order() == last {
+            place.leader_channel().wait_for_order(last);
         }
-        last = place.post().last_order();
-        let order = serde_json::from_slice(&place.exchange().get(Slot::Order));
+        last = place.leader_channel().last_order();
+        let order = serde_json::from_slice(&place.mailboxes().get(Mailbox::Order));
         let begun = match order.expect("every process runs this very program") {
             Order::End => return 0,
             Order::Case(order) => run(&order, &rank, &seating, place.clock()),

@@ -6,6 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use ioassay_protocol::events::Done;
+use ioassay_shm::gate::Waiter;
 
 use super::histogram::Latencies;
 
@@ -22,7 +23,7 @@ pub struct Shown {
     /// Operations done so far, by lane.
     pub operations: [AtomicU64; LANES],
     /// When it last was on a processor while it waited for a start, on the node's time line.
-    pub awake_ns: AtomicU64,
+    awake_ns: AtomicU64,
     /// It works in a timed phase: what a rank does that hangs.
     pub working: AtomicBool,
     /// The number of the last order that it has carried out, where it is given orders.
@@ -61,6 +62,12 @@ impl Shown {
             bytes: bytes[lane].load(Ordering::SeqCst),
             operations: operations[lane].load(Ordering::SeqCst),
         })
+    }
+}
+
+impl Waiter for Shown {
+    fn awake_ns(&self) -> &AtomicU64 {
+        &self.awake_ns
     }
 }
 

@@ -9,6 +9,8 @@ pub mod seating;
 
 use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::RankRange;
+use ioassay_shm::barrier::Closed;
+pub use ioassay_shm::gate::Start;
 
 use self::nodes::clocks::Reading;
 use crate::measure::recorder::{LANES, Shown};
@@ -17,13 +19,10 @@ use crate::measure::recorder::{LANES, Shown};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
-/// When the barrier before a phase opened, and when this rank left it, on the node's time line.
-#[derive(Debug, Clone, Copy)]
-pub struct Start {
-    /// The same instant for all ranks.
-    pub opened_ns: u64,
-    /// This rank's own.
-    pub left_ns: u64,
+impl From<Closed> for Stopped {
+    fn from(_: Closed) -> Self {
+        Self
+    }
 }
 
 /// When the first rank of a job crossed the finish line, and what each of them had done by then.

@@ -1,13 +1,12 @@
 //! The ranks of one node: processes that meet in shared memory. Nothing to install, nothing listens.
 //!
-//! [`shared`] is that memory, [`barrier`] how they wait in it, [`exchange`] how bytes of any length travel,
-//! [`work_list`] how those who have work to spare give it to those who have none.
+//! [`shared`] is what lies in that memory, [`mailbox`] where bytes of any length travel, [`leader_channel`] how they speak
+//! with the node's leader, [`work_list`] how those who have work to spare give it to those who have none. How one waits in
+//! shared memory is the crate `ioassay-shm`.
 //! Starting and watching the processes is the business of [`crate::supervise`].
 
-pub(crate) mod barrier;
-pub(crate) mod exchange;
-pub(crate) mod memory;
-pub(crate) mod post;
+pub(crate) mod leader_channel;
+pub(crate) mod mailbox;
 mod shared;
 mod work_list;
 
@@ -19,11 +18,12 @@ use ioassay_host::clock::Clock;
 use ioassay_host::processors;
 use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::RankRange;
+use ioassay_shm::gate::Crowd;
+use ioassay_shm::mailboxes::Mailboxes;
+use ioassay_shm::memory::{self, Memory};
 
-use self::barrier::Crowd;
-use self::exchange::{Exchange, Slot};
-use self::memory::Memory;
-use self::post::Post;
+use self::leader_channel::LeaderChannel;
+use self::mailbox::Mailbox;
 use self::shared::{Header, Shared, SharedJob};
 use self::work_list::{WorkList, WorkLists};
 use super::nodes::clocks::Reading;
@@ -37,7 +37,7 @@ pub const FILES: usize = 3;
 #[derive(Debug)]
 pub struct MeetingPlace {
     shared: Shared,
-    exchange: Exchange,
+    mailboxes: Mailboxes,
     work: WorkLists,
     clock: Clock,
     crowd: Crowd,
@@ -48,10 +48,10 @@ impl MeetingPlace {
     pub fn new(size: u32, clock: Clock) -> io::Result<Self> {
         Ok(Self {
             shared: Shared::new(Memory::inherited(Shared::bytes(size))?, size),
-            exchange: Exchange::new(memory::file(c"ioassay-exchange", 0)?),
+            mailboxes: Mailboxes::new(memory::file(c"ioassay-mailboxes", 0)?),
             work: WorkLists::new(Memory::inherited(WorkLists::BYTES)?),
             clock,
-            crowd: Crowd { ranks: size, processors: processors::usable() },
+            crowd: Crowd { waiters: size, processors: processors::usable() },
         })
     }
 
@@ -60,24 +60,25 @@ impl MeetingPlace {
         Ok([
             memory::file(c"ioassay-ranks", Shared::bytes(size) as u64)?,
             memory::file(c"ioassay-work", WorkLists::BYTES as u64)?,
-            memory::file(c"ioassay-exchange", 0)?,
+            memory::file(c"ioassay-mailboxes", 0)?,
         ])
     }
 
     /// The meeting place in `files`, which somebody on this node has made.
-    pub fn of([ranks, work, exchange]: [File; FILES], size: u32, clock: Clock) -> io::Result<Self> {
+    pub fn of([ranks, work, mailboxes]: [File; FILES], size: u32, clock: Clock) -> io::Result<Self> {
         Ok(Self {
             shared: Shared::new(Memory::of(&ranks, Shared::bytes(size))?, size),
-            exchange: Exchange::new(exchange),
+            mailboxes: Mailboxes::new(mailboxes),
             work: WorkLists::new(Memory::of(&work, WorkLists::BYTES)?),
             clock,
-            crowd: Crowd { ranks: size, processors: processors::usable() },
+            crowd: Crowd { waiters: size, processors: processors::usable() },
         })
     }
 
     /// How large files must be allowed to be for `size` ranks to meet.
     pub fn file_bytes(size: u32) -> u64 {
-        Exchange::largest_bytes(size)
+        // A single rank puts nothing anywhere.
+        if size < 2 { 0 } else { Mailboxes::bytes_below(Mailbox::Rank(size)) }
     }
 
     /// The same place as `rank` sees it.
@@ -121,7 +122,7 @@ impl MeetingPlace {
     pub fn watch(&self) -> Watched {
         let mut watched = self.watch_own();
         for (lane, done) in watched.done.iter_mut().enumerate() {
-            let elsewhere = self.post().done_elsewhere(lane);
+            let elsewhere = self.leader_channel().done_elsewhere(lane);
             done.bytes += elsewhere.bytes;
             done.operations += elsewhere.operations;
         }
@@ -160,14 +161,14 @@ impl MeetingPlace {
         self.shared.header()
     }
 
-    /// Word between the ranks and who speaks for them.
-    pub(crate) fn post(&self) -> &Post {
-        &self.shared.header().post
+    /// Words between the ranks and the node's leader.
+    pub(crate) fn leader_channel(&self) -> &LeaderChannel {
+        &self.shared.header().leader_channel
     }
 
     /// Long texts.
-    pub(crate) fn exchange(&self) -> &Exchange {
-        &self.exchange
+    pub(crate) fn mailboxes(&self) -> &Mailboxes {
+        &self.mailboxes
     }
 
     /// Index of the running step.
@@ -186,8 +187,8 @@ impl MeetingPlace {
     }
 
     /// Forgets a case that has ended, for the next one.
-    pub(crate) fn begin_anew(&self) {
-        self.shared.begin_anew();
+    pub(crate) fn reset(&self) {
+        self.shared.reset();
     }
 
     /// True if all ranks have carried out order `number`, or will not.
@@ -227,7 +228,8 @@ impl LocalRank<'_> {
     pub(super) fn pass_gate(&self, opens_ns: u64) -> Result<Start, Stopped> {
         let MeetingPlace { shared, clock, crowd, .. } = self.place;
         let (header, abandoned) = (shared.header(), || self.place.abandoned());
-        let start = header.gate.pass(*crowd, shared.ranks(), self.rank, opens_ns, || clock.now_ns(), abandoned)?;
+        let start =
+            header.gate.pass(*crowd, shared.ranks(), self.rank as usize, opens_ns, || clock.now_ns(), abandoned)?;
         if self.rank == 0 {
             header.step_since_ns.store(start.opened_ns, Ordering::Relaxed);
         }
@@ -256,7 +258,7 @@ impl LocalRank<'_> {
     /// A barrier that outlasts a stop: everybody still comes to the gather.
     fn meet(&self) -> Result<(), Stopped> {
         let header = self.place.shared.header();
-        header.meeting.wait(self.size(), || self.place.abandoned())
+        Ok(header.meeting.wait(self.size(), || self.place.abandoned())?)
     }
 }
 
@@ -271,7 +273,7 @@ impl Ranks for LocalRank<'_> {
 
     fn begin_step(&self, step: u32, limit_ns: Option<u64>) -> Result<(), Stopped> {
         self.prepare_step(step, limit_ns);
-        self.place.shared.header().start.wait(self.size(), || self.must_stop())
+        Ok(self.place.shared.header().start.wait(self.size(), || self.must_stop())?)
     }
 
     fn compare_clocks(&self) -> Result<Vec<Reading>, Stopped> {
@@ -286,7 +288,7 @@ impl Ranks for LocalRank<'_> {
     }
 
     fn wait_for_all(&self) -> Result<(), Stopped> {
-        self.place.shared.header().start.wait(self.size(), || self.must_stop())
+        Ok(self.place.shared.header().start.wait(self.size(), || self.must_stop())?)
     }
 
     fn shown(&self) -> &Shown {
@@ -352,12 +354,12 @@ impl Ranks for LocalRank<'_> {
         if self.size() == 1 {
             return Ok(Some(vec![pack(vec![bytes.to_vec()])]));
         }
-        let exchange = &self.place.exchange;
-        exchange.put(Slot::Rank(self.rank), bytes);
+        let mailboxes = &self.place.mailboxes;
+        mailboxes.put(Mailbox::Rank(self.rank), bytes);
         self.meet()?;
         let all = (self.rank == 0).then(|| {
-            let all = (0..self.size()).map(|rank| exchange.get(Slot::Rank(rank))).collect();
-            exchange.clear_ranks();
+            let all = (0..self.size()).map(|rank| mailboxes.get(Mailbox::Rank(rank))).collect();
+            mailboxes.clear_from(Mailbox::Rank(0));
             vec![pack(all)]
         });
         // Nobody puts anything new before rank 0 has read the old.
@@ -370,10 +372,10 @@ impl Ranks for LocalRank<'_> {
             return Ok(bytes.to_vec());
         }
         if self.rank == 0 {
-            self.place.exchange.put(Slot::Inbox, bytes);
+            self.place.mailboxes.put(Mailbox::Inbox, bytes);
         }
         self.meet()?;
-        let received = self.place.exchange.get(Slot::Inbox);
+        let received = self.place.mailboxes.get(Mailbox::Inbox);
         self.meet()?;
         Ok(received)
     }

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::RankRange;
+use ioassay_shm::barrier::Barrier;
+use ioassay_shm::futex;
+use ioassay_shm::gate::Gate;
+use ioassay_shm::memory::Memory;
 
-use super::barrier::{Barrier, Gate, sleep_on, wake_all};
-use super::memory::Memory;
-use super::post::Post;
+use super::leader_channel::LeaderChannel;
 use crate::failure;
 use crate::measure::recorder::Shown;
 use crate::ranks::{MOST_JOBS, Stopped};
@@ -38,8 +40,8 @@ pub struct Header {
     pub meeting: Barrier,
     /// What the ranks of each job of the running phase share.
     pub jobs: [SharedJob; MOST_JOBS],
-    /// Word between the node's ranks and who speaks for them with other nodes.
-    pub post: Post,
+    /// Words between the node's ranks and its leader, who speaks for them with other nodes.
+    pub leader_channel: LeaderChannel,
     /// One of `NONE`, `WRITING`, `THERE`, `UNTOLD`.
     failure_state: AtomicU32,
     failure_bytes: AtomicU32,
@@ -104,7 +106,7 @@ impl SharedJob {
             if give_up() {
                 return Err(Stopped);
             }
-            sleep_on(&self.agreed, 0);
+            futex::wait(&self.agreed, 0);
         }
         Ok(self.most.load(Ordering::SeqCst))
     }
@@ -119,7 +121,7 @@ impl SharedJob {
     pub fn agree(&self, most: u64) {
         self.most.store(most, Ordering::SeqCst);
         self.agreed.store(1, Ordering::SeqCst);
-        wake_all(&self.agreed);
+        futex::wake_all(&self.agreed);
     }
 }
 
@@ -201,15 +203,15 @@ impl Shared {
     }
 
     /// Forgets a case that has ended, for the next one. Nobody may be waiting for anything.
-    pub fn begin_anew(&self) {
+    pub fn reset(&self) {
         let header = self.header();
         header.stop.store(false, Ordering::SeqCst);
         header.abandoned.store(false, Ordering::SeqCst);
         header.step_since_ns.store(0, Ordering::SeqCst);
         header.step_limit_ns.store(0, Ordering::SeqCst);
-        [&header.start, &header.meeting].into_iter().for_each(Barrier::begin_anew);
-        header.gate.begin_anew();
-        header.jobs.iter().for_each(|job| job.agreement.begin_anew());
+        [&header.start, &header.meeting].into_iter().for_each(Barrier::reset);
+        header.gate.reset();
+        header.jobs.iter().for_each(|job| job.agreement.reset());
         header.failure_state.store(NONE, Ordering::SeqCst);
     }
 

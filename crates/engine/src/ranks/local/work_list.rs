@@ -6,8 +6,9 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use super::barrier::{sleep_on, wake_all};
-use super::memory::Memory;
+use ioassay_shm::futex;
+use ioassay_shm::memory::Memory;
+
 use crate::ranks::{MOST_JOBS, Stopped};
 
 /// Room for pieces: some 2,000 of a hundred bytes each. What is not used costs no memory.
@@ -118,7 +119,7 @@ impl WorkList {
             if give_up() {
                 return Err(Stopped);
             }
-            sleep_on(&self.changed, changed);
+            futex::wait(&self.changed, changed);
         }
     }
 
@@ -177,7 +178,7 @@ impl WorkList {
 
     fn tell(&self) {
         self.changed.fetch_add(1, Ordering::SeqCst);
-        wake_all(&self.changed);
+        futex::wake_all(&self.changed);
     }
 
     /// Holds the lock, unless `give_up` says that whoever has it may be dead.
@@ -189,7 +190,7 @@ impl WorkList {
             if give_up() {
                 return Err(Stopped);
             }
-            sleep_on(&self.lock, 2);
+            futex::wait(&self.lock, 2);
         }
         Ok(Held(self))
     }
@@ -230,7 +231,7 @@ struct Held<'a>(&'a WorkList);
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         if self.0.lock.swap(0, Ordering::Release) == 2 {
-            wake_all(&self.0.lock);
+            futex::wake_all(&self.0.lock);
         }
     }
 }

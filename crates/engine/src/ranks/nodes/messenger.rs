@@ -21,8 +21,8 @@ use crate::failure;
 use crate::measure::recorder::{LANES, Shown};
 use crate::ranks::MOST_JOBS;
 use crate::ranks::local::MeetingPlace;
-use crate::ranks::local::exchange::Slot;
-use crate::ranks::local::post::Answer;
+use crate::ranks::local::leader_channel::Answer;
+use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::seating::Seating;
 
 /// How often nodes say that they are there.
@@ -127,7 +127,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
     /// If nodes cannot be spoken with any more; this node's ranks have been told.
     pub fn run(mut self, finished: impl Fn() -> bool) -> io::Result<W> {
         loop {
-            let rung = self.place.post().rung();
+            let rings = self.place.leader_channel().bell.rings();
             // Asked before the turn: what was said before that is passed on in it.
             let last = finished();
             if let Err(error) = self.turn() {
@@ -138,13 +138,13 @@ impl<'a, W: Wire> Messenger<'a, W> {
             if last && self.wire.has_sent_all() {
                 return Ok(self.wire);
             }
-            self.nap(rung);
+            self.nap(rings);
         }
     }
 
     /// Does what there is to do.
     pub fn turn(&mut self) -> io::Result<()> {
-        self.place.post().turned_ns.store(self.now_ns(), Ordering::SeqCst);
+        self.place.leader_channel().turned_ns.store(self.now_ns(), Ordering::SeqCst);
         self.hear()?;
         self.give_order()?;
         self.join_call()?;
@@ -165,12 +165,12 @@ impl<'a, W: Wire> Messenger<'a, W> {
     }
 
     /// Sleeps until there may be something to do: the longer nothing happened, the longer.
-    fn nap(&self, rung: u32) {
+    fn nap(&self, rings: u32) {
         let still = Duration::from_nanos(self.now_ns().saturating_sub(self.active_ns));
         if still < AWAKE && (self.questions.is_some() || self.call.kind.is_some()) {
             std::thread::yield_now();
         } else {
-            self.place.post().wait_for_bell(rung, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
+            self.place.leader_channel().bell.wait(rings, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
         }
     }
 
@@ -217,7 +217,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
         match message {
             Message::Order { number } => {
                 self.tell_below(&Message::Order { number }, bytes)?;
-                self.place.exchange().put(Slot::Order, bytes);
+                self.place.mailboxes().put(Mailbox::Order, bytes);
                 self.begin_order(number);
             }
             Message::CarriedOut { number } if number == self.order => {
@@ -253,12 +253,12 @@ impl<'a, W: Wire> Messenger<'a, W> {
             Message::Beat { done } => {
                 self.done[from as usize] = done;
                 if self.is_first() {
-                    self.place.post().note_elsewhere(&self.done_elsewhere());
+                    self.place.leader_channel().note_elsewhere(&self.done_elsewhere());
                 }
             }
             Message::Stop { signal, failure } => {
                 if let Some(signal) = signal {
-                    self.place.post().signal.store(signal, Ordering::SeqCst);
+                    self.place.leader_channel().signal.store(signal, Ordering::SeqCst);
                 }
                 self.told_stop |= !self.is_first();
                 match failure {
@@ -291,11 +291,11 @@ impl<'a, W: Wire> Messenger<'a, W> {
 
     /// As the first node: passes an order on that the engine has written down.
     fn give_order(&mut self) -> io::Result<()> {
-        let wanted = self.place.post().wanted_order();
+        let wanted = self.place.leader_channel().wanted_order();
         if !self.is_first() || wanted == self.order {
             return Ok(());
         }
-        let text = self.place.exchange().get(Slot::Order);
+        let text = self.place.mailboxes().get(Mailbox::Order);
         self.tell_below(&Message::Order { number: wanted }, &text)?;
         self.begin_order(wanted);
         Ok(())
@@ -317,7 +317,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
         self.told_stop = false;
         self.carried_out.clear();
         self.done.fill(<[Done; LANES]>::default());
-        self.place.begin_anew();
+        self.place.reset();
         // What was lost before stays lost, and nobody may wait for it.
         if ended {
             self.place.fail(&gone(&format!("a rank on {}", self.names[self.node as usize])));
@@ -326,27 +326,27 @@ impl<'a, W: Wire> Messenger<'a, W> {
         if let Some(&node) = self.lost.first() {
             self.place.fail(&gone(&self.names[node as usize]));
         }
-        if self.place.post().signal.load(Ordering::SeqCst) > 0 {
+        if self.place.leader_channel().signal.load(Ordering::SeqCst) > 0 {
             self.place.stop();
         }
-        self.place.post().give_order(number);
+        self.place.leader_channel().give_order(number);
     }
 
     /// Joins a call that the ranks of this node have made.
     fn join_call(&mut self) -> io::Result<()> {
-        let post = self.place.post();
-        if self.call.own || self.order == 0 || post.calls.load(Ordering::SeqCst) != self.call.number {
+        let channel = self.place.leader_channel();
+        if self.call.own || self.order == 0 || channel.calls.load(Ordering::SeqCst) != self.call.number {
             return Ok(());
         }
         self.active_ns = self.now_ns();
         self.call.own = true;
-        self.call.kind = Kind::of(post.kind.load(Ordering::SeqCst));
+        self.call.kind = Kind::of(channel.kind.load(Ordering::SeqCst));
         match self.call.kind {
             Some(Kind::Gather) => {
-                let said = self.place.exchange().get(Slot::Outbox);
+                let said = self.place.mailboxes().get(Mailbox::Outbox);
                 message::add_part(&mut self.call.parts, self.node, &said);
             }
-            Some(Kind::Broadcast) if self.is_first() => self.call.said = self.place.exchange().get(Slot::Outbox),
+            Some(Kind::Broadcast) if self.is_first() => self.call.said = self.place.mailboxes().get(Mailbox::Outbox),
             _ => {}
         }
         self.pass_on_call()
@@ -369,7 +369,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
             Kind::Meet => self.end_call(!stop, 0, &[]),
             Kind::Broadcast => self.end_call(true, 0, &said),
             Kind::Gather => {
-                self.place.exchange().put(Slot::Inbox, &std::mem::take(&mut self.call.parts));
+                self.place.mailboxes().put(Mailbox::Inbox, &std::mem::take(&mut self.call.parts));
                 self.end_call(true, 0, &[])
             }
             Kind::Start => {
@@ -391,12 +391,12 @@ impl<'a, W: Wire> Messenger<'a, W> {
         let number = self.call.number;
         self.tell_below(&Message::Down { call: number, go_on, opens_first_ns }, said)?;
         if self.call.kind == Some(Kind::Broadcast) {
-            self.place.exchange().put(Slot::Inbox, said);
+            self.place.mailboxes().put(Mailbox::Inbox, said);
         }
         let opens_ns = if opens_first_ns == 0 { 0 } else { self.reading.here(opens_first_ns) };
         self.call = Call { number: number + 1, ..Call::first(self.node, self.nodes) };
         self.questions = None;
-        self.place.post().answer_call(number, Answer { go_on, opens_ns });
+        self.place.leader_channel().answer_call(number, Answer { go_on, opens_ns });
         Ok(())
     }
 
@@ -425,7 +425,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
     fn report_readings(&mut self) -> io::Result<()> {
         let Some(readings) = self.readings.iter().copied().collect::<Option<Vec<Reading>>>() else { return Ok(()) };
         let text = serde_json::to_vec(&readings).expect("our own types are JSON");
-        self.place.exchange().put(Slot::Inbox, &text);
+        self.place.mailboxes().put(Mailbox::Inbox, &text);
         self.end_call(true, 0, &[])
     }
 
@@ -479,7 +479,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
             return Ok(());
         }
         self.told_stop = true;
-        let signal = Some(self.place.post().signal.load(Ordering::SeqCst)).filter(|&signal| signal > 0);
+        let signal = Some(self.place.leader_channel().signal.load(Ordering::SeqCst)).filter(|&signal| signal > 0);
         let message = Message::Stop { signal, failure: self.place.failure().map(Box::new) };
         if self.is_first() { self.tell_others(&message) } else { self.tell(0, &message, &[]) }
     }
@@ -493,7 +493,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
         }
         let all = (0..self.nodes).all(|node| self.carried_out.contains(&node) || self.lost.contains(&node));
         if self.is_first() && number > 0 && all {
-            self.place.post().carried_out.store(number, Ordering::SeqCst);
+            self.place.leader_channel().carried_out.store(number, Ordering::SeqCst);
         }
         Ok(())
     }
@@ -541,7 +541,7 @@ impl<'a, W: Wire> Messenger<'a, W> {
     fn leave_alone(&mut self, failure: &Failure) {
         self.place.fail(failure);
         self.place.abandon();
-        self.place.post().alone.store(1, Ordering::SeqCst);
+        self.place.leader_channel().alone.store(1, Ordering::SeqCst);
     }
 }
 

@@ -21,8 +21,8 @@ use ioassay_protocol::plan::RankRange;
 
 use self::clocks::Reading;
 use self::message::Kind;
-use super::local::exchange::Slot;
-use super::local::post::Answer;
+use super::local::leader_channel::Answer;
+use super::local::mailbox::Mailbox;
 use super::local::{LocalRank, MeetingPlace};
 use super::seating::Seating;
 use super::{FirstFinished, Ranks, Start, Stopped};
@@ -66,10 +66,10 @@ impl<'a> NodeRank<'a> {
         if self.local.rank() == 0 {
             say();
             // From here on the answer decides, also about a stop that comes now: it is the same for all nodes.
-            header.post.call(kind as u32, abandoned)?;
+            header.leader_channel.call(kind as u32, abandoned)?;
         }
         header.meeting.wait(size, abandoned)?;
-        let answer = header.post.answer();
+        let answer = header.leader_channel.answer();
         if answer.go_on { Ok(answer) } else { Err(Stopped) }
     }
 }
@@ -93,7 +93,7 @@ impl Ranks for NodeRank<'_> {
         if self.rank > 0 {
             return Ok(Vec::new());
         }
-        let text = self.place.exchange().get(Slot::Inbox);
+        let text = self.place.mailboxes().get(Mailbox::Inbox);
         Ok(serde_json::from_slice(&text).expect("the messenger of this very program wrote it"))
     }
 
@@ -119,7 +119,7 @@ impl Ranks for NodeRank<'_> {
 
     fn fail(&self, failure: &Failure) {
         self.local.fail(failure);
-        self.place.post().ring();
+        self.place.leader_channel().bell.ring();
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -141,7 +141,7 @@ impl Ranks for NodeRank<'_> {
         }
         let shared = self.place.job(job);
         shared.goes_beyond(members);
-        shared.agree_beyond(here.count, own, || self.place.post().ring(), || self.must_stop())
+        shared.agree_beyond(here.count, own, || self.place.leader_channel().bell.ring(), || self.must_stop())
     }
 
     #[inline(always)]
@@ -158,7 +158,7 @@ impl Ranks for NodeRank<'_> {
     fn share_work(&self, job: usize, piece: &[u8]) -> bool {
         let shared = self.local.share_work(job, piece);
         if self.place.work(job).is_wanted_elsewhere() {
-            self.place.post().ring();
+            self.place.leader_channel().bell.ring();
         }
         shared
     }
@@ -169,7 +169,7 @@ impl Ranks for NodeRank<'_> {
             return self.local.take_work(job, here, piece);
         }
         self.place.job(job).goes_beyond(members);
-        let ask = || self.place.post().ring();
+        let ask = || self.place.leader_channel().bell.ring();
         self.place.work(job).take(here.count, piece, Some(&ask), || self.must_stop())
     }
 
@@ -178,24 +178,24 @@ impl Ranks for NodeRank<'_> {
         bytes: &[u8],
         pack: &mut dyn FnMut(Vec<Vec<u8>>) -> Vec<u8>,
     ) -> Result<Option<Vec<Vec<u8>>>, Stopped> {
-        let exchange = self.place.exchange();
-        exchange.put(Slot::Rank(self.local.rank()), bytes);
+        let mailboxes = self.place.mailboxes();
+        mailboxes.put(Mailbox::Rank(self.local.rank()), bytes);
         self.call(Kind::Gather, || {
-            let letters = (0..self.local.size()).map(|rank| exchange.get(Slot::Rank(rank))).collect();
-            exchange.clear_ranks();
-            exchange.put(Slot::Outbox, &pack(letters));
+            let letters = (0..self.local.size()).map(|rank| mailboxes.get(Mailbox::Rank(rank))).collect();
+            mailboxes.clear_from(Mailbox::Rank(0));
+            mailboxes.put(Mailbox::Outbox, &pack(letters));
         })?;
-        Ok((self.rank == 0).then(|| message::parts(&exchange.get(Slot::Inbox))))
+        Ok((self.rank == 0).then(|| message::parts(&mailboxes.get(Mailbox::Inbox))))
     }
 
     fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, Stopped> {
-        let exchange = self.place.exchange();
+        let mailboxes = self.place.mailboxes();
         self.call(Kind::Broadcast, || {
             if self.rank == 0 {
-                exchange.put(Slot::Outbox, bytes);
+                mailboxes.put(Mailbox::Outbox, bytes);
             }
         })?;
-        Ok(exchange.get(Slot::Inbox))
+        Ok(mailboxes.get(Mailbox::Inbox))
     }
 }
 
@@ -203,7 +203,7 @@ impl NodeRank<'_> {
     /// Says that it has carried out order `number`.
     pub fn carried_out(&self, number: u32) {
         self.shown().carried_out.store(number, Ordering::SeqCst);
-        self.place.post().ring();
+        self.place.leader_channel().bell.ring();
     }
 }
 

@@ -10,7 +10,7 @@ use super::NodeRank;
 use super::messenger::Messenger;
 use super::wire::{Threads, Wire};
 use crate::ranks::local::MeetingPlace;
-use crate::ranks::local::exchange::Slot;
+use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::seating::Seating;
 
 /// What the ranks are told to do.
@@ -49,10 +49,10 @@ pub fn run_over<W: Wire + Send, T: Send>(
                 let (place, seating, body) = (&places[seating.node_of(rank) as usize], &seating, &body);
                 scope.spawn(move || {
                     let own = NodeRank::new(place, seating, rank);
-                    while place.post().last_order() == 0 {
-                        place.post().wait_for_order(0);
+                    while place.leader_channel().last_order() == 0 {
+                        place.leader_channel().wait_for_order(0);
                     }
-                    assert_eq!(place.exchange().get(Slot::Order), ORDER);
+                    assert_eq!(place.mailboxes().get(Mailbox::Order), ORDER);
                     let result = body(own);
                     own.carried_out(NUMBER);
                     result
@@ -67,10 +67,10 @@ pub fn run_over<W: Wire + Send, T: Send>(
             });
         }
         let first = &places[0];
-        first.exchange().put(Slot::Order, ORDER);
-        first.post().want_order();
+        first.mailboxes().put(Mailbox::Order, ORDER);
+        first.leader_channel().want_order();
         let results = ranks.into_iter().map(|rank| rank.join().expect("a rank that panics")).collect();
-        while first.post().carried_out.load(Ordering::SeqCst) < NUMBER {
+        while first.leader_channel().carried_out.load(Ordering::SeqCst) < NUMBER {
             thread::sleep(Duration::from_millis(1));
         }
         over.store(true, Ordering::SeqCst);

@@ -1,22 +1,22 @@
 //! Word between the ranks of a node and the messenger that speaks for them with other nodes ([`crate::ranks::nodes`]).
 //!
-//! Not here: what is said. Long texts lie in slots of the exchange; here is what says that they are there.
+//! Not here: what is said. Long texts lie in mailboxes; here is what says that they are there.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Duration;
 
 use ioassay_protocol::events::Done;
+use ioassay_shm::doorbell::Doorbell;
+use ioassay_shm::futex;
 
-use super::barrier::{sleep_on, sleep_on_for, wake_all};
 use crate::measure::recorder::LANES;
 use crate::ranks::Stopped;
 
 /// In the node's memory. All zero is the valid beginning: nothing was said.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Post {
+pub struct LeaderChannel {
     /// Rises whenever the messenger has something to do: what it sleeps on.
-    bell: AtomicU32,
+    pub bell: Doorbell,
     /// Calls of this node's ranks to all nodes: the number of the last one, and what it is about.
     pub calls: AtomicU32,
     pub kind: AtomicU32,
@@ -28,7 +28,7 @@ pub struct Post {
     opens_ns: [AtomicU64; 2],
     /// What the ranks of other nodes have done in the running phase, by lane.
     elsewhere: [[AtomicU64; LANES]; 2],
-    /// The number of the last order. Its text is in the exchange.
+    /// The number of the last order. Its text is in a mailbox.
     orders: AtomicU32,
     /// The number of the order that is to be given, on the first node.
     wanted_order: AtomicU32,
@@ -51,29 +51,13 @@ pub struct Answer {
     pub opens_ns: u64,
 }
 
-impl Post {
-    /// Tells the messenger to look.
-    pub fn ring(&self) {
-        self.bell.fetch_add(1, Ordering::SeqCst);
-        wake_all(&self.bell);
-    }
-
-    /// How often the bell was rung: to be asked before one looks what there is to do.
-    pub fn rung(&self) -> u32 {
-        self.bell.load(Ordering::SeqCst)
-    }
-
-    /// Sleeps until the bell is rung again, at most for `longest`.
-    pub fn wait_for_bell(&self, rung: u32, longest: Duration) {
-        sleep_on_for(&self.bell, rung, longest);
-    }
-
+impl LeaderChannel {
     /// Calls all nodes, as the node's one rank that does, and waits for the answer. What the call says is in the outbox.
     pub fn call(&self, kind: u32, give_up: impl Fn() -> bool) -> Result<Answer, Stopped> {
         let number = self.calls.load(Ordering::SeqCst) + 1;
         self.kind.store(kind, Ordering::SeqCst);
         self.calls.store(number, Ordering::SeqCst);
-        self.ring();
+        self.bell.ring();
         loop {
             let answers = self.answers.load(Ordering::SeqCst);
             if answers >= number {
@@ -82,7 +66,7 @@ impl Post {
             if give_up() {
                 return Err(Stopped);
             }
-            sleep_on(&self.answers, answers);
+            futex::wait(&self.answers, answers);
         }
     }
 
@@ -92,7 +76,7 @@ impl Post {
         self.verdicts[slot].store(answer.go_on.into(), Ordering::SeqCst);
         self.opens_ns[slot].store(answer.opens_ns, Ordering::SeqCst);
         self.answers.store(number, Ordering::SeqCst);
-        wake_all(&self.answers);
+        futex::wake_all(&self.answers);
     }
 
     /// The answer to the last call that this node's ranks have made.
@@ -123,10 +107,10 @@ impl Post {
         Done { bytes, operations }
     }
 
-    /// Has the messenger of the first node give the order that lies in the exchange. Its number.
+    /// Has the messenger of the first node give the order that lies in its mailbox. Its number.
     pub fn want_order(&self) -> u32 {
         let number = self.wanted_order.fetch_add(1, Ordering::SeqCst) + 1;
-        self.ring();
+        self.bell.ring();
         number
     }
 
@@ -140,16 +124,16 @@ impl Post {
         self.orders.load(Ordering::SeqCst)
     }
 
-    /// Gives the order that lies in the exchange. Calls are counted anew.
+    /// Gives the order that lies in its mailbox. Calls are counted anew.
     pub fn give_order(&self, number: u32) {
         [&self.calls, &self.answers].into_iter().for_each(|word| word.store(0, Ordering::SeqCst));
         self.orders.store(number, Ordering::SeqCst);
-        wake_all(&self.orders);
+        futex::wake_all(&self.orders);
     }
 
     /// Sleeps a moment, or until there is another order than `last`.
     pub fn wait_for_order(&self, last: u32) {
-        sleep_on(&self.orders, last);
+        futex::wait(&self.orders, last);
     }
 }
 
@@ -159,13 +143,13 @@ mod tests {
 
     #[test]
     fn an_answer_stays_what_it_was_for_who_looks_late_though_a_stop_has_answered_the_next_call() {
-        let post = Post::default();
+        let channel = LeaderChannel::default();
         let (go, stop) = (Answer { go_on: true, opens_ns: 7 }, Answer { go_on: false, opens_ns: 0 });
-        post.answer_call(1, go);
-        assert_eq!(post.call(0, || false), Ok(go));
-        post.answer_call(2, stop);
-        assert_eq!(post.answer(), go, "of a rank that comes from the first call only now");
-        assert_eq!(post.call(0, || false), Ok(stop));
-        assert_eq!(post.answer(), stop);
+        channel.answer_call(1, go);
+        assert_eq!(channel.call(0, || false), Ok(go));
+        channel.answer_call(2, stop);
+        assert_eq!(channel.answer(), go, "of a rank that comes from the first call only now");
+        assert_eq!(channel.call(0, || false), Ok(stop));
+        assert_eq!(channel.answer(), stop);
     }
 }

@@ -1,0 +1,14 @@
+//! Memory that several processes of a node share, and how they wait for each other in it.
+//!
+//! * [`memory`] maps it; all zeros is the valid beginning of everything that lies there.
+//! * [`futex`] sleeps and wakes on a word of it; [`barrier`], [`gate`] and [`doorbell`] are built of that.
+//! * [`mailboxes`] hold bytes of any length.
+//!
+//! Not here: what is kept in the memory, what those who share it are to each other, starting or watching processes.
+
+pub mod barrier;
+pub mod doorbell;
+pub mod futex;
+pub mod gate;
+pub mod mailboxes;
+pub mod memory;
