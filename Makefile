@@ -26,7 +26,7 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and .venv/bin/ioassay-engine.
-	@cargo build --quiet --release --locked -p ioassay-engine
+	@cargo build --quiet --release --locked -p ioassay-cli
 	@cmp -s target/release/ioassay-engine $(BIN)/ioassay-engine \
 		|| install target/release/ioassay-engine $(BIN)/ioassay-engine
 
@@ -108,7 +108,7 @@ ENGINE_ATTACKS := device command front_ends_guard front_ends_stopping front_ends
 
 attack: build ## Attack it in every known way (as root, hours; goes on where it was): make attack TRIES=10000 JOBS=2 OUTCOMES=FILE.
 	@failed=0; $(BIN)/pytest --quiet $(ATTACKS) || failed=1; \
-	cargo test --locked --quiet -p ioassay-engine $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
+	cargo test --locked --quiet -p ioassay-cli $(addprefix --test ,$(ENGINE_ATTACKS)) || failed=1; \
 	$(BIN)/python -m tests.attack.lost_nodes || failed=1; \
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed

@@ -2,7 +2,7 @@
 
     python bench/peers/same_results.py --engine target/release/ioassay-engine --peers-path DIR --scratch DIR
 
-The lines are those of crates/engine/tests/corpus/command-lines.tsv that both take. They are scaled down to a few
+The lines are those of crates/frontends/tests/corpus/command-lines.tsv that both take. They are scaled down to a few
 transfers and files, and run in empty directories below the scratch directory, which belongs on a tmpfs. A line that
 reads comes after the same line made to write. Prints each line that differs, then how many did not, and exits with 1 if
 one differed. MPI-IO needs `ioassay mpi build` and `ioassay api build mpiio` before.
@@ -24,7 +24,7 @@ from tempfile import TemporaryDirectory
 
 from mpi import mpirun
 
-TABLE = Path(__file__).resolve().parents[2] / "crates/engine/tests/corpus/command-lines.tsv"
+TABLE = Path(__file__).resolve().parents[2] / "crates/frontends/tests/corpus/command-lines.tsv"
 RANKS = 2
 DEADLINE_S = 60
 

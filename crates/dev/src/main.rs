@@ -39,7 +39,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("plan.json"), text(schema_for!(Plan))),
         (schemas.join("event.json"), text(schema_for!(Event))),
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
-        (reference.join("front-ends.md"), ioassay_engine::frontends::reference()),
+        (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
         (control_plane.join("execution/signals.json"), format!("{signals:#}\n")),
     ]

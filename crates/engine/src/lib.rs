@@ -15,7 +15,6 @@ pub mod command;
 pub mod compiled;
 pub mod crew;
 pub mod failure;
-pub mod frontends;
 pub mod hosts;
 pub mod launched;
 pub mod measure;

@@ -9,12 +9,13 @@ use ioassay_protocol::events::Failure;
 use crate::failure;
 
 /// Writes a line to standard error. One that cannot be written is lost: there is nowhere left to say so.
+#[macro_export]
 macro_rules! say {
     ($($text:tt)+) => {{
         let _ = std::io::Write::write_fmt(&mut std::io::stderr(), format_args!("{}\n", format_args!($($text)+)));
     }};
 }
-pub(crate) use say;
+pub use say;
 
 /// Prints `text` on standard output, at once. A reader that has gone (`| head`) has what it wanted.
 ///

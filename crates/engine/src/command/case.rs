@@ -35,7 +35,7 @@ pub(super) const REMOVAL: Duration = Duration::from_millis(2300);
 const STOPPED: Duration = Duration::from_millis(1500);
 
 /// Runs a validated plan and writes its events, the last one included. `watch` is called some five times a second.
-pub(crate) fn run_case(
+pub fn run_case(
     plan: &Plan,
     crew: &mut Crew,
     clock: &Clock,

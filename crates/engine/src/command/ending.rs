@@ -78,7 +78,7 @@ impl Ended {
 }
 
 /// Prints `text`, which is all that the command was asked for.
-pub(crate) fn print(text: &str) -> Ended {
+pub fn print(text: &str) -> Ended {
     stdio::print(text).map_or_else(Ended::could_not, |()| Ended::default())
 }
 
@@ -143,12 +143,12 @@ pub(super) fn what_remains(removed: &Removed) -> Option<Failure> {
 }
 
 /// Writes the events of a plan that is refused.
-pub(crate) fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
+pub fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
     finish(log, Conclusion::of(Ended::with(REFUSED, refused(refusal))))
 }
 
 /// A plan that is refused, as the failure of who asked for it.
-pub(crate) fn refused(refusal: &Refusal) -> Failure {
+pub fn refused(refusal: &Refusal) -> Failure {
     let message = format!("{}: {}", refusal.place(), refusal.problem);
     Failure { phase: refusal.phase.clone(), ..failure::plain("read plan", message, &refusal.valid) }
 }

@@ -20,10 +20,11 @@ use ioassay_protocol::events::{Event, Failure, Left, Progress, Removed};
 use ioassay_protocol::plan::{Plan, Step};
 
 use self::case::remove;
-pub(crate) use self::case::run_case;
+pub use self::case::run_case;
+
 pub use self::ending::{COULD_NOT_RUN, Ended};
 use self::ending::{Conclusion, REFUSED, finish};
-pub(crate) use self::ending::{print, refuse, refused};
+pub use self::ending::{print, refuse, refused};
 use self::targets::Targets;
 use crate::crew::Crew;
 use crate::failure;
@@ -111,7 +112,7 @@ pub fn not_begun(events: &Path, failure: Failure) -> Ended {
 }
 
 /// Opens the events and makes signals wait until somebody looks; call it before anything is created.
-pub(crate) fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
+pub fn prepare(events: &Path, stop_with_parent: bool) -> Result<EventLog, Failure> {
     let cannot = |error| failure::on_path("prepare to write", events, &error);
     supervise::block_signals().map_err(cannot)?;
     if stop_with_parent {

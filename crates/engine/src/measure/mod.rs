@@ -7,5 +7,4 @@ pub mod histogram;
 pub mod node;
 pub mod phase;
 pub mod recorder;
-#[cfg(test)]
 pub mod records;

@@ -1,4 +1,4 @@
-//! Records for tests: what does not matter to them is nothing.
+//! Records of phases in which nothing happened, for the tests of this crate and of those that print records.
 
 use ioassay_protocol::events::{PhaseRecord, RankRecord, Usage};
 use ioassay_protocol::plan::Operation;

@@ -1,0 +1,486 @@
+//! The IO500 with its .ini file.
+//!
+//! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all
+//! phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of results ([`retold`] those of each
+//! phase), [`official`] drives the official program. What is not as in the official one stands in [`options`].
+
+mod api;
+mod commands;
+mod config;
+#[cfg(test)]
+mod corpus;
+mod find;
+mod node;
+mod official;
+pub mod options;
+mod phases;
+mod print;
+mod retold;
+mod rules;
+mod settings;
+mod translate;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ioassay_engine::command::{self, Ended};
+use ioassay_engine::crew::Crew;
+use ioassay_engine::plan::validate;
+use ioassay_engine::stdio::say;
+use ioassay_engine::{failure, supervise};
+use ioassay_host::clock;
+use ioassay_protocol::doubt::{Doubt, Reason};
+use ioassay_protocol::events::{CacheAttempt, Event, Failure, PhaseRecord};
+use ioassay_protocol::front_end::Tool;
+
+use self::api::Ways;
+use self::commands::Places;
+use self::config::Config;
+use self::find::Found;
+use self::phases::{PHASES, Phase, TIMESTAMP};
+use self::print::{Ini, Report};
+use self::rules::{Outcome, Scores};
+use self::settings::Settings;
+use self::translate::{CASE, FIRST_ITERATION, Ground, RANDOM};
+use super::common::{Common, usage};
+use super::moment;
+use super::options::{Given, help, parse, wants_help};
+use super::session::{Console, Session};
+
+const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases and rules of the IO500 (isc26). What it \
+                        writes is marked as no official run; --official PATH drives the official program.";
+
+const GIB: f64 = 1_073_741_824.0;
+
+/// What the command line asks for.
+#[derive(Debug, Default)]
+struct Asked {
+    config: PathBuf,
+    dry_run: bool,
+    extended: bool,
+    timestamp: Option<String>,
+    verbosity: Option<u64>,
+    ways: Ways,
+    official: Option<PathBuf>,
+    launcher: Option<String>,
+}
+
+/// Runs the IO500's command line.
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+    let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
+    let text = if wants_help(arguments) {
+        Some(help(SYNOPSIS, options::OPTIONS))
+    } else if flag(&["-l", "--list"]) {
+        Some(format!("# Sections and keys of the .ini file with their defaults:\n{}", options::list(true)))
+    } else if flag(&["-lm", "--list-mandatory"]) {
+        Some(format!("# Sections and keys of the standard mode with their defaults:\n{}", options::list(false)))
+    } else {
+        None
+    };
+    if let Some(text) = text {
+        return command::print(&text);
+    }
+    asked(common, crew, arguments).unwrap_or_else(Ended::refused_for)
+}
+
+fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
+    let asked = Asked::parse(arguments).map_err(alone)?;
+    if let Some(program) = &asked.official {
+        return official::run(common, crew, arguments, &asked, program).map_err(alone);
+    }
+    let text = read(&asked.config).map_err(alone)?;
+    let config = Config::parse(&asked.config.display().to_string(), &text)?;
+    let settings = Settings::of(&config, common, asked.extended, asked.verbosity, &asked.ways)?;
+    if asked.dry_run {
+        return Ok(dry_run(&asked, &settings));
+    }
+    let ini = Ini { original: &text, resolved: &config.resolved() };
+    measure(common, crew, arguments, &asked, ini, &settings).map_err(alone)
+}
+
+fn alone(failure: Failure) -> Vec<Failure> {
+    vec![failure]
+}
+
+/// The text of an .ini file. Comments may be in any encoding.
+fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|error| failure::on_path("read", path, &error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Asked {
+    fn parse(arguments: &[String]) -> Result<Self, Failure> {
+        let Some((config, rest)) = arguments.split_first().filter(|(first, _)| !first.starts_with('-')) else {
+            return Err(usage("the .ini file must come first", "write ioassay-engine io500 CONFIG.INI [OPTIONS]"));
+        };
+        let mut asked = Self { config: config.into(), ..Self::default() };
+        for Given { known, spelling, value } in parse("io500", options::OPTIONS, rest)? {
+            let value = value.unwrap_or_default();
+            match known.name {
+                "--dry-run" => {
+                    asked.dry_run = true;
+                    asked.ways.dry_run = true;
+                }
+                "--map-api" => asked.ways.map(&value)?,
+                "--mode" => asked.extended = mode(&value)?,
+                "--timestamp" => asked.timestamp = Some(name_of_directory(value)?),
+                "-v" => asked.verbosity = Some(asked.verbosity.unwrap_or(0) + 1),
+                "--verbose" => asked.verbosity = Some(level(&value)?),
+                "--official" => asked.official = Some(value.into()),
+                "--launcher" => asked.launcher = Some(value),
+                _ => return Err(usage(format!("{spelling} stands after the .ini file"), "let it stand alone")),
+            }
+        }
+        if asked.launcher.is_some() && asked.official.is_none() {
+            return Err(usage("--launcher starts the official program", "add --official PATH, or take --ranks N"));
+        }
+        Ok(asked)
+    }
+}
+
+fn mode(value: &str) -> Result<bool, Failure> {
+    match value {
+        "standard" => Ok(false),
+        "extended" => Ok(true),
+        _ => Err(usage(format!("there is no mode {value:?}"), "write --mode=standard or --mode=extended")),
+    }
+}
+
+fn level(value: &str) -> Result<u64, Failure> {
+    value.parse().map_err(|_| usage(format!("--verbose={value} is no level"), "write 0 to 10"))
+}
+
+fn name_of_directory(value: String) -> Result<String, Failure> {
+    if value.is_empty() || value.contains('/') || value.starts_with('.') {
+        return Err(usage(
+            format!("--timestamp {value:?} names no directory"),
+            "leave out dots at its beginning, and slashes",
+        ));
+    }
+    Ok(value)
+}
+
+impl Asked {
+    /// The name of the directory of results, which signatures are made of too.
+    fn timestamp(&self) -> String {
+        self.timestamp.clone().unwrap_or_else(|| moment::now("%Y.%m.%d-%H.%M.%S"))
+    }
+}
+
+/// `path` from the working directory on.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn results_of(settings: &Settings, timestamp: &str) -> PathBuf {
+    if settings.results_by_time { settings.results.join(timestamp) } else { settings.results.clone() }
+}
+
+fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
+    let timestamp = asked.timestamp();
+    let results = results_of(settings, &timestamp);
+    let places = Places { data: &settings.data, results: &results, timestamp: &timestamp };
+    let set_files = translate::assumed_set_files(settings);
+    for warning in &settings.warnings {
+        say!("ioassay-engine: {}: {warning}", asked.config.display());
+    }
+    let mut text = String::new();
+    for phase in settings.phases().filter(|phase| settings.runs(phase.name)) {
+        if let Some(command) = commands::command(settings, &places, phase.name, set_files) {
+            text += &format!("[{}]\nexe             = {command}\n\n", phase.name);
+        }
+    }
+    command::print(&text)
+}
+
+fn measure(
+    common: &Common,
+    crew: &mut Crew,
+    arguments: &[String],
+    asked: &Asked,
+    ini: Ini<'_>,
+    settings: &Settings,
+) -> Result<Ended, Failure> {
+    let timestamp = asked.timestamp();
+    let data = absolute(&settings.data);
+    let session = Session::begin(Tool::Io500, common, crew, arguments)?;
+    let run = session.run().to_owned();
+    let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
+    if let Err(refusal) = validate(&plan) {
+        return Ok(session.finish(Ended::refused(command::refused(&refusal))));
+    }
+    let report = Report::create(&results_of(settings, &timestamp), settings, common.overwrite, ini)?;
+    // From here on a signal waits until somebody looks, and what was created is removed again.
+    supervise::block_signals().map_err(|error| failure::on_path("block signals", &data, &error))?;
+    let created = Created::all(&data)?;
+    let from_the_start = rules::invalid_from_the_start(settings);
+    let mut running = Running {
+        settings,
+        places: Places { data: &data, results: &report.directory.clone(), timestamp: &timestamp },
+        report,
+        outcomes: Vec::new(),
+        preparing_s: 0.0,
+        together: Vec::new(),
+        set_files: translate::assumed_set_files(settings),
+        first_iteration: 0.0,
+        found: Found::default(),
+        from_the_start: &from_the_start,
+        failure: None,
+    };
+    let mut session = session;
+    running.report.header(&mut session.console, settings, &from_the_start, clock::unix_ns());
+    for warning in &settings.warnings {
+        running.warn(&mut session.console, warning);
+    }
+    let ended = session.run_case(CASE, 1, &plan, |event, console| running.event(event, console));
+    drop(created);
+    let ended = running.conclude(ended, &mut session.console);
+    Ok(session.finish(ended))
+}
+
+/// What the records of all kinds of operations of a phase say together.
+fn as_one(records: Vec<PhaseRecord>) -> PhaseRecord {
+    let mut records = records.into_iter();
+    let mut all = records.next().expect("a phase has a record");
+    for record in records {
+        all.operations += record.operations;
+        all.bytes += record.bytes;
+        all.complete &= record.complete;
+        all.ranks.extend(record.ranks);
+        let new = |doubt: &Doubt| all.doubts.iter().all(|known| known.message != doubt.message);
+        let doubts: Vec<Doubt> = record.doubts.into_iter().filter(new).collect();
+        all.doubts.extend(doubts);
+    }
+    all
+}
+
+/// Directories that were made for a run, which go with it.
+struct Created(Vec<PathBuf>);
+
+impl Created {
+    /// Makes `directory` and those above it that are missing.
+    fn all(directory: &Path) -> Result<Self, Failure> {
+        let missing: Vec<&Path> =
+            directory.ancestors().take_while(|path| fs::symlink_metadata(path).is_err()).collect();
+        let mut created = Self(Vec::new());
+        for path in missing.into_iter().rev() {
+            fs::create_dir(path).map_err(|error: io::Error| failure::on_path("create directory", path, &error))?;
+            created.0.push(path.to_owned());
+        }
+        Ok(created)
+    }
+}
+
+impl Drop for Created {
+    fn drop(&mut self) {
+        // One that is not empty holds what somebody else has put there since, or what could not be removed.
+        self.0.iter().rev().for_each(|path| drop(fs::remove_dir(path)));
+    }
+}
+
+/// A run while it runs.
+struct Running<'a> {
+    settings: &'a Settings,
+    places: Places<'a>,
+    report: Report,
+    /// Of the phases that have ended, in their order.
+    outcomes: Vec<Outcome>,
+    /// Time that the directories of the next phase took, or the first iteration of its work.
+    preparing_s: f64,
+    /// Records of the phase that is being told.
+    together: Vec<PhaseRecord>,
+    /// Files of each set of md-workbench.
+    set_files: u64,
+    /// The rate of md-workbench's first iteration, in thousands per second.
+    first_iteration: f64,
+    found: Found,
+    from_the_start: &'a [String],
+    /// What ended the case.
+    failure: Option<String>,
+}
+
+impl Running<'_> {
+    fn event(&mut self, event: &Event, console: &mut Console) {
+        match event {
+            Event::Phase(record) => {
+                self.together.push((**record).clone());
+                if self.together.len() == translate::records(&record.name) {
+                    let records = std::mem::take(&mut self.together);
+                    self.record(&as_one(records), console);
+                }
+            }
+            Event::Error(failure) => self.failure = Some(self.said(failure)),
+            Event::ColdCache(cold) => {
+                for CacheAttempt { detail, .. } in cold.attempts.iter().filter(|attempt| !attempt.done) {
+                    self.warn(console, &format!("the caches were not dropped: {detail}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What ended the case, as phases that did not run say it: of a phase that has lines of its own those say the rest.
+    fn said(&self, failure: &Failure) -> String {
+        let ended = |phase: &&String| self.outcomes.iter().any(|outcome| outcome.phase.name == **phase);
+        let phase = failure.phase.as_ref().filter(ended);
+        phase.map_or_else(|| failure.message.clone(), |phase| format!("{phase} failed"))
+    }
+
+    fn warn(&mut self, console: &mut Console, what: &str) {
+        self.report.note(&format!("; WARNING {what}"));
+        console.print(&format!("WARNING {what}\n"));
+    }
+
+    fn record(&mut self, record: &PhaseRecord, console: &mut Console) {
+        let seconds = record.duration_ns as f64 / 1e9;
+        let Some(phase) = PHASES.iter().find(|phase| phase.name == record.name) else {
+            // Directories that the next phase fills. If they failed the case has ended, and says why.
+            self.preparing_s = seconds;
+            if record.name == FIRST_ITERATION {
+                self.first_iteration = record.operations as f64 / seconds / 1000.0;
+            }
+            return;
+        };
+        if phase.name == "mdworkbench-create" {
+            self.set_files = record.operations / u64::from(self.settings.ranks) / u64::from(translate::SETS);
+        }
+        self.skip_until(phase, console, record.started_unix_ns);
+        let started_unix_ns = record.started_unix_ns - (self.preparing_s * 1e9) as u64;
+        let command = commands::command(self.settings, &self.places, phase.name, self.set_files);
+        self.report.begin_phase(phase.name, started_unix_ns, command.as_deref());
+        let mut outcome = Outcome {
+            phase,
+            score: self.score(record, seconds),
+            seconds: seconds + std::mem::take(&mut self.preparing_s),
+            invalid: Vec::new(),
+            failed: false,
+        };
+        let failed = !record.complete;
+        for doubt in &record.doubts {
+            if doubt.invalidates {
+                outcome.invalid.push(doubt.message.clone());
+            } else if !matches!(doubt.reason, Reason::VerificationTimed | Reason::ShortPhase { .. }) {
+                self.report.note(&format!("; WARNING {}", doubt.message));
+            }
+        }
+        if failed {
+            outcome.score = 0.0;
+            if outcome.invalid.is_empty() {
+                outcome.invalid.push("it did not come to its end".to_owned());
+            }
+        }
+        let walked = phase.name.starts_with("find") && !failed;
+        let not_found = if walked { self.found.compare(record, self.settings) } else { Vec::new() };
+        outcome.failed = failed || record.doubts.iter().any(|doubt| doubt.invalidates) || !not_found.is_empty();
+        outcome.invalid.extend(not_found);
+        outcome.judge(self.settings);
+        self.found.note(record);
+        retold::keep(&mut self.report, self.settings, &self.places, record);
+        self.report.end_phase(console, &outcome, record.started_unix_ns + record.duration_ns);
+        self.outcomes.push(outcome);
+    }
+
+    /// GiB/s, or thousands of operations per second; with what else result.txt says of them.
+    fn score(&mut self, record: &PhaseRecord, seconds: f64) -> f64 {
+        let at_wall = record.stonewall.filter(|wall| wall.at_ns > 0);
+        if record.name.starts_with("ior") {
+            if let Some(wall) = at_wall {
+                let rate = wall.bytes as f64 / (wall.at_ns as f64 / 1e9) / GIB;
+                self.report.detail("accessed-pairs", wall.most_operations);
+                self.report.pair("throughput-stonewall", format!("{rate:.2}"));
+            }
+            return record.bytes as f64 / seconds / GIB;
+        }
+        if record.name.starts_with("find") {
+            let files = self.found.files(record, self.settings);
+            self.report.pair("nproc", record.ranks.len());
+            self.report.pair("found", record.matched.unwrap_or(0));
+            self.report.pair("total-files", files);
+            return files as f64 / seconds / 1000.0;
+        }
+        self.report.detail("time", format!("{seconds:.6}"));
+        let rate = record.operations as f64 / seconds / 1000.0;
+        if record.name.starts_with("mdworkbench") {
+            self.say_of_md_workbench(record, rate);
+        }
+        if let Some(wall) = at_wall {
+            let rate = wall.operations as f64 / (wall.at_ns as f64 / 1e9) / 1000.0;
+            self.report.pair("rate-stonewall", format!("{rate:.6}"));
+        }
+        rate
+    }
+
+    fn say_of_md_workbench(&mut self, record: &PhaseRecord, rate: f64) {
+        self.report.pair("filesPerProc", self.set_files);
+        self.report.pair("precreatePerSet", self.set_files);
+        let slowest_ns = record.ranks.iter().map(|rank| rank.slowest_ns).max().unwrap_or(0);
+        self.report.pair("maxOpTime", format!("{:.6}", slowest_ns as f64 / 1e9));
+        if record.name == "mdworkbench-bench" {
+            let first = self.first_iteration;
+            self.report.pair("scoreIteration0", format!("{first:.6}"));
+            if first < rate * 0.5 || first * 0.5 > rate {
+                self.report.note("; WARNING the rates of both iterations of md-workbench differ by more than 2x");
+            }
+        }
+    }
+
+    /// Says of the phases before `next` that they did not run, and when the timestamp was.
+    fn skip_until(&mut self, next: &'static Phase, console: &mut Console, now_ns: u64) {
+        while let Some(phase) = self.settings.phases().nth(self.outcomes.len()).filter(|phase| *phase != next) {
+            self.skip(phase, console, now_ns);
+        }
+    }
+
+    fn skip(&mut self, phase: &'static Phase, console: &mut Console, now_ns: u64) {
+        self.report.begin_phase(phase.name, now_ns, None);
+        let reason = match &self.failure {
+            Some(failure) => format!("it did not run: {failure}"),
+            None => "it did not run".to_owned(),
+        };
+        let mut outcome = Outcome::without_score(phase, reason);
+        if phase.name == TIMESTAMP {
+            outcome.invalid.clear();
+            self.report.keep_timestamp();
+        } else if !self.settings.runs(phase.name) {
+            let why = if phase.name == RANDOM { "it was left out" } else { "run = FALSE in the .ini file" };
+            outcome.invalid = vec![why.to_owned()];
+        }
+        self.report.end_phase(console, &outcome, now_ns);
+        self.outcomes.push(outcome);
+    }
+
+    /// Says what is left, and how the run ended.
+    fn conclude(mut self, ended: Ended, console: &mut Console) -> Ended {
+        if ended.code == 2 || self.outcomes.is_empty() && ended.code == 3 {
+            // Nothing was measured.
+            return ended;
+        }
+        if self.failure.is_none() {
+            self.failure = ended.failure.as_ref().map(|failure| self.said(failure));
+        }
+        while let Some(phase) = self.settings.phases().nth(self.outcomes.len()) {
+            self.skip(phase, console, clock::unix_ns());
+        }
+        let score = |extended| {
+            let scores = Scores::of(&self.outcomes, extended);
+            (scores, rules::is_valid(&self.outcomes, self.from_the_start, extended))
+        };
+        let (standard, extended) = (score(false), self.settings.extended.then(|| score(true)));
+        self.report.scores(console, standard, extended);
+        self.report.end(clock::unix_ns());
+        if ended.code != 0 {
+            return ended;
+        }
+        // The official program ends with 0 where a run is invalid by the rules, and by an error where something failed.
+        if self.outcomes.iter().all(|outcome| !outcome.failed) {
+            if !extended.unwrap_or(standard).1 {
+                say!("ioassay-engine: the run is invalid: the lines ERROR INVALID say why");
+            }
+            return Ended::default();
+        }
+        let problem = "a phase failed: the lines ERROR INVALID say why";
+        let path = self.report.directory.join("result.txt");
+        Ended::failed(failure::about_path("judge", &path, problem.to_owned(), "change what they name, and run again"))
+    }
+}

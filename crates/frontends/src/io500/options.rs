@@ -1,0 +1,405 @@
+//! The IO500's command line and the keys of its .ini file, said once: what is accepted, what `-h` and `--list` print,
+//! and the tables in the docs come from these. Names, defaults and order are those of IO500/io500 at 02091cf
+//! (`src/main.c`, `src/phase_*.c`); sections that older versions had stand among them.
+
+use crate::options::{Known, Verdict};
+
+/// What an official hash would vouch for.
+const NO_HASH: &str = "hashes vouch for the official program's own runs; ask that one, or run it with --official PATH";
+
+/// The command line after the .ini file.
+pub const OPTIONS: &[Known] = &[
+    Known::same("-h, --help", None, "this page"),
+    Known::same("-l, --list", None, "all sections and keys of the .ini file with their defaults"),
+    Known::same("--list-mandatory", None, "the same without what only the extended mode has (also -lm)"),
+    Known::same("--dry-run", None, "print the command of each phase, and do no I/O at all"),
+    Known::same("--mode", Some("MODE"), "standard or extended (standard)"),
+    Known::same("--timestamp", Some("STRING"), "name of the directory of results (the time)"),
+    Known::same("-v", None, "--verbose=1; with each further one a level more"),
+    Known::same("--verbose", Some("LEVEL"), "0: result.txt has no times; 2 and more: it has transfers and seconds too"),
+    Known::refused("--config-hash", None, "the hash of the configuration", NO_HASH),
+    Known::refused("--verify", Some("FILE"), "compare the hashes of FILE", NO_HASH),
+    Known::refused(
+        "--cleanup",
+        None,
+        "run only the phases that delete",
+        "each run removes its own files; for what a killed one left take `ioassay-engine clean --events FILE DIR/ioassay-RUN`",
+    ),
+    Known::same("--official", Some("PATH"), "run the official program at PATH, and keep its files beside our evidence"),
+    Known::same(
+        "--map-api",
+        Some("API=STORAGE"),
+        "do the I/O of an API by an API of the engine or a plug-in: DFS=posix",
+    ),
+    Known::same("--launcher", Some("COMMAND"), "what starts the official program, for example \"mpirun -np 4\""),
+];
+
+/// What the value of a key is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A whole number.
+    Number,
+    /// A decimal number.
+    Decimal,
+    /// TRUE or FALSE.
+    Flag,
+    /// A storage API with its options.
+    Api,
+}
+
+/// A key of the .ini file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// Its name; upper and lower case are the same.
+    pub name: &'static str,
+    /// What its value is.
+    pub kind: Kind,
+    /// Its value where none is given.
+    pub default: Option<&'static str>,
+    /// What it means.
+    pub meaning: &'static str,
+    /// How ours compares with the official one. Of a refused key the default is accepted, and no other value in a
+    /// section that is run; of an ignored one all others come with a warning.
+    pub verdict: Verdict,
+}
+
+/// A section of the .ini file.
+#[derive(Debug, Clone, Copy)]
+pub struct Section {
+    /// Its name; upper and lower case are the same.
+    pub name: &'static str,
+    /// Its keys, in the official order.
+    pub keys: &'static [Key],
+    /// Keys that it had in older versions: they are read, and not listed.
+    pub old: &'static [Key],
+    /// In which list of phases it is.
+    pub list: List,
+}
+
+/// In which list of phases a section is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// In the standard and the extended one.
+    Standard,
+    /// In the extended one.
+    Extended,
+    /// In that of an older version: it is read, and nothing is done.
+    Retired,
+}
+
+const fn key(name: &'static str, kind: Kind, default: Option<&'static str>, meaning: &'static str) -> Key {
+    Key { name, kind, default, meaning, verdict: Verdict::Same }
+}
+
+impl Key {
+    const fn refused(self, because: &'static str) -> Self {
+        Self { verdict: Verdict::Refused(because), ..self }
+    }
+
+    const fn better(self, because: &'static str) -> Self {
+        Self { verdict: Verdict::Better(because), ..self }
+    }
+
+    const fn ignored(self, because: &'static str) -> Self {
+        Self { verdict: Verdict::Ignored(because), ..self }
+    }
+}
+
+const API: Key = key("API", Kind::Api, None, "storage API, in the place of that of the section above or of [global]");
+const RUN: Key = key("run", Kind::Flag, Some("TRUE"), "do it");
+const VERBOSITY: Key = key("verbosity", Kind::Number, None, "how much IOR says (nothing: our records hold it all)");
+const COLLECTIVE: Key = key("collective", Kind::Flag, None, "collective MPI-IO; ignored with a warning by other APIs");
+
+const GLOBAL: &[Key] = &[
+    key("datadir", Kind::Text, Some("./datafiles"), "directory of the file system that is measured"),
+    key("timestamp-datadir", Kind::Flag, Some("TRUE"), "a directory of this run's own in datadir")
+        .better("the engine makes one in any case, marks it and removes it"),
+    key("resultdir", Kind::Text, Some("./results"), "directory of the results"),
+    key("timestamp-resultdir", Kind::Flag, Some("TRUE"), "a directory named by the time in resultdir"),
+    key(
+        "api",
+        Kind::Api,
+        Some("POSIX"),
+        "storage API with options as IOR has them: POSIX, AIO, MMAP; --posix.odirect, --aio.max-pending, --aio.granularity",
+    ),
+    key("drop-caches", Kind::Flag, Some("FALSE"), "drop the node's caches before each phase"),
+    key(
+        "drop-caches-cmd",
+        Kind::Text,
+        Some("sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\""),
+        "how caches are dropped",
+    )
+    .better(
+        "the engine drops them itself, as root, in the place of a command that writes to /proc/sys/vm/drop_caches; \
+         where drop-caches = TRUE any other command is refused",
+    ),
+    key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory")
+        .refused("no GPU takes part; take FALSE"),
+    key(
+        "verbosity",
+        Kind::Number,
+        Some("1"),
+        "0: result.txt has no times; 2 and more: it has transfers and seconds too",
+    ),
+    key("scc", Kind::Flag, Some("FALSE"), "rules of the Student Cluster Competition: 30 seconds instead of 300"),
+    key("dataPacketType", Kind::Text, Some("timestamp"), "what is written: timestamp, offset, incompressible, random"),
+];
+
+const DEBUG: &[Key] = &[
+    key(
+        "stonewall-time",
+        Kind::Number,
+        Some("300"),
+        "seconds after which writes end; others than the rules' are invalid",
+    ),
+    key("pause-dir", Kind::Text, None, "wait while this directory has a file with the phase's name (invalid)")
+        .refused("nothing waits between phases; leave it empty"),
+];
+
+const IOR_EASY: &[Key] = &[
+    API,
+    key("transferSize", Kind::Text, Some("2m"), "bytes of one call"),
+    key("blockSize", Kind::Text, Some("9920000m"), "most bytes of each rank, a multiple of transferSize"),
+    key("filePerProc", Kind::Flag, Some("TRUE"), "a file for each rank"),
+    key("uniqueDir", Kind::Flag, Some("FALSE"), "each file in a directory of its own")
+        .ignored("the engine creates all of them in one directory, which takes longer to open and not to write"),
+    RUN,
+    VERBOSITY,
+];
+
+const IOR_HARD: &[Key] = &[
+    API,
+    key("segmentCount", Kind::Number, Some("10000000"), "most transfers of each rank"),
+    COLLECTIVE,
+    RUN,
+    VERBOSITY,
+];
+
+const MDTEST_EASY: &[Key] = &[API, key("n", Kind::Number, Some("1000000"), "most files of each rank"), RUN];
+
+const MDTEST_HARD: &[Key] = &[
+    API,
+    key("n", Kind::Number, Some("1000000"), "most files of each rank"),
+    key("files-per-dir", Kind::Number, None, "most files in a directory (invalid)")
+        .refused("all files lie in one directory, as the rules want it; leave it empty"),
+    RUN,
+];
+
+const FIND: &[Key] = &[
+    key("external-script", Kind::Text, None, "a program that does the find").ignored(
+        "the engine walks its own directories itself and the row is its own; --official PATH times the program",
+    ),
+    key("external-mpi-args", Kind::Text, Some(""), "what starts that program").ignored(NO_PROGRAM),
+    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program").ignored(NO_PROGRAM),
+    key("nproc", Kind::Number, None, "how many ranks walk (all)"),
+    RUN,
+    key("pfind-queue-length", Kind::Number, Some("10000"), "entries that pfind visits before it shares work")
+        .better("the engine shares directories as soon as another rank wants some, whatever the value"),
+    key("pfind-steal-next", Kind::Flag, Some("FALSE"), "pfind steals from its neighbour")
+        .ignored("ranks share one list of directories, and what is found is the same"),
+    key(
+        "pfind-parallelize-single-dir-access-using-hashing",
+        Kind::Flag,
+        Some("FALSE"),
+        "pfind reads parts of one directory in parallel",
+    )
+    .ignored(ONE_LISTS),
+];
+
+const NO_PROGRAM: &str = "no other program walks";
+const ONE_LISTS: &str = "one rank lists a directory, and what is found is the same";
+
+/// What a walk had in 2020.
+const OLD_FIND: &[Key] = &[
+    NO_RUN,
+    key("external-args", Kind::Text, None, "arguments of the external program").ignored(NO_PROGRAM),
+    key(
+        "pfind-parallelize-single-dir-access-sequentially",
+        Kind::Flag,
+        Some("FALSE"),
+        "pfind reads parts of one directory in turn",
+    )
+    .ignored(ONE_LISTS),
+];
+
+const NO_RUN: Key = key("noRun", Kind::Flag, None, "TRUE: run = FALSE");
+const DIRECT: Key = key("posix.odirect", Kind::Flag, None, "TRUE: --posix.odirect after the API");
+const HINTS: Key = key("hintsFileName", Kind::Text, None, "hints to MPI-IO")
+    .refused("hints are options of the API now; write API = MPIIO --mpiio.hintsFileName=FILE");
+
+/// What IOR's sections had in 2020.
+const OLD_IOR: &[Key] = &[DIRECT, HINTS, NO_RUN];
+
+/// What mdtest's had.
+const OLD_MDTEST: &[Key] = &[DIRECT, NO_RUN];
+
+const MDWORKBENCH: &[Key] = &[
+    API,
+    key("waitingTime", Kind::Decimal, Some("0.0"), "waiting time relative to the run time")
+        .refused("nothing waits between operations; take 0.0"),
+    key(
+        "precreatePerSet",
+        Kind::Number,
+        None,
+        "files to create in each of a rank's 10 sets (those of a minute, at the rate of mdtest-easy-write)",
+    ),
+    key("filesPerProc", Kind::Number, None, "files of each iteration and set; as many as precreatePerSet")
+        .better("any other number is refused: each file is replaced once, so that none is missing"),
+    RUN,
+    VERBOSITY,
+];
+
+/// What the random phases of older versions had.
+const OLD_RANDOM: &[Key] = &[
+    API,
+    key("blockSize", Kind::Number, Some("1073741824"), "bytes of a random block"),
+    RUN,
+    VERBOSITY,
+    key("randomPrefill", Kind::Number, Some("0"), "bytes with which files are filled first"),
+];
+
+const PART: &[Key] = &[API, RUN];
+const COLLECTIVE_PART: &[Key] = &[API, COLLECTIVE, RUN];
+
+const fn section(name: &'static str, keys: &'static [Key], list: List) -> Section {
+    Section { name, keys, old: &[], list }
+}
+
+impl Section {
+    const fn once_with(self, old: &'static [Key]) -> Self {
+        Self { old, ..self }
+    }
+}
+
+/// The sections, in the official order.
+pub const SECTIONS: &[Section] = &[
+    section("global", GLOBAL, List::Standard),
+    section("debug", DEBUG, List::Standard),
+    section("ior-easy", IOR_EASY, List::Standard).once_with(OLD_IOR),
+    section("ior-easy-write", PART, List::Standard).once_with(OLD_IOR),
+    section("ior-rnd4K", OLD_RANDOM, List::Retired),
+    section("ior-rnd4K-write", PART, List::Retired),
+    section("ior-rnd", OLD_RANDOM, List::Retired),
+    section("ior-rnd-write", PART, List::Retired),
+    section("mdtest-easy", MDTEST_EASY, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-easy-write", PART, List::Standard).once_with(OLD_MDTEST),
+    section("ior-rnd1MB", OLD_RANDOM, List::Retired),
+    section("ior-rnd1MB-write", PART, List::Retired),
+    section("mdworkbench", MDWORKBENCH, List::Extended),
+    section("mdworkbench-create", &[RUN], List::Extended),
+    section("timestamp", &[], List::Standard),
+    section("find-easy", FIND, List::Extended).once_with(OLD_FIND),
+    section("ior-hard", IOR_HARD, List::Standard).once_with(OLD_IOR),
+    section("ior-hard-write", COLLECTIVE_PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-hard", MDTEST_HARD, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-write", PART, List::Standard).once_with(OLD_MDTEST),
+    section("find", FIND, List::Standard).once_with(OLD_FIND),
+    section("ior-rnd4K-read", PART, List::Retired),
+    section("ior-rnd1MB-read", PART, List::Retired),
+    section("ior-rnd-read", PART, List::Retired),
+    section("find-hard", FIND, List::Extended).once_with(OLD_FIND),
+    section("mdworkbench-bench", &[RUN], List::Extended),
+    section("ior-easy-read", PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-easy-stat", PART, List::Standard).once_with(OLD_MDTEST),
+    section("ior-hard-read", COLLECTIVE_PART, List::Standard).once_with(OLD_IOR),
+    section("mdtest-hard-stat", PART, List::Standard).once_with(OLD_MDTEST),
+    section("mdworkbench-delete", &[RUN], List::Extended),
+    section("mdtest-easy-delete", PART, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-read", PART, List::Standard).once_with(OLD_MDTEST),
+    section("mdtest-hard-delete", PART, List::Standard).once_with(OLD_MDTEST),
+    section("ior-rnd4K-easy-read", PART, List::Standard),
+];
+
+/// The section that is called so.
+pub fn section_of(name: &str) -> Option<&'static Section> {
+    SECTIONS.iter().find(|section| section.name.eq_ignore_ascii_case(name))
+}
+
+impl Section {
+    /// The key that is called so.
+    pub fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().chain(self.old).find(|key| key.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// An .ini file with all sections and keys at their defaults; `extended` with those of the extended mode.
+pub fn list(extended: bool) -> String {
+    let mut text = String::new();
+    for section in SECTIONS.iter().filter(|section| match section.list {
+        List::Standard => true,
+        List::Extended => extended,
+        List::Retired => false,
+    }) {
+        text += &format!("[{}]\n", section.name);
+        for key in section.keys {
+            let note = match key.verdict {
+                Verdict::Same => String::new(),
+                Verdict::Better(because) => format!(" [better: {because}]"),
+                Verdict::Ignored(because) => format!(" [ignored: {because}]"),
+                Verdict::Refused(because) => format!(" [other values are refused: {because}]"),
+            };
+            text += &format!("# {}{note}\n{} = {}\n", key.meaning, key.name, key.default.unwrap_or_default());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The table of all keys, in Markdown.
+pub fn key_table() -> String {
+    let mut text = "| section | key | default | meaning | ours |\n|---|---|---|---|---|\n".to_owned();
+    for section in SECTIONS.iter().filter(|section| section.list != List::Retired) {
+        for key in section.keys {
+            let default = key.default.filter(|default| !default.is_empty()).map(|default| format!("`{default}`"));
+            let default = default.unwrap_or_default();
+            let ours = compared(key);
+            text += &format!("| `{}` | `{}` | {default} | {} | {ours} |\n", section.name, key.name, key.meaning);
+        }
+    }
+    text += "\nKeys of older versions:\n\n| sections | key | meaning | ours |\n|---|---|---|---|\n";
+    for old in [OLD_IOR, OLD_MDTEST, OLD_FIND] {
+        let sections: Vec<String> =
+            SECTIONS.iter().filter(|section| section.old == old).map(|section| format!("`{}`", section.name)).collect();
+        for key in old {
+            text += &format!("| {} | `{}` | {} | {} |\n", sections.join(", "), key.name, key.meaning, compared(key));
+        }
+    }
+    let retired = SECTIONS.iter().filter(|section| section.list == List::Retired);
+    let retired: Vec<String> = retired.map(|section| format!("`{}`", section.name)).collect();
+    text + &format!("\nSections of older versions are read, and nothing is done: {}.\n", retired.join(", "))
+}
+
+fn compared(key: &Key) -> String {
+    match key.verdict {
+        Verdict::Same => "same".to_owned(),
+        Verdict::Better(because) => format!("better, because {because}"),
+        Verdict::Ignored(because) => format!("other values are ignored with a warning, because {because}"),
+        Verdict::Refused(because) => format!("other values are refused, because {because}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_section_and_key_is_there_once() {
+        let names: HashSet<_> = SECTIONS.iter().map(|section| section.name.to_lowercase()).collect();
+        assert_eq!(names.len(), SECTIONS.len());
+        for section in SECTIONS {
+            let all = || section.keys.iter().chain(section.old);
+            let keys: HashSet<_> = all().map(|key| key.name.to_lowercase()).collect();
+            assert_eq!(keys.len(), all().count(), "{}", section.name);
+        }
+    }
+
+    #[test]
+    fn the_mandatory_list_lacks_the_extended_phases_and_both_lack_retired_ones() {
+        assert!(list(true).contains("[find-easy]") && list(true).contains("[mdworkbench]"));
+        assert!(!list(false).contains("find-easy") && !list(false).contains("mdworkbench"));
+        assert!(!list(true).contains("rnd1MB"));
+    }
+}

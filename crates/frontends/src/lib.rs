@@ -1,0 +1,112 @@
+//! The command lines that the field has in its scripts, run on this engine: each is translated to plans, and what the
+//! events say is printed as the original prints it.
+//!
+//! [`common`] are the options of ioassay's own that all of them take, [`session`] runs the plans and keeps the run
+//! directory. Not here: a second way to do I/O, and anything that the workload code would have to know about.
+
+#![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
+
+pub mod common;
+#[cfg(test)]
+mod corpus;
+mod doubts;
+pub mod io500;
+pub mod ior;
+pub mod iozone;
+pub mod mdtest;
+mod moment;
+pub mod obdfilter_survey;
+pub mod options;
+mod packet;
+mod phases;
+mod result_file;
+pub mod session;
+mod size;
+mod text;
+
+use ioassay_engine::command::Ended;
+use ioassay_engine::crew::Crew;
+use ioassay_protocol::front_end::Tool;
+
+use self::common::Common;
+use self::options::Known;
+
+/// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
+pub fn reference() -> String {
+    let tables: [(&str, &str, &[&[Known]]); 5] = [
+        ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
+        ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
+        ("IOzone", IOZONE, &[iozone::options::KNOWN]),
+        ("obdfilter-survey", SURVEY, &[obdfilter_survey::options::KNOWN]),
+        ("IO500", IO500, &[io500::options::OPTIONS]),
+    ];
+    let tables = tables.map(|(title, about, known)| {
+        let known: Vec<Known> = known.concat();
+        format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
+    });
+    let keys = io500::options::key_table();
+    format!("{HEAD}\n{}{keys}", tables.concat()).trim_end().to_owned() + "\n"
+}
+
+/// What stands before the tables.
+const HEAD: &str = "\
+<!-- Generated from the options in crates/frontends: run `make generate`. -->
+# The front ends, option by option
+
+Each option of each original: **same** means that it does what the original's does, **better** that it does what the
+original's is meant to do, **ignored** that it is taken, changes nothing and is said on standard error, **refused** that
+it is an error that names the option and what to take instead. What all front ends share, and how their figures compare
+with the originals', stands in [the guide](../guides/front-ends.md).
+";
+
+/// What is said above the table of IOR.
+const IOR: &str = "`ioassay-engine ior`, IOR 4.1's options (`ior -h`) and directives.";
+
+/// What is said above the table of mdtest.
+const MDTEST: &str = "`ioassay-engine mdtest`, mdtest 4.1's options (`mdtest -h`).";
+
+/// What is said above the table of IOzone.
+const IOZONE: &str = "`ioassay-engine iozone`, IOzone 3.489's options (`iozone -h`); [its guide](../guides/iozone.md).";
+
+/// What is said above the table of obdfilter-survey.
+const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the environment, or `NAME=VALUE` as arguments.";
+
+/// What is said above the table of the IO500.
+const IO500: &str =
+    "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
+
+/// The names of IOR's interfaces that do their I/O by MPI.
+const BY_MPI: [&str; 3] = ["MPIIO", "HDF5", "NCMPI"];
+
+/// True if these `arguments`, or the IO500's .ini file that is among them, name an interface that does its I/O by MPI.
+pub fn speaks_mpi(arguments: &[String]) -> bool {
+    let named = |text: &str| {
+        let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+        words.any(|word| BY_MPI.iter().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
+    };
+    let in_file = |argument: &String| {
+        let text = argument.ends_with(".ini").then(|| std::fs::read(argument).ok()).flatten();
+        text.is_some_and(|text| {
+            let text = String::from_utf8_lossy(&text);
+            let settings = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default());
+            settings.into_iter().any(|line| line.to_ascii_lowercase().contains("api") && named(line))
+        })
+    };
+    let after_a = arguments.windows(2).any(|pair| pair[0] == "-a" && named(&pair[1]));
+    after_a || arguments.iter().any(|argument| argument.starts_with("-a") && named(argument) || in_file(argument))
+}
+
+/// Has `crew` run `tool` with `arguments`, those after its name.
+pub fn run(tool: Tool, arguments: Vec<String>, crew: &mut Crew) -> Ended {
+    let (common, arguments) = match Common::take(arguments, crew.given(), |name| std::env::var(name).ok()) {
+        Ok(taken) => taken,
+        Err(failure) => return Ended::refused(failure),
+    };
+    match tool {
+        Tool::Ior => ior::run(&common, crew, &arguments),
+        Tool::Mdtest => mdtest::run(&common, crew, &arguments),
+        Tool::Iozone => iozone::run(&common, crew, &arguments),
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, crew, &arguments),
+        Tool::Io500 => io500::run(&common, crew, &arguments),
+    }
+}

@@ -1,0 +1,93 @@
+//! The Lustre I/O kit's obdfilter-survey, told by its environment: objects and threads are swept on targets that are
+//! directories or a block device. Threads are ranks, each row of the table is a case.
+//!
+//! [`options`] is what its variables are, [`translate`] makes plans of them, and [`print`] says what came of it.
+
+pub mod options;
+mod print;
+mod translate;
+
+use ioassay_engine::command::{self, Ended};
+use ioassay_engine::crew::Crew;
+use ioassay_engine::stdio::say;
+use ioassay_protocol::events::Failure;
+use ioassay_protocol::front_end::Tool;
+
+use self::options::{Given, KNOWN};
+use self::print::{Printer, Results};
+use self::translate::Asked;
+use super::common::Common;
+use super::options::{help, wants_help};
+use super::session::Session;
+use super::{common, moment};
+
+const SYNOPSIS: &str =
+    "[VARIABLE=VALUE ...] ioassay-engine obdfilter-survey [VARIABLE=VALUE ...] [--destroy-data DEVICE]";
+
+/// The exit code of a row in which something failed: the next one may still do.
+const ROW_FAILED: u8 = 1;
+
+/// Runs obdfilter-survey's command line, and what its environment says.
+pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+    if wants_help(arguments) {
+        return command::print(&help(SYNOPSIS, KNOWN));
+    }
+    let prepared = Given::read(arguments, |name| std::env::var(name).ok()).and_then(|given| {
+        let here =
+            std::env::current_dir().map_err(|error| common::usage(error.to_string(), "change to a directory"))?;
+        Asked::new(&given, common, &here).map(|asked| (given, asked))
+    });
+    match prepared {
+        Ok((given, asked)) => measure(&given, &asked, common, crew).unwrap_or_else(Ended::could_not),
+        Err(failure) => Ended::refused(failure),
+    }
+}
+
+/// Runs a case for each row.
+fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Result<Ended, Failure> {
+    let host = ioassay_host::host_name();
+    if !asked.direct {
+        say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
+    }
+    let results = Results::create(given, &moment::now("%F@%R"), &host, common.overwrite)?;
+    let mut session = Session::begin(Tool::ObdfilterSurvey, common, crew, &given.as_arguments())?;
+    let mut printer = Printer::new(asked, results, &host);
+    printer.head(&moment::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
+    let mut ended = Ended::default();
+    for row in &asked.rows {
+        printer.begin(row, &mut session.console);
+        if row.is_too_large() {
+            printer.end("Too much buffer space", &mut session.console);
+            continue;
+        }
+        let plan = asked.plan(row, session.run());
+        let ran = session.run_case(&row.name(), 1, &plan, |event, console| printer.tell(&plan, event, console));
+        if ran.code == ROW_FAILED {
+            printer.fail(&mut session.console);
+        }
+        printer.end("", &mut session.console);
+        match (ran.code, &ran.failure) {
+            (0, _) => {}
+            (ROW_FAILED, Some(failure)) => {
+                say!("ioassay-engine: {}: {}\n  try: {}", row.name(), failure.message, failure.remedy);
+                ended.code = ROW_FAILED;
+            }
+            _ => {
+                ended = ran;
+                break;
+            }
+        }
+    }
+    Ok(session.finish(ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_help_names_every_variable() {
+        let text = help(SYNOPSIS, KNOWN);
+        assert!(KNOWN.iter().all(|known| text.contains(known.name)));
+    }
+}
