@@ -2,299 +2,47 @@
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 
-use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
+mod cli;
+mod start;
+
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::{self, Crew, Launch, Part};
+use ioassay_engine::exit::Ended;
 use ioassay_engine::supervise::guard;
-use ioassay_engine::survey::Errand;
-use ioassay_engine::{failure, launched, stdio, storage};
-use ioassay_frontends as frontends;
-use ioassay_protocol::events::Failure;
-use ioassay_protocol::front_end::Tool;
+use ioassay_engine::{launched, stdio};
 
-/// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
-#[derive(Parser)]
-#[command(name = "ioassay-engine", version, arg_required_else_help = true)]
-struct Arguments {
-    /// Spread the clients over hosts that are namespaces of this machine: one process in each, by number or directory of /proc.
-    #[arg(long = "host", value_name = "PROCESS")]
-    hosts: Vec<PathBuf>,
-    /// Meet over MPI with those that a launcher has started beside this one, through this library (`mpi build`).
-    #[arg(long, value_name = "LIBRARY", conflicts_with = "hosts")]
-    mpi: Option<PathBuf>,
-    /// The ranks' own processes speak MPI, for storage APIs that do so too.
-    #[arg(long)]
-    mpi_in_ranks: bool,
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Run one case. Exit code 0: complete; 1: a phase failed; 2: the plan is refused; 3: it could not run.
-    Run {
-        /// The plan, one case (schemas/plan.json).
-        plan: PathBuf,
-        /// Append events to this file (schemas/event.json).
-        #[arg(long)]
-        events: PathBuf,
-        /// Append a line of progress to this file some five times a second.
-        #[arg(long)]
-        progress: Option<PathBuf>,
-        /// End when the process that started the engine ends.
-        #[arg(long)]
-        stop_with_parent: bool,
-    },
-    /// Say whether plans can run: valid, and with room on their target. Nothing is written to the target.
-    Check {
-        /// Files with plans, one after the other.
-        #[arg(required = true)]
-        plans: Vec<PathBuf>,
-        /// Append events to this file (schemas/event.json).
-        #[arg(long)]
-        events: PathBuf,
-    },
-    /// Look at all nodes, and whether they see one file system, before anything is measured there.
-    Survey {
-        /// A directory that all nodes should see.
-        #[arg(long)]
-        target: Option<PathBuf>,
-        /// The name of the workspace that proves it, which must be new; it is removed again.
-        #[arg(long)]
-        run: String,
-        /// How long the target may take to answer, in seconds.
-        #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
-        limit_s: u64,
-        /// Ranks on each node, where no launcher has started them.
-        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-        ranks_per_node: u32,
-        /// Append events to this file (schemas/event.json).
-        #[arg(long)]
-        events: PathBuf,
-        /// End when the process that started the engine ends.
-        #[arg(long)]
-        stop_with_parent: bool,
-    },
-    /// Become a launcher that ends when the process that started this one ends; with --host, one on that host.
-    Launch {
-        /// Its command line.
-        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
-        command: Vec<OsString>,
-    },
-    /// The libraries that join the engine with MPIs of this site.
-    #[command(subcommand)]
-    Mpi(Mpi),
-    /// Remove what an interrupted run left: by its list, never by a pattern.
-    Clean {
-        /// The directory `ioassay-RUN` under the target, or its URL, as the event `started` names it.
-        workspace: PathBuf,
-        /// Append events to this file (schemas/event.json).
-        #[arg(long)]
-        events: PathBuf,
-    },
-    /// Build and list storage APIs that are plug-ins in C.
-    #[command(subcommand)]
-    Api(Api),
-    /// IOR's command line (`ioassay-engine ior -h`).
-    Ior(FrontEnd),
-    /// mdtest's command line (`ioassay-engine mdtest -h`).
-    Mdtest(FrontEnd),
-    /// IOzone's command line, its throughput mode (`ioassay-engine iozone -h`).
-    Iozone(FrontEnd),
-    /// obdfilter-survey, which is told by its environment (`ioassay-engine obdfilter-survey -h`).
-    ObdfilterSurvey(FrontEnd),
-    /// The IO500 with its .ini file (`ioassay-engine io500 -h`).
-    Io500(FrontEnd),
-}
-
-#[derive(Subcommand)]
-enum Mpi {
-    /// Build the library for the MPI of a compiler, if it is not there, and print where it is.
-    Build {
-        /// The compiler of the MPI.
-        #[arg(long, default_value = "mpicc")]
-        compiler: String,
-        /// Build it anew.
-        #[arg(long)]
-        force: bool,
-    },
-    /// List the libraries that were built, with the MPI that each speaks.
-    List {
-        /// As one JSON document.
-        #[arg(long)]
-        json: bool,
-        /// Only this one.
-        #[arg(long, value_name = "LIBRARY")]
-        only: Option<PathBuf>,
-    },
-}
-
-/// What is done with plug-ins.
-#[derive(Subcommand)]
-enum Api {
-    /// Compile one with the site's compiler, and print where it is.
-    Build {
-        /// mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a file of C source.
-        what: String,
-        /// The compiler. Default: mpicc, h5pcc or cc, as it needs.
-        #[arg(long)]
-        compiler: Option<String>,
-        /// Put NAME.so into this directory, and not where its name finds it.
-        #[arg(long)]
-        output: Option<PathBuf>,
-        /// More for the compiler, for example -lrados.
-        #[arg(last = true)]
-        arguments: Vec<String>,
-    },
-    /// Say which there are, and their options.
-    List {
-        /// Further libraries.
-        paths: Vec<PathBuf>,
-        /// Print one JSON document.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-impl Api {
-    fn run(self) -> Ended {
-        match self {
-            Self::Build { what, compiler, output, arguments } => {
-                command::api::build(&command::api::Build { what, compiler, output, arguments })
-            }
-            Self::List { paths, json } => command::api::list(&paths, json),
-        }
-    }
-}
-
-/// A command line of another tool.
-#[derive(clap::Args)]
-#[command(disable_help_flag = true)]
-struct FrontEnd {
-    /// The tool's own arguments, and among them --ranks N, --run DIR and --overwrite.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    arguments: Vec<String>,
-}
-
-/// The command line; called by the name of a tool (a symbolic link `ior`) it is that tool.
-fn arguments() -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = std::env::args_os().collect();
-    let name = arguments.first().map(PathBuf::from).and_then(|path| path.file_name().map(OsStr::to_owned));
-    if let Some(tool) = Tool::ALL.into_iter().find(|tool| name.as_deref() == Some(OsStr::new(tool.name()))) {
-        arguments.insert(1, tool.name().into());
-    }
-    arguments
-}
-
-impl Command {
-    /// Nothing was begun: what the command reports of that.
-    fn not_begun(&self, failure: Failure) -> Ended {
-        match self {
-            Self::Run { events, .. }
-            | Self::Check { events, .. }
-            | Self::Clean { events, .. }
-            | Self::Survey { events, .. } => command::not_begun(events, failure),
-            _ => Ended::could_not(failure),
-        }
-    }
-
-    /// True for a command line of another tool that a launcher has started and that does its I/O by MPI.
-    fn speaks_mpi(&self) -> bool {
-        let (Self::Ior(given) | Self::Mdtest(given) | Self::Io500(given)) = self else { return false };
-        crew::a_launcher_started_this() && frontends::speaks_mpi(&given.arguments)
-    }
-
-    /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
-    /// nobody: see [`guard`].
-    fn uses_target(&self) -> bool {
-        !matches!(self, Self::Launch { .. } | Self::Api(_) | Self::Mpi(_))
-    }
-
-    fn stops_with_parent(&self) -> bool {
-        matches!(self, Self::Run { stop_with_parent: true, .. } | Self::Survey { stop_with_parent: true, .. })
-    }
-
-    /// True for those that a launcher may start many of: a front end finds out by itself whether one has.
-    fn is_front_end(&self) -> bool {
-        matches!(self, Self::Ior(_) | Self::Mdtest(_) | Self::Iozone(_) | Self::ObdfilterSurvey(_) | Self::Io500(_))
-    }
-}
+use crate::start::{Role, start};
 
 fn main() -> ExitCode {
-    let Arguments { hosts, mpi, mpi_in_ranks, command } = match Arguments::try_parse_from(arguments()) {
-        Ok(arguments) => arguments,
-        Err(instead) => return print_instead(&instead),
+    let asked = match cli::parse() {
+        Ok(asked) => asked,
+        Err(message) => return print_instead(&message),
     };
-    let in_ranks = mpi_in_ranks || command.speaks_mpi();
-    let many = command.is_front_end() && (crew::several_were_started() || in_ranks);
-    if in_ranks {
-        storage::mpi::announce();
-    }
-    let by_launcher = mpi.is_some() || many;
-    // On hosts the process that stays outside of them is the guard.
-    if command.uses_target()
-        && !by_launcher
-        && hosts.is_empty()
-        && let Err(error) = guard::go_on_in_child(command.stops_with_parent())
-    {
-        let failure = failure::plain("begin", format!("the engine cannot begin: {error}"), "raise ulimit -u");
-        return said(&command.not_begun(failure));
-    }
-    let part = if by_launcher {
-        Crew::meet(Launch { library: mpi, in_ranks })
-    } else {
-        Crew::on_hosts(&hosts).map(Part::Command)
-    };
-    let mut crew = match part {
-        Ok(Part::Command(crew)) => crew,
-        Ok(Part::Ended(code)) => return ExitCode::from(code),
+    let mut ranks = match start(&asked) {
+        Ok(Role::Command(ranks)) => ranks,
+        Ok(Role::Follower(code)) => return ExitCode::from(code),
         Err(failure) => {
-            let ended = command.not_begun(failure);
-            said(&ended);
+            let ended = asked.command.not_begun(failure);
+            ended.say();
             // MPI may have begun, in another thread.
             launched::leave_at_once(ended.code)
         }
     };
-    let ended = match command {
-        Command::Run { plan, events, progress, stop_with_parent } => {
-            command::run(&plan, &events, progress.as_deref(), stop_with_parent, &mut crew)
-        }
-        Command::Check { plans, events } => command::check(&plans, &events),
-        Command::Clean { workspace, events } => command::clean(&workspace, &events),
-        Command::Survey { target, run, limit_s, ranks_per_node, events, stop_with_parent } => {
-            let errand = Errand { target, run, limit_ns: limit_s * 1_000_000_000 };
-            command::survey(&errand, ranks_per_node, &events, stop_with_parent, &mut crew)
-        }
-        Command::Launch { command } => command::launch(&command),
-        Command::Api(api) => api.run(),
-        Command::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
-        Command::Mpi(Mpi::List { json, only }) => command::mpi::list(json, only.as_deref()),
-        Command::Ior(FrontEnd { arguments }) => frontends::run(Tool::Ior, arguments, &mut crew),
-        Command::Mdtest(FrontEnd { arguments }) => frontends::run(Tool::Mdtest, arguments, &mut crew),
-        Command::Iozone(FrontEnd { arguments }) => frontends::run(Tool::Iozone, arguments, &mut crew),
-        Command::ObdfilterSurvey(FrontEnd { arguments }) => frontends::run(Tool::ObdfilterSurvey, arguments, &mut crew),
-        Command::Io500(FrontEnd { arguments }) => frontends::run(Tool::Io500, arguments, &mut crew),
-    };
-    let code = said(&ended);
+    let ended = asked.command.run(&mut *ranks);
+    ended.say();
     guard::ended(ended.code);
-    crew.end(ended.code);
-    code
+    ranks.end(ended.code);
+    ExitCode::from(ended.code)
 }
 
 /// Prints the help, the version, or what is wrong with the command line.
 fn print_instead(message: &clap::Error) -> ExitCode {
     match stdio::printed(message.print()) {
-        Err(failure) if !message.use_stderr() => said(&Ended::could_not(failure)),
+        Err(failure) if !message.use_stderr() => {
+            let ended = Ended::could_not(failure);
+            ended.say();
+            ExitCode::from(ended.code)
+        }
         _ => ExitCode::from(message.exit_code() as u8),
     }
-}
-
-/// Says what went wrong.
-fn said(ended: &Ended) -> ExitCode {
-    ended.say();
-    ExitCode::from(ended.code)
 }

@@ -24,8 +24,8 @@ pub mod session;
 mod size;
 mod text;
 
-use ioassay_engine::command::Ended;
-use ioassay_engine::crew::Crew;
+use ioassay_engine::exit::Ended;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_protocol::front_end::Tool;
 
 use self::common::Common;
@@ -96,17 +96,17 @@ pub fn speaks_mpi(arguments: &[String]) -> bool {
     after_a || arguments.iter().any(|argument| argument.starts_with("-a") && named(argument) || in_file(argument))
 }
 
-/// Has `crew` run `tool` with `arguments`, those after its name.
-pub fn run(tool: Tool, arguments: Vec<String>, crew: &mut Crew) -> Ended {
-    let (common, arguments) = match Common::take(arguments, crew.given(), |name| std::env::var(name).ok()) {
+/// Has `ranks` run `tool` with `arguments`, those after its name.
+pub fn run(tool: Tool, arguments: Vec<String>, ranks: &mut dyn RankSet) -> Ended {
+    let (common, arguments) = match Common::take(arguments, ranks.fixed(), |name| std::env::var(name).ok()) {
         Ok(taken) => taken,
         Err(failure) => return Ended::refused(failure),
     };
     match tool {
-        Tool::Ior => ior::run(&common, crew, &arguments),
-        Tool::Mdtest => mdtest::run(&common, crew, &arguments),
-        Tool::Iozone => iozone::run(&common, crew, &arguments),
-        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, crew, &arguments),
-        Tool::Io500 => io500::run(&common, crew, &arguments),
+        Tool::Ior => ior::run(&common, ranks, &arguments),
+        Tool::Mdtest => mdtest::run(&common, ranks, &arguments),
+        Tool::Iozone => iozone::run(&common, ranks, &arguments),
+        Tool::ObdfilterSurvey => obdfilter_survey::run(&common, ranks, &arguments),
+        Tool::Io500 => io500::run(&common, ranks, &arguments),
     }
 }

@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
 use ioassay_engine::failure;
 use ioassay_engine::output::EventLog;
 use ioassay_engine::plan::validate;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::{self, say};
 use ioassay_engine::workspace;
 use ioassay_host::clock::{self, Clock};
@@ -54,7 +55,7 @@ pub struct Session<'a> {
     document: FrontEnd,
     directory: Option<PathBuf>,
     _lock: Option<File>,
-    crew: &'a mut Crew,
+    ranks: &'a mut dyn RankSet,
     clock: Clock,
     doubts: Doubts,
     /// What a case that was complete could not remove.
@@ -65,7 +66,7 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Begins; `command` is the original's command line after its name. Nothing is written but the run directory.
-    pub fn begin(tool: Tool, common: &Common, crew: &'a mut Crew, command: &[String]) -> Result<Self, Failure> {
+    pub fn begin(tool: Tool, common: &Common, ranks: &'a mut dyn RankSet, command: &[String]) -> Result<Self, Failure> {
         let started_unix_ns = clock::unix_ns();
         let run = format!("{}-{}-{}", tool.name(), started_unix_ns / 1_000_000, std::process::id());
         let command = std::iter::once(tool.name().to_owned()).chain(command.iter().cloned()).collect();
@@ -98,8 +99,8 @@ impl<'a> Session<'a> {
             document,
             directory: common.run.clone(),
             _lock: lock,
-            clock: crew.clock(),
-            crew,
+            clock: ranks.clock(),
+            ranks,
             doubts: Doubts::default(),
             remains: None,
             console: Console { copy, lost: None },
@@ -144,7 +145,7 @@ impl<'a> Session<'a> {
                 }
             });
         };
-        let mut ended = command::run_case(plan, self.crew, &self.clock, &mut log, &mut |_| follow());
+        let mut ended = command::run_case(plan, self.ranks, &self.clock, &mut log, &mut |_| follow());
         follow();
         self.remains = self.remains.take().or(ended.remains.take());
         ended
@@ -153,7 +154,7 @@ impl<'a> Session<'a> {
     /// The plan for the nodes that there are: a client on each, where as many ranks are on each.
     fn spread(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
-        if let Some(clients) = self.crew.clients().filter(|clients| clients.total() == plan.ranks.total()) {
+        if let Some(clients) = self.ranks.clients().filter(|clients| clients.total() == plan.ranks.total()) {
             plan.ranks = clients;
         }
         plan
@@ -275,15 +276,15 @@ impl Follower {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ioassay_engine::hosts::Hosts;
+    use ioassay_engine::forked::Forked;
 
     #[test]
     fn a_run_directory_is_locked_until_its_session_has_ended() {
         let above = tempfile::tempdir().unwrap();
         let directory = above.path().join("run");
         let common = Common { ranks: 1, nodes: 1, run: Some(directory.clone()), overwrite: false, scale_down: 1 };
-        let mut crew = Crew::Forked(Hosts::default());
-        let session = Session::begin(Tool::Ior, &common, &mut crew, &[]).unwrap();
+        let mut ranks = Forked::default();
+        let session = Session::begin(Tool::Ior, &common, &mut ranks, &[]).unwrap();
         let lock = File::open(directory.join(LOCK)).unwrap();
         assert!(lock.try_lock().is_err());
         assert_eq!(session.finish(Ended::default()).code, 0);

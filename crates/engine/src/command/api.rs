@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 use ioassay_protocol::events::Failure;
 use serde::Serialize;
 
-use crate::command::{self, Ended};
+use crate::command;
 use crate::compiled::{Cache, Source};
+use crate::exit::Ended;
 use crate::failure;
 use crate::storage;
 use crate::storage::plugin::options::Described;

@@ -14,11 +14,13 @@ use ioassay_protocol::plan::storage::Target;
 use ioassay_units::Nanoseconds;
 use nix::unistd::getpid;
 
-use super::ending::{Conclusion, Ended, REFUSED, finish, refused};
+use super::ending::{Conclusion, finish, refused};
 use super::room::check_room;
-use crate::crew::{Crew, Ready};
+use crate::case::remount;
+use crate::exit::{Ended, REFUSED};
 use crate::output::EventLog;
 use crate::plan::{self, Jobs};
+use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::Watched;
 use crate::supervise::{self, guard, within};
 use crate::survey::patience;
@@ -37,18 +39,18 @@ const STOPPED: Duration = Duration::from_millis(1500);
 /// Runs a validated plan and writes its events, the last one included. `watch` is called some five times a second.
 pub fn run_case(
     plan: &Plan,
-    crew: &mut Crew,
+    ranks: &mut dyn RankSet,
     clock: &Clock,
     log: &mut EventLog,
     watch: &mut dyn FnMut(Watched),
 ) -> Ended {
-    let ran = run_plan(plan, crew, clock, log, watch);
+    let ran = run_plan(plan, ranks, clock, log, watch);
     finish(log, ran.unwrap_or_else(|not_begun| *not_begun))
 }
 
 fn run_plan(
     plan: &Plan,
-    crew: &mut Crew,
+    ranks: &mut dyn RankSet,
     clock: &Clock,
     log: &mut EventLog,
     watch: &mut dyn FnMut(Watched),
@@ -61,7 +63,7 @@ fn run_plan(
     room.map_err(could_not)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
         .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
-    if let Some(failure) = crew.unfit(plan) {
+    if let Some(failure) = ranks.unfit(plan) {
         return Err(not_begun(Ended::refused(failure)));
     }
     if let Target::InPlace(place) = &plan.target {
@@ -82,7 +84,10 @@ fn run_plan(
     }
 
     let ready = Ready { plan, workspace: &workspace, clock, direct_alignment_bytes };
-    let ending = crew.run(&ready, log, watch);
+    if remount::leave_mount(plan) {
+        workspace.release();
+    }
+    let ending = ranks.run(&ready, log, watch);
     // What lies where the user named it no `clean` finds: after a failure it takes the time that it takes.
     let can_be_cleaned = !matches!(plan.target, Target::InPlace(_));
     let hurried = ending.signal.is_some() || (ending.failure.is_some() && can_be_cleaned);

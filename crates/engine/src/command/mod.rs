@@ -22,15 +22,15 @@ use ioassay_protocol::plan::{Plan, Step};
 use self::case::remove;
 pub use self::case::run_case;
 
-pub use self::ending::{COULD_NOT_RUN, Ended};
-use self::ending::{Conclusion, REFUSED, finish};
+use self::ending::{Conclusion, finish};
 pub use self::ending::{print, refuse, refused};
 use self::targets::Targets;
-use crate::crew::Crew;
+use crate::exit::{COULD_NOT_RUN, Ended, REFUSED};
 use crate::failure;
 use crate::launched::launcher;
 use crate::output::{EventLog, ProgressLog};
 use crate::plan;
+use crate::rank_set::RankSet;
 use crate::ranks::local::Watched;
 use crate::supervise::{self, within};
 use crate::survey::{Errand, patience};
@@ -44,9 +44,15 @@ const ANSWER: Duration = Duration::from_secs(5);
 const LOOK_REMOVAL: Duration = Duration::from_secs(1);
 
 /// Runs the case in the file `plan`.
-pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent: bool, crew: &mut Crew) -> Ended {
+pub fn run(
+    plan: &Path,
+    events: &Path,
+    progress: Option<&Path>,
+    stop_with_parent: bool,
+    ranks: &mut dyn RankSet,
+) -> Ended {
     if stop_with_parent {
-        crew.obey_input();
+        ranks.watch_stdin();
     }
     let mut log = match prepare(events, stop_with_parent) {
         Ok(log) => log,
@@ -61,8 +67,8 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
     };
     match plan::read(plan) {
         Ok(plan) => {
-            let clock = crew.clock();
-            run_case(&plan, crew, &clock, &mut log, &mut |watched| {
+            let clock = ranks.clock();
+            run_case(&plan, ranks, &clock, &mut log, &mut |watched| {
                 if let Some(progress) = &mut progress {
                     progress.write(&progress_of(&plan, &clock, watched));
                 }
@@ -75,15 +81,15 @@ pub fn run(plan: &Path, events: &Path, progress: Option<&Path>, stop_with_parent
 
 /// Has the first rank of each node look at it and at the target, and reports what they found. Ranks that are forked are
 /// `per_node` on each.
-pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: bool, crew: &mut Crew) -> Ended {
+pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: bool, ranks: &mut dyn RankSet) -> Ended {
     if stop_with_parent {
-        crew.obey_input();
+        ranks.watch_stdin();
     }
     let mut log = match prepare(events, stop_with_parent) {
         Ok(log) => log,
         Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
     };
-    let ending = crew.survey(errand, per_node, &mut log);
+    let ending = ranks.survey(errand, per_node, &mut log);
     let hurried = ending.signal.is_some() || ending.failure.is_some();
     let workspace = errand.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &errand.run, None)));
     let removed = workspace.map(|workspace| remove(workspace, Some(if hurried { LOOK_REMOVAL } else { ANSWER })));

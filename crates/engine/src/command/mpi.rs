@@ -10,7 +10,8 @@ use std::time::UNIX_EPOCH;
 use ioassay_protocol::events::Failure;
 use serde::{Deserialize, Serialize};
 
-use crate::command::{self, Ended};
+use crate::command;
+use crate::exit::Ended;
 use crate::launched::{library_name, shim};
 
 /// Builds the library for the MPI of `compiler` and prints where it is.

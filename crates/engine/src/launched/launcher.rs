@@ -31,6 +31,16 @@ pub fn said() -> Option<Said> {
     said_in(|name| std::env::var(name).ok())
 }
 
+/// True if a launcher of MPI has started this process.
+pub fn started_this() -> bool {
+    said().is_some()
+}
+
+/// True if a launcher of MPI has started several of these.
+pub fn started_several() -> bool {
+    said().is_some_and(|said| said.size > 1)
+}
+
 fn said_in(environment: impl Fn(&str) -> Option<String>) -> Option<Said> {
     let number = |name: &str| environment(name).and_then(|value| value.parse().ok());
     LAUNCHERS.iter().find_map(|&(variable, rank)| Some(Said { variable, size: number(variable)?, rank: number(rank) }))

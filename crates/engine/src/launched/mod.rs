@@ -35,10 +35,11 @@ use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 use self::launcher::Said;
 use self::rank::{CaseOrder, Order, SurveyOrder, Told};
 use self::speaker::{Brief, Finish};
-use crate::command::{COULD_NOT_RUN, Ended};
-use crate::crew::Ready;
+use crate::exit::{COULD_NOT_RUN, Ended};
 use crate::failure;
+use crate::output::EventLog;
 use crate::plan::Sizes;
+use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::local::{MeetingPlace, Watched};
 use crate::ranks::nodes::messenger::{gone, is_gone, is_silent};
@@ -77,15 +78,26 @@ pub struct Launched {
 
 /// Takes part in what a launcher has started: returns in every process that looks after a rank, and nowhere else.
 ///
-/// `library` speaks the site's MPI. With `in_ranks` the ranks' own processes speak it, for storage APIs that use it too.
+/// `library` speaks the site's MPI; where it is not named, it is the one for the `mpicc` in `PATH`. With `in_ranks` the
+/// ranks' own processes speak MPI, for storage APIs that use it too.
 ///
 /// # Errors
-/// If MPI does not begin, or the processes do not find each other.
-pub fn begin(library: &Path, said: Option<Said>, in_ranks: bool) -> Result<Launched, Failure> {
+/// If there is no such library, MPI does not begin, or the processes do not find each other.
+pub fn join(library: Option<PathBuf>, in_ranks: bool) -> Result<Launched, Failure> {
+    let said = launcher::said();
+    let library = match (library, &said) {
+        (Some(library), _) => library,
+        (None, Some(said)) => shim::of_this_site(said)?,
+        (None, None) => shim::source("mpicc").find_or_build(&shim::cache()?)?,
+    };
+    begin(library, said, in_ranks)
+}
+
+fn begin(library: PathBuf, said: Option<Said>, in_ranks: bool) -> Result<Launched, Failure> {
     let cannot = |error: io::Error| failure::plain("begin", format!("the engine cannot begin: {error}"), LIMITS);
     supervise::block_signals().map_err(cannot)?;
     supervise::stop_with_parent().map_err(cannot)?;
-    let brief = Brief { library: library.to_owned(), said, shared: in_ranks };
+    let brief = Brief { library, said, shared: in_ranks };
     let Divided { child, other: ours, printed } = divide(&brief).map_err(cannot)?;
     let finish = Arc::new(Finish::default());
     let (told, speaker) = if in_ranks {
@@ -205,36 +217,33 @@ fn wait(told: &Receiver<Told>) -> Result<Option<Told>, Failure> {
     }
 }
 
-impl Launched {
-    /// True for the one that runs the command that was asked for.
-    pub fn is_first(&self) -> bool {
-        self.rank == 0
+impl RankSet for Launched {
+    fn fixed(&self) -> Option<(u32, u32)> {
+        Some((self.nodes(), self.ranks()))
     }
 
-    /// How many ranks there are.
-    pub fn ranks(&self) -> u32 {
-        self.seating.ranks()
-    }
-
-    /// How many nodes.
-    pub fn nodes(&self) -> u32 {
-        self.seating.nodes()
-    }
-
-    /// A client on each node, where as many ranks are on each.
-    pub fn clients(&self) -> Option<RankCount> {
+    fn clients(&self) -> Option<RankCount> {
         let per_client = self.seating.ranks_on(0);
         let even = (0..self.nodes()).all(|node| self.seating.ranks_on(node) == per_client);
         even.then_some(RankCount { clients: self.nodes(), per_client })
     }
 
-    /// The clock of the first node.
-    pub fn clock(&self) -> Clock {
+    fn clock(&self) -> Clock {
         *self.place.clock()
     }
 
-    /// What is wrong with running `plan` on these ranks.
-    pub fn unfit(&self, plan: &Plan) -> Option<Failure> {
+    /// Launchers pass their standard input on to the first process: whoever asked for the run writes the names of signals
+    /// there, and ends it by ending.
+    fn watch_stdin(&self) {
+        std::thread::spawn(|| {
+            let said = io::stdin().lines().next();
+            let signal = said.and_then(|line| line.ok()?.parse().ok()).unwrap_or(StopSignal::TERM);
+            // Whoever supervises the ranks waits for it.
+            let _ = signal.send(getpid());
+        });
+    }
+
+    fn unfit(&self, plan: &Plan) -> Option<Failure> {
         let (wanted, there) = (plan.rank_count(), self.ranks());
         let refuse = |message: String| {
             let remedy =
@@ -252,8 +261,7 @@ impl Launched {
         refuse(format!("{name} has {ranks} ranks, and a client of the plan has {per_client}"))
     }
 
-    /// Has all ranks run a case, and returns when all have ended. `watch` is called some five times a second.
-    pub fn run(&mut self, ready: &Ready<'_>, events: &Path, watch: &mut dyn FnMut(Watched)) -> Ending {
+    fn run(&mut self, ready: &Ready<'_>, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ending {
         if self.broken {
             let message = "a rank of an earlier case has not come to its end".to_owned();
             let failure = failure::plain("run", message, "look at the messages before this one, then run again");
@@ -262,16 +270,39 @@ impl Launched {
         let order = CaseOrder {
             plan: ready.plan.clone(),
             workspace_token: ready.workspace.token().map(str::to_owned),
-            events: seen_from_outside(events),
+            events: seen_from_outside(log.path()),
             direct_alignment_bytes: ready.direct_alignment_bytes,
         };
         self.carry_out(&Order::Case(Box::new(order)), watch)
     }
 
-    /// Has all ranks look at their nodes, and returns when all have.
-    pub fn survey(&mut self, errand: &Errand, events: &Path) -> Ending {
-        let order = SurveyOrder { errand: errand.clone(), events: seen_from_outside(events) };
+    fn survey(&mut self, errand: &Errand, _per_node: u32, log: &mut EventLog) -> Ending {
+        let order = SurveyOrder { errand: errand.clone(), events: seen_from_outside(log.path()) };
         self.carry_out(&Order::Survey(order), &mut |_| {})
+    }
+
+    /// Tells the others and ends with them. Where MPI cannot end in order, so does this process here, with `code`.
+    fn end(mut self: Box<Self>, code: u8) {
+        self.give(&Order::End);
+        self.broken |= self.place.leader_channel().alone.load(Ordering::SeqCst) != 0;
+        self.leave(code);
+    }
+}
+
+impl Launched {
+    /// True for the one that runs the command that was asked for.
+    pub fn is_first(&self) -> bool {
+        self.rank == 0
+    }
+
+    /// How many ranks there are.
+    fn ranks(&self) -> u32 {
+        self.seating.ranks()
+    }
+
+    /// How many nodes.
+    fn nodes(&self) -> u32 {
+        self.seating.nodes()
     }
 
     fn carry_out(&mut self, order: &Order, watch: &mut dyn FnMut(Watched)) -> Ending {
@@ -331,14 +362,6 @@ impl Launched {
         ended.say();
         self.leave(ended.code);
         ended.code
-    }
-
-    /// Nothing more is to be done: tells the others and ends with them. Where MPI cannot end in order, so does this process
-    /// here, with `code`.
-    pub fn end(mut self, code: u8) {
-        self.give(&Order::End);
-        self.broken |= self.place.leader_channel().alone.load(Ordering::SeqCst) != 0;
-        self.leave(code);
     }
 
     fn give(&self, order: &Order) -> u32 {

@@ -33,7 +33,7 @@ use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe2};
 
 use super::hanging;
 use super::signals::{self, StopSignal};
-use crate::command::COULD_NOT_RUN;
+use crate::exit::COULD_NOT_RUN;
 use crate::stdio::say;
 
 /// How long a command may take to end after a signal: longer than [`super`] and the removal of files take, and less than

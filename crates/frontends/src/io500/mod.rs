@@ -24,9 +24,10 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
 use ioassay_engine::plan::validate;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_engine::{failure, supervise};
 use ioassay_host::clock;
@@ -67,7 +68,7 @@ struct Asked {
 }
 
 /// Runs the IO500's command line.
-pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
     let text = if wants_help(arguments) {
         Some(help(SYNOPSIS, options::OPTIONS))
@@ -81,13 +82,13 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     if let Some(text) = text {
         return command::print(&text);
     }
-    asked(common, crew, arguments).unwrap_or_else(Ended::refused_for)
+    asked(common, ranks, arguments).unwrap_or_else(Ended::refused_for)
 }
 
-fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
+fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
     let asked = Asked::parse(arguments).map_err(alone)?;
     if let Some(program) = &asked.official {
-        return official::run(common, crew, arguments, &asked, program).map_err(alone);
+        return official::run(common, ranks, arguments, &asked, program).map_err(alone);
     }
     let text = read(&asked.config).map_err(alone)?;
     let config = Config::parse(&asked.config.display().to_string(), &text)?;
@@ -96,7 +97,7 @@ fn asked(common: &Common, crew: &mut Crew, arguments: &[String]) -> Result<Ended
         return Ok(dry_run(&asked, &settings));
     }
     let ini = Ini { original: &text, resolved: &config.resolved() };
-    measure(common, crew, arguments, &asked, ini, &settings).map_err(alone)
+    measure(common, ranks, arguments, &asked, ini, &settings).map_err(alone)
 }
 
 fn alone(failure: Failure) -> Vec<Failure> {
@@ -196,7 +197,7 @@ fn dry_run(asked: &Asked, settings: &Settings) -> Ended {
 
 fn measure(
     common: &Common,
-    crew: &mut Crew,
+    ranks: &mut dyn RankSet,
     arguments: &[String],
     asked: &Asked,
     ini: Ini<'_>,
@@ -204,7 +205,7 @@ fn measure(
 ) -> Result<Ended, Failure> {
     let timestamp = asked.timestamp();
     let data = absolute(&settings.data);
-    let session = Session::begin(Tool::Io500, common, crew, arguments)?;
+    let session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });
     if let Err(refusal) = validate(&plan) {

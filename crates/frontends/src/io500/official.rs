@@ -9,9 +9,9 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use ioassay_engine::command::Ended;
-use ioassay_engine::crew::Crew;
+use ioassay_engine::exit::Ended;
 use ioassay_engine::failure;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_engine::supervise::{self, StopSignal, guard};
 use ioassay_protocol::events::Failure;
@@ -44,7 +44,7 @@ const GRACE: Duration = Duration::from_millis(3000);
 /// Runs the official program at `program`.
 pub fn run(
     common: &Common,
-    crew: &mut Crew,
+    ranks: &mut dyn RankSet,
     arguments: &[String],
     asked: &Asked,
     program: &Path,
@@ -59,7 +59,7 @@ pub fn run(
     let text = super::read(&asked.config)?;
     let timestamp = asked.timestamp();
     let results = results(&Config::lenient(&text), &timestamp);
-    let mut session = Session::begin(Tool::Io500, common, crew, arguments)?;
+    let mut session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let samples = run.join(SAMPLES);
     let mut sampler = Sampler::create(&samples).map_err(|error| failure::on_path("write", &samples, &error))?;
     prepare_signals().map_err(|error| failure::on_path("block signals", program, &error))?;

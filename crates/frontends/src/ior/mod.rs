@@ -18,9 +18,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
 use ioassay_engine::failure;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_engine::storage::mpi;
 use ioassay_engine::storage::plugin::sources;
@@ -44,7 +45,7 @@ pub use self::csv::RANKS;
 pub use self::text::BEGIN;
 
 /// Runs IOR's command line.
-pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
         return command::print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
@@ -53,7 +54,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         parameters.warnings.iter().for_each(|warning| say!("ioassay-engine: {warning}"));
         parameters.tests.iter_mut().try_for_each(with_plug_in)?;
         let sink = Sink::open(&parameters, common.overwrite)?;
-        Ok((parameters, sink, Session::begin(Tool::Ior, common, crew, arguments)?))
+        Ok((parameters, sink, Session::begin(Tool::Ior, common, ranks, arguments)?))
     });
     let (parameters, mut sink, mut session) = match prepared {
         Ok(prepared) => prepared,

@@ -21,9 +21,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
 use ioassay_engine::failure;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
@@ -43,7 +44,7 @@ use super::session::Session;
 const SYNOPSIS: &str = "ioassay-engine iozone [-a | -t CHILDREN] [-i TEST...] [-s SIZE] [-r SIZE] [options]: IOzone";
 
 /// Runs IOzone's command line.
-pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     let given = match Given::read(arguments) {
         Ok(given) => given,
         Err(failure) => return Ended::refused(failure),
@@ -57,7 +58,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
     }
     let asked = Asked::new(given, common, &ioassay_host::host_name());
     match asked.and_then(|asked| worksheet_file(&asked).map(|sheet| (asked, sheet))) {
-        Ok((asked, sheet)) => measure(&asked, sheet.as_deref(), common, crew, arguments),
+        Ok((asked, sheet)) => measure(&asked, sheet.as_deref(), common, ranks, arguments),
         Err(failure) => Ended::refused(failure),
     }
 }
@@ -82,7 +83,13 @@ fn worksheet_file(asked: &Asked) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Runs a case for each number of children, or for each row.
-fn measure(asked: &Asked, sheet: Option<&Path>, common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+fn measure(
+    asked: &Asked,
+    sheet: Option<&Path>,
+    common: &Common,
+    ranks: &mut dyn RankSet,
+    arguments: &[String],
+) -> Ended {
     let directory = match std::env::current_dir() {
         Ok(directory) => directory,
         Err(error) => {
@@ -93,7 +100,7 @@ fn measure(asked: &Asked, sheet: Option<&Path>, common: &Common, crew: &mut Crew
             ));
         }
     };
-    let mut session = match Session::begin(Tool::Iozone, common, crew, arguments) {
+    let mut session = match Session::begin(Tool::Iozone, common, ranks, arguments) {
         Ok(session) => session,
         Err(failure) => return Ended::could_not(failure),
     };

@@ -8,8 +8,9 @@ mod results;
 mod rows;
 mod translate;
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_host::clock;
 use ioassay_protocol::events::{Event, Failure, PhaseRecord};
@@ -29,7 +30,7 @@ use crate::options::{help, wants_help};
 pub use self::print::{BEGIN, RANKS};
 
 /// Runs mdtest's command line `arguments`, those after its name.
-pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         return command::print(&help(options::SYNOPSIS, options::KNOWN));
     }
@@ -44,7 +45,7 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         Err(failure) => return Ended::refused(failure),
     };
     let begun =
-        Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, crew, arguments)?)));
+        Place::find(&asked).and_then(|place| Ok((place, Session::begin(Tool::Mdtest, common, ranks, arguments)?)));
     let (place, session) = match begun {
         Ok(begun) => begun,
         Err(failure) => return Ended::could_not(failure),

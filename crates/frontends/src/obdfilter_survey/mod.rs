@@ -7,8 +7,9 @@ pub mod options;
 mod print;
 mod translate;
 
-use ioassay_engine::command::{self, Ended};
-use ioassay_engine::crew::Crew;
+use ioassay_engine::command;
+use ioassay_engine::exit::Ended;
+use ioassay_engine::rank_set::RankSet;
 use ioassay_engine::stdio::say;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
@@ -28,7 +29,7 @@ const SYNOPSIS: &str =
 const ROW_FAILED: u8 = 1;
 
 /// Runs obdfilter-survey's command line, and what its environment says.
-pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
+pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
         return command::print(&help(SYNOPSIS, KNOWN));
     }
@@ -38,19 +39,19 @@ pub fn run(common: &Common, crew: &mut Crew, arguments: &[String]) -> Ended {
         Asked::new(&given, common, &here).map(|asked| (given, asked))
     });
     match prepared {
-        Ok((given, asked)) => measure(&given, &asked, common, crew).unwrap_or_else(Ended::could_not),
+        Ok((given, asked)) => measure(&given, &asked, common, ranks).unwrap_or_else(Ended::could_not),
         Err(failure) => Ended::refused(failure),
     }
 }
 
 /// Runs a case for each row.
-fn measure(given: &Given, asked: &Asked, common: &Common, crew: &mut Crew) -> Result<Ended, Failure> {
+fn measure(given: &Given, asked: &Asked, common: &Common, ranks: &mut dyn RankSet) -> Result<Ended, Failure> {
     let host = ioassay_host::host_name();
     if !asked.direct {
         say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
     }
     let results = Results::create(given, &moment::now("%F@%R"), &host, common.overwrite)?;
-    let mut session = Session::begin(Tool::ObdfilterSurvey, common, crew, &given.as_arguments())?;
+    let mut session = Session::begin(Tool::ObdfilterSurvey, common, ranks, &given.as_arguments())?;
     let mut printer = Printer::new(asked, results, &host);
     printer.head(&moment::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
     let mut ended = Ended::default();
