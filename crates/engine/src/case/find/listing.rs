@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, CString};
 use std::io;
-use std::mem::{MaybeUninit, offset_of};
+use std::mem::offset_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -61,14 +61,15 @@ pub(super) struct Entry<'a> {
 /// What one call has listed.
 #[derive(Debug)]
 pub(super) struct Listing {
-    buffer: Box<[MaybeUninit<u64>]>,
+    /// Zeros to begin with: the kernel leaves the padding between records as it is. Words, because it writes words.
+    buffer: Box<[u64]>,
     bytes: usize,
 }
 
 impl Listing {
     /// Room for one.
     pub fn new() -> Self {
-        Self { buffer: Box::new_uninit_slice(LISTING_BYTES / size_of::<u64>()), bytes: 0 }
+        Self { buffer: vec![0; LISTING_BYTES / size_of::<u64>()].into_boxed_slice(), bytes: 0 }
     }
 
     /// Lists the next entries of `directory` and returns how many there are, `.` and `..` aside; 0 at the end.
@@ -87,7 +88,8 @@ impl Listing {
 
     /// The entries.
     pub fn found(&self) -> Found<'_> {
-        // SAFETY: the kernel has written this many bytes.
+        // SAFETY: within the buffer, as the kernel never says that it wrote more than there is room for, and all of it
+        // is initialised.
         Found(unsafe { std::slice::from_raw_parts(self.buffer.as_ptr().cast(), self.bytes) })
     }
 }
