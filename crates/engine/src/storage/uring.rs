@@ -4,6 +4,7 @@
 //! shortcuts that cost nothing are taken where it has them; those that have a price (a processor for SQPOLL, pinned
 //! memory for registered buffers) only on request.
 
+mod completions;
 mod in_memory;
 
 use std::cell::RefCell;
@@ -130,28 +131,20 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands everything over and waits until `at_least` transfers have ended.
-    fn hand_over(&mut self, at_least: u32) -> io::Result<()> {
-        // A kernel thread that takes the transfers by itself need not be called where enough have ended already.
-        let enough = self.options.sqpoll && self.ring.completion().len() >= at_least as usize;
-        let at_least = if enough { 0 } else { at_least };
-        loop {
-            match self.ring.submit_and_wait(at_least as usize) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The kernel has no room for more completions: those that are there are taken first.
-                Err(error) if error.raw_os_error() == Some(libc::EBUSY) => return Ok(()),
-                other => return other.map(drop),
-            }
-        }
+    /// Hands everything over, waits until at least `at_least` transfers have ended, and passes each that has to `ended`.
+    fn finish(&mut self, at_least: u32, mut ended: impl FnMut(u64, io::Result<usize>)) -> io::Result<()> {
+        completions::finish(&mut self.ring, at_least, |user_data, moved| {
+            self.in_flight -= 1;
+            ended(user_data, moved);
+        })
     }
 
     /// One transfer, alone.
     fn one(&mut self, entry: squeue::Entry) -> io::Result<usize> {
         self.push(entry)?;
-        self.hand_over(1)?;
-        let completion = self.ring.completion().next();
-        self.in_flight -= 1;
-        completion.map_or(Err(io::ErrorKind::Interrupted.into()), |completion| moved(completion.result()))
+        let mut alone = None;
+        self.finish(1, |_, moved| alone = Some(moved))?;
+        alone.expect("at least one transfer has ended")
     }
 }
 
@@ -189,12 +182,10 @@ impl Drop for Ring {
     fn drop(&mut self) {
         // The kernel may still write into the buffers. Only after a failure is anything left.
         while self.in_flight > 0 {
-            if self.hand_over(1).is_err() {
+            if self.finish(1, |_, _| {}).is_err() {
                 // Going on would free memory that the kernel still writes to.
                 std::process::abort();
             }
-            let ended = self.ring.completion().count() as u32;
-            self.in_flight = self.in_flight.saturating_sub(ended);
         }
     }
 }
@@ -303,15 +294,7 @@ impl OpenFile for UringFile {
     #[inline]
     fn finish(&mut self, at_least: u32, ended: &mut Vec<Ended>) -> io::Result<()> {
         let mut ring = self.ring.borrow_mut();
-        ring.hand_over(at_least)?;
-        let before = ended.len();
-        ended.extend(
-            ring.ring
-                .completion()
-                .map(|completion| Ended { buffer: completion.user_data() as u32, moved: moved(completion.result()) }),
-        );
-        ring.in_flight -= (ended.len() - before) as u32;
-        Ok(())
+        ring.finish(at_least, |user_data, moved| ended.push(Ended { buffer: user_data as u32, moved }))
     }
 
     fn lock(&mut self, range: Range) -> io::Result<()> {
