@@ -89,7 +89,7 @@ fn a_symbolic_link_in_the_place_of_a_file_is_not_followed() {
     std::os::unix::fs::symlink(&mine, &link).unwrap();
     let (asked, target) = (skeleton(&[]), Target::Directory(directory.path().to_owned()));
     let api = storage::plugin::load(asked.plugin.as_deref().unwrap()).unwrap();
-    let mut connection = storage::StorageApi::connect(api, storage::Setup::alone(&asked, &target, &[])).unwrap();
+    let mut connection = storage::StorageApi::connect(api, storage::Setup::alone(&asked, &target, &mut [])).unwrap();
     let opening = storage::Opening {
         access: storage::Access::Write,
         presence: Presence::Shared,

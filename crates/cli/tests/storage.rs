@@ -283,8 +283,8 @@ fn an_emptied_file_holds_only_what_is_written_next() {
         fs::write(&path, vec![1; 50_000]).unwrap();
         let described = storage(api);
         let where_to = ioassay_protocol::plan::storage::Target::Directory(directory.path().to_owned());
-        let buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
-        let setup = storage::Setup::alone(&described, &where_to, &buffers);
+        let mut buffers = [ioassay_engine::workload::buffer::Buffer::new(100)];
+        let setup = storage::Setup::alone(&described, &where_to, &mut buffers);
         let opening = storage::Opening {
             access: storage::Access::Write,
             presence: Presence::Shared,

@@ -79,7 +79,7 @@ impl Case<'_> {
         &self,
         (job, member): (&Job, u32),
         part: Option<Part>,
-        buffers: &[Buffer],
+        buffers: &mut [Buffer],
     ) -> Result<Box<dyn Connection>, Box<Failure>> {
         let storage = self.plan.storage_of(job);
         let api = (self.apis)(&storage.api);

@@ -14,11 +14,11 @@ pub(super) struct Memory {
 
 impl Memory {
     /// The memory of a buffer.
-    pub fn of(buffer: &Buffer) -> Self {
-        Self { start: buffer.as_ptr().cast_mut(), bytes: buffer.len() }
+    pub fn of(buffer: &mut Buffer) -> Self {
+        Self { start: buffer.as_mut_ptr(), bytes: buffer.len() }
     }
 
-    /// Memory that is read from.
+    /// Memory that is only read from: nobody may write through what is made of it.
     pub fn read_from(data: &[u8]) -> Self {
         Self { start: data.as_ptr().cast_mut(), bytes: data.len() }
     }
@@ -49,12 +49,21 @@ impl Memory {
         Self { bytes: bytes.min(self.bytes), ..self }
     }
 
-    /// It, as a slice.
+    /// It, as a slice to read from.
     ///
     /// # Safety
-    /// It still lives, may be written to if the slice is, and nobody else uses it as long as the slice does.
-    pub unsafe fn slice(self) -> &'static mut [u8] {
+    /// It still lives, and nobody writes to it as long as the slice does.
+    pub unsafe fn slice(self) -> &'static [u8] {
         // SAFETY: within the memory that it was made of, for which the caller vouches.
+        unsafe { std::slice::from_raw_parts(self.start, self.bytes) }
+    }
+
+    /// It, as a slice to write to.
+    ///
+    /// # Safety
+    /// It still lives, may be written to, and nobody else uses it as long as the slice does.
+    pub unsafe fn slice_mut(self) -> &'static mut [u8] {
+        // SAFETY: as above.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.bytes) }
     }
 }

@@ -50,7 +50,7 @@ impl StorageApi for Mmap {
     }
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
-        Ok(Box::new(MmapConnection { names: PosixNames::new(setup) }))
+        Ok(Box::new(MmapConnection { names: PosixNames::new(&setup) }))
     }
 }
 
@@ -214,7 +214,7 @@ mod tests {
         let opening =
             Opening { access: Access::Read, presence: Presence::Shared, bytes: 10_000, size: None, advice: &[] };
         let (storage, target) = (Storage::of("mmap"), Target::Directory(directory.path().to_owned()));
-        let mut connection = MmapConnection { names: PosixNames::new(Setup::alone(&storage, &target, &[])) };
+        let mut connection = MmapConnection { names: PosixNames::new(&Setup::alone(&storage, &target, &mut [])) };
         let mut file = connection.open(&path, opening).unwrap();
         let mut data = [0; 4096];
         assert_eq!(file.read_at(&mut data, 0).unwrap(), 4096);

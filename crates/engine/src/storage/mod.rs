@@ -153,7 +153,7 @@ pub struct Opening<'a> {
 }
 
 /// What a connection is made from.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub struct Setup<'a> {
     /// The API's options.
     pub storage: &'a Storage,
@@ -161,8 +161,9 @@ pub struct Setup<'a> {
     pub target: &'a Target,
     /// The workspace, where it is a directory of a mounted file system: paths lie beneath it. Without one, users named them.
     pub root: Option<&'a Arc<Root>>,
-    /// The buffers of all transfers to come, one per transfer in flight; they outlive the connection.
-    pub buffers: &'a [Buffer],
+    /// The buffers of all transfers to come, one per transfer in flight; they outlive the connection, which writes to those
+    /// of its reads.
+    pub buffers: &'a mut [Buffer],
     /// Who connects.
     pub members: Members,
     /// Where its transfers lie; nowhere for work on directory entries.
@@ -173,7 +174,7 @@ pub struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     /// One of a single rank, for work that is nowhere in particular.
-    pub fn alone(storage: &'a Storage, target: &'a Target, buffers: &'a [Buffer]) -> Self {
+    pub fn alone(storage: &'a Storage, target: &'a Target, buffers: &'a mut [Buffer]) -> Self {
         let job = RankRange { first: 0, count: 1 };
         let members = Members { rank: 0, ranks: 1, job };
         Self { storage, target, root: None, buffers, members, part: None, mpi: None }
@@ -396,8 +397,8 @@ mod tests {
         for api in REGISTRY.into_iter().filter(|api| api.capabilities().directories) {
             let name = api.name();
             let storage = Storage::of(name);
-            let buffers = [Buffer::new(4096)];
-            let mut connection = api.connect(Setup::alone(&storage, &target, &buffers)).unwrap();
+            let mut buffers = [Buffer::new(4096)];
+            let mut connection = api.connect(Setup::alone(&storage, &target, &mut buffers)).unwrap();
             let path = directory.path().join(name);
             let opening =
                 |access| Opening { access, presence: Presence::Shared, bytes: 12_288, size: None, advice: &[] };

@@ -52,7 +52,7 @@ impl StorageApi for Posix {
             direct: setup.storage.direct,
             device: matches!(setup.target, Target::Device(_)),
             pieces,
-            names: PosixNames::new(setup),
+            names: PosixNames::new(&setup),
         }))
     }
 }

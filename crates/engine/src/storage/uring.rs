@@ -49,13 +49,10 @@ impl StorageApi for Uring {
     }
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
+        let names = PosixNames::new(&setup);
+        let (direct, device) = (setup.storage.direct, matches!(setup.target, Target::Device(_)));
         let ring = Ring::new(setup).map_err(explained)?;
-        Ok(Box::new(UringConnection {
-            ring: Rc::new(RefCell::new(ring)),
-            direct: setup.storage.direct,
-            device: matches!(setup.target, Target::Device(_)),
-            names: PosixNames::new(setup),
-        }))
+        Ok(Box::new(UringConnection { ring: Rc::new(RefCell::new(ring)), direct, device, names }))
     }
 }
 
@@ -104,7 +101,7 @@ impl Ring {
         let options = setup.storage.uring.unwrap_or_default();
         let ring = build(options, setup.storage.depth)?;
         let buffers: Vec<(*mut u8, u32)> =
-            setup.buffers.iter().map(|buffer| (buffer.as_ptr().cast_mut(), buffer.len() as u32)).collect();
+            setup.buffers.iter_mut().map(|buffer| (buffer.as_mut_ptr(), buffer.len() as u32)).collect();
         if options.registered_buffers {
             let vectors: Vec<libc::iovec> = buffers
                 .iter()

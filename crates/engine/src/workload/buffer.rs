@@ -36,6 +36,13 @@ impl Buffer {
         random.fill(&mut buffer);
         buffer
     }
+
+    /// Where it begins, to be written to by whoever keeps the pointer: the kernel, a library. The one that a slice of the
+    /// buffer gives is valid only as long as that slice.
+    #[inline(always)]
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        self.start.as_ptr()
+    }
 }
 
 impl Deref for Buffer {
@@ -66,6 +73,18 @@ impl Drop for Buffer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// For Miri, which fails it where the pointer is made of a slice.
+    #[test]
+    fn a_kept_pointer_still_writes_after_the_buffer_was_filled_and_read() {
+        let mut buffer = Buffer::new(2);
+        let kept = buffer.as_mut_ptr();
+        buffer[0] = 1;
+        assert_eq!(buffer[..], [1, 0]);
+        // SAFETY: the second byte of a buffer that lives, of which there is no slice.
+        unsafe { kept.add(1).write(2) };
+        assert_eq!(buffer[..], [1, 2]);
+    }
 
     #[test]
     fn a_buffer_is_aligned_full_of_chance_and_another_one_for_another_rank() {

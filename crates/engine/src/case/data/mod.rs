@@ -75,7 +75,7 @@ impl<'a> DataJob<'a> {
         let part = part(work, member, geometry.parts, reads_shifted_by);
         let content = Content::new(set.payload, case.plan.seed, number);
         let transfer_bytes = geometry.transfer_bytes as usize;
-        let buffers: Vec<Buffer> = (0..storage.depth)
+        let mut buffers: Vec<Buffer> = (0..storage.depth)
             .map(|_| {
                 let mut buffer = Buffer::new(transfer_bytes);
                 // Read buffers too hold something, so that their pages are there before the clock starts.
@@ -88,7 +88,7 @@ impl<'a> DataJob<'a> {
             content.fill(&mut scratch, transfer::first_spot(&geometry, part));
             scratch
         });
-        let connection = case.connect((job, member), Some(Part { geometry, part }), &buffers)?;
+        let connection = case.connect((job, member), Some(Part { geometry, part }), &mut buffers)?;
         let prefix = match work.transfer {
             Transfer::Read => {
                 written.prefix(&work.files, part, &whole).in_pieces(whole.transfer_bytes / geometry.transfer_bytes)

@@ -95,7 +95,7 @@ impl<'a> MetadataJob<'a> {
             bytes => vec![Buffer::random(bytes as usize, SplitMix64::keyed(&[case.plan.seed, u64::from(part)]))],
         };
         let held = Held::new(case.plan, work, part, buffers.first_mut());
-        let mut connection = case.connect((job, member), None, &buffers)?;
+        let mut connection = case.connect((job, member), None, &mut buffers)?;
         let names = names_of(&mut *connection);
         if work.operation == MetadataOperation::CreateTree {
             create_container(names, &target)?;

@@ -105,7 +105,7 @@ mod tests {
     fn every_operation(api: &dyn StorageApi, directory: &Path) {
         let target = Target::Directory(directory.to_owned());
         let storage = Storage::of(api.name());
-        let mut connection = api.connect(Setup::alone(&storage, &target, &[])).unwrap();
+        let mut connection = api.connect(Setup::alone(&storage, &target, &mut [])).unwrap();
         let names = connection.names().expect("the capability says so");
         let (keeps, can) = (api.capabilities().files, api.capabilities().names.unwrap());
         let there = |path: &Path, bytes: u64| {

@@ -40,7 +40,7 @@ pub(in crate::storage) struct PosixNames {
 
 impl PosixNames {
     /// Those of a connection.
-    pub fn new(setup: Setup<'_>) -> Self {
+    pub fn new(setup: &Setup<'_>) -> Self {
         let resolver = Resolver::new(setup.root);
         Self { direct: setup.storage.direct, synced: Duration::ZERO, short_transfers: 0, resolver }
     }

@@ -70,7 +70,7 @@ impl StorageApi for Nfs {
         let session = Session::mounted(&location, Patience::AsLongAsItTakes)?;
         let paths = Rc::new(RefCell::new(Paths::new(session, &location)));
         let names = NfsNames(Rc::clone(&paths));
-        Ok(Box::new(NfsConnection { paths, memory: setup.buffers.iter().map(Memory::of).collect(), names }))
+        Ok(Box::new(NfsConnection { paths, memory: setup.buffers.iter_mut().map(Memory::of).collect(), names }))
     }
 }
 

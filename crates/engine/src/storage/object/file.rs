@@ -112,7 +112,7 @@ impl ObjectFile {
 
     fn end_of(&self, transfer: InFlight, received: opendal::Result<Received>) -> Ended {
         // SAFETY: buffers outlive the connection, and this one is ours until the transfer has ended.
-        let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice() };
+        let data = unsafe { self.memory[transfer.buffer as usize].after(transfer.from).slice_mut() };
         Ended { buffer: transfer.buffer, moved: self.received(received, data) }
     }
 }

@@ -72,7 +72,7 @@ impl StorageApi for Object {
         let location = location_of(setup.target).map_err(|unfit| io::Error::other(unfit.problem))?;
         let client = Rc::new(Client::new(location, Patience::AsLongAsItTakes)?);
         let names = ObjectNames::new(Rc::clone(&client));
-        Ok(Box::new(ObjectConnection { client, memory: setup.buffers.iter().map(Memory::of).collect(), names }))
+        Ok(Box::new(ObjectConnection { client, memory: setup.buffers.iter_mut().map(Memory::of).collect(), names }))
     }
 }
 
