@@ -26,10 +26,14 @@ impl Explained {
     }
 }
 
+/// What was said about `error` where it was made.
+fn explained(error: &io::Error) -> Option<&Explained> {
+    error.get_ref().and_then(|inner| inner.downcast_ref::<Explained>())
+}
+
 /// What to try next after `error`.
 fn remedy_of(error: &io::Error) -> String {
-    let explained = error.get_ref().and_then(|inner| inner.downcast_ref::<Explained>());
-    explained.map_or_else(|| remedy(error.raw_os_error()).to_owned(), |explained| explained.remedy.clone())
+    explained(error).map_or_else(|| remedy(error.raw_os_error()).to_owned(), |explained| explained.remedy.clone())
 }
 
 /// A failed operation on a path. `error` tells errno; rank and phase are added by those who know them.
@@ -83,6 +87,12 @@ pub fn about_api(name: &str, error: &io::Error) -> Box<Failure> {
 /// A failure that no system call reported.
 pub fn plain(operation: &str, message: String, remedy: &str) -> Failure {
     Failure { operation: operation.to_owned(), message, remedy: remedy.to_owned(), ..Failure::default() }
+}
+
+/// A failure because of `error`. `remedy` is for those that do not bring one of their own.
+pub fn because_of(error: &io::Error, operation: &str, what: &str, remedy: &str) -> Failure {
+    let remedy = explained(error).map_or(remedy, |explained| &explained.remedy);
+    plain(operation, format!("{what}: {error}"), remedy)
 }
 
 /// A failure about `path` that no system call reported.

@@ -55,7 +55,7 @@ impl Forked {
             }
         });
         ran.unwrap_or_else(|error| {
-            let failure = failure::plain("start ranks", format!("the ranks cannot be started: {error}"), START_REMEDY);
+            let failure = failure::because_of(&error, "start ranks", "the ranks cannot be started", START_REMEDY);
             Ending { failure: Some(failure), signal: None }
         })
     }

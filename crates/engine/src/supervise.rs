@@ -6,6 +6,7 @@
 
 pub mod guard;
 pub(crate) mod hanging;
+pub(crate) mod one_thread;
 mod signals;
 pub(crate) mod within;
 
@@ -64,13 +65,14 @@ pub fn stop_with_parent() -> io::Result<()> {
 /// Runs `body` in `size` forked ranks until all have ended. `watch` is called some five times a second.
 ///
 /// # Errors
-/// If the ranks cannot be started; those that were are stopped.
+/// If the ranks cannot be started; those that were are stopped. Ranks are not forked from a process with other threads.
 pub fn run(
     size: u32,
     clock: Clock,
     mut watch: impl FnMut(Watched),
     mut body: impl FnMut(LocalRank<'_>) -> Result<(), Stopped>,
 ) -> io::Result<Ending> {
+    one_thread::check()?;
     let place = MeetingPlace::new(size, clock)?;
     let mut ranks: Vec<Child> = Vec::with_capacity(size as usize);
     for rank in 0..size {
@@ -105,7 +107,7 @@ fn start_rank(
     body: &mut impl FnMut(LocalRank<'_>) -> Result<(), Stopped>,
 ) -> io::Result<Pid> {
     let parent = getpid();
-    // SAFETY: the engine has no other thread, so the child may go on like any program.
+    // SAFETY: `run` has checked that there is no other thread, so the child may go on like any program.
     match unsafe { fork() }? {
         ForkResult::Parent { child } => Ok(child),
         ForkResult::Child => {

@@ -94,7 +94,7 @@ pub fn join(library: Option<PathBuf>, in_ranks: bool) -> Result<Launched, Failur
 }
 
 fn begin(library: PathBuf, said: Option<Said>, in_ranks: bool) -> Result<Launched, Failure> {
-    let cannot = |error: io::Error| failure::plain("begin", format!("the engine cannot begin: {error}"), LIMITS);
+    let cannot = |error: io::Error| failure::because_of(&error, "begin", "the engine cannot begin", LIMITS);
     supervise::block_signals().map_err(cannot)?;
     supervise::stop_with_parent().map_err(cannot)?;
     let brief = Brief { library, said, shared: in_ranks };
@@ -142,10 +142,11 @@ struct Divided {
 
 /// Divides this process in two. The one that does the rank's I/O lives its life and ends in here.
 fn divide(brief: &Brief) -> io::Result<Divided> {
+    supervise::one_thread::check()?;
     let (ours, theirs) = UnixStream::pair()?;
     let (errors, to_errors) = UnixStream::pair()?;
     let parent = getpid();
-    // SAFETY: there is one thread, and neither MPI nor anything else has begun.
+    // SAFETY: there is one thread, as has just been checked, and neither MPI nor anything else has begun.
     let child = match unsafe { fork() }? {
         ForkResult::Parent { child } => child,
         ForkResult::Child => {

@@ -67,12 +67,13 @@ static PAGE: OnceLock<&'static Page> = OnceLock::new();
 /// this one does.
 ///
 /// # Errors
-/// If there cannot be a child. Must be called while there is one thread.
+/// If there cannot be a child, or there is more than one thread.
 pub fn go_on_in_child(with_parent: bool) -> io::Result<()> {
+    super::one_thread::check()?;
     let page = Page::shared()?;
     let relays = Relays::of_own()?;
     let before = signals::block()?;
-    // SAFETY: the engine has no other thread yet, so the child may go on like any program.
+    // SAFETY: there is no other thread, as has just been checked, so the child may go on like any program.
     match unsafe { fork() }? {
         ForkResult::Child => {
             // Whoever started the engine knows the guard and no other process.
