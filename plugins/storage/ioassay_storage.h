@@ -41,7 +41,8 @@
  *
  * VERSIONS. abi_version, struct_bytes and name stand at the same place in every version, so that an engine can refuse
  * a plug-in of another version by name. Within one version structures only grow at their ends: each that the engine
- * hands over begins with its size in bytes, and the engine takes what lies beyond your struct_bytes for zero.
+ * hands over begins with its size in bytes, and the engine takes what lies beyond your struct_bytes for zero. Options
+ * are a list: option_bytes says how large each of yours is, and what lies beyond is zero too. A value stays as it is.
  *
  * C99, and C++.
  */
@@ -122,7 +123,7 @@ struct ioassay_option {
     uint32_t reserved;
 };
 
-/* An option with its value. */
+/* An option with its value. Never grows: it is an element of a list that the engine hands over. */
 struct ioassay_value {
     const char *key;
     const char *value;
@@ -190,7 +191,7 @@ struct ioassay_storage {
     const char *about;
     /* What it can do whatever its options say. */
     uint64_t capabilities;
-    /* Its options, the last one with a name of NULL; NULL: none. */
+    /* Its options, the last one with a name of NULL; NULL: none. Each is option_bytes large. */
     const struct ioassay_option *options;
 
     /* Optional. Called while a plan is read, in any process and before MPI is there: refuse options that contradict
@@ -235,6 +236,10 @@ struct ioassay_storage {
     int (*remove_file)(void *connection, const char *path);
     /* With IOASSAY_RENAME. */
     int (*rename)(void *connection, const char *from, const char *to);
+
+    /* Required with options: sizeof(struct ioassay_option). Where a description ends before this, as those of the first
+     * headers did, options end with `reserved`. */
+    uint64_t option_bytes;
 };
 
 #if defined(__GNUC__)

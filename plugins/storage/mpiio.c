@@ -262,6 +262,7 @@ static const struct ioassay_storage api = {
     .capabilities = IOASSAY_FILES | IOASSAY_SHARED_FILES | IOASSAY_REWRITES | IOASSAY_SYNC | IOASSAY_SIZES |
                     IOASSAY_NEEDS_MPI | IOASSAY_COLLECTIVE_FILES,
     .options = options,
+    .option_bytes = sizeof(struct ioassay_option),
     .configure = configure,
     .connect = connect_mpiio,
     .disconnect = ioassay_mpi_disconnect,

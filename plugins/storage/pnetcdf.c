@@ -194,6 +194,7 @@ static const struct ioassay_storage api = {
     .capabilities = IOASSAY_FILES | IOASSAY_SHARED_FILES | IOASSAY_REWRITES | IOASSAY_SYNC | IOASSAY_NEEDS_MPI |
                     IOASSAY_COLLECTIVE_FILES,
     .options = options,
+    .option_bytes = sizeof(struct ioassay_option),
     .configure = configure,
     .connect = connect_pnetcdf,
     .disconnect = ioassay_mpi_disconnect,

@@ -151,6 +151,7 @@ static const struct ioassay_storage api = {
     /* Begin with none, and add what is true. */
     .capabilities = IOASSAY_FILES | IOASSAY_SHARED_FILES | IOASSAY_REWRITES | IOASSAY_SYNC | IOASSAY_SIZES,
     .options = options,
+    .option_bytes = sizeof(struct ioassay_option),
     .configure = configure,
     .connect = connect_posix,
     .disconnect = disconnect,

@@ -180,6 +180,8 @@ fn a_plug_in_whose_description_is_wrong_is_refused_by_its_path_and_what_is_wrong
         (7, "the default of chunk is \"many\""),
         (8, "capabilities that this engine does not know"),
         (9, "gives no description"),
+        (11, "each of its options has 0 bytes (option_bytes)"),
+        (12, "each of its options has 24 bytes (option_bytes)"),
     ] {
         let refusal = refused(&wrong_plan(number));
         assert_eq!(refusal.key, "storage.plugin");
@@ -191,6 +193,15 @@ fn a_plug_in_whose_description_is_wrong_is_refused_by_its_path_and_what_is_wrong
 #[test]
 fn one_of_an_older_header_whose_description_is_shorter_is_taken() {
     assert_eq!(validate(&wrong_plan(10)), Ok(()));
+}
+
+#[test]
+fn options_of_a_newer_header_that_are_larger_are_all_found() {
+    let mut plan = wrong_plan(13);
+    plan.storage.options = BTreeMap::from([("hints.cb_nodes".to_owned(), "4".to_owned())]);
+    assert_eq!(validate(&plan), Ok(()));
+    plan.storage.options = BTreeMap::from([("chunks".to_owned(), "4k".to_owned())]);
+    assert_eq!(refused(&plan).valid, "take chunk, hints.KEY, together");
 }
 
 #[test]

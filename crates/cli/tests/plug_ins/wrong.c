@@ -6,16 +6,27 @@
 
 #include <errno.h>
 
+#define LARGE_OPTIONS 13
+
 enum {
     VERSION = 1, NO_READ, NO_SYNC, NO_NAME, BAD_NAME, KIND, DEFAULT, UNKNOWN_CAPABILITY, NO_DESCRIPTION, OLD_AND_SHORT,
+    NO_OPTION_BYTES, SMALL_OPTIONS,
     MORE_WRITTEN = 20, MORE_READ, ENDLESS, NO_ERRNO, POSITIVE, GREEDY, FAILS, FAILS_SILENTLY, REFUSES, SHORT_FILE
 };
 
-static const struct ioassay_option options[] = {
-    {"chunk", WRONG == DEFAULT ? "many" : "1m", "What it does.", WRONG == KIND ? 77 : IOASSAY_BYTES, 0},
-    {"hints", NULL, "Hints.", IOASSAY_MAP, 0},
-    {"together", "no", "Collective transfers.", IOASSAY_FLAG, 0},
-    {NULL, NULL, NULL, 0, 0},
+/* As a later header may have it, if it has grown. */
+struct option {
+    struct ioassay_option known;
+#if WRONG == LARGE_OPTIONS
+    uint64_t later[3];
+#endif
+};
+
+static const struct option options[] = {
+    {.known = {"chunk", WRONG == DEFAULT ? "many" : "1m", "What it does.", WRONG == KIND ? 77 : IOASSAY_BYTES, 0}},
+    {.known = {"hints", NULL, "Hints.", IOASSAY_MAP, 0}},
+    {.known = {"together", "no", "Collective transfers.", IOASSAY_FLAG, 0}},
+    {.known = {NULL, NULL, NULL, 0, 0}},
 };
 
 static const struct ioassay_setup *kept;
@@ -83,7 +94,8 @@ static const struct ioassay_storage api = {
     .about = NULL,
     .capabilities = IOASSAY_SYNC | IOASSAY_SHARED_FILES | IOASSAY_REWRITES | IOASSAY_COLLECTIVE_FILES |
                     (WRONG == UNKNOWN_CAPABILITY ? UINT64_C(1) << 60 : 0),
-    .options = options,
+    .options = &options[0].known,
+    .option_bytes = WRONG == NO_OPTION_BYTES ? 0 : WRONG == SMALL_OPTIONS ? 24 : sizeof(struct option),
     .configure = configure,
     .connect = connect,
     .disconnect = disconnect,

@@ -39,6 +39,9 @@ pub(super) const COUNT: u32 = 3;
 pub(super) const BYTES: u32 = 4;
 pub(super) const MAP: u32 = 5;
 
+/// Bytes of an option of the first headers, which do not say so: no header has smaller ones.
+pub(super) const FIRST_OPTION_BYTES: usize = 32;
+
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Described {
@@ -128,6 +131,7 @@ pub(super) struct Api {
     pub stat: Option<OfPath>,
     pub remove_file: Option<OfPath>,
     pub rename: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> c_int>,
+    pub option_bytes: u64,
 }
 
 #[cfg(test)]
@@ -173,6 +177,7 @@ mod tests {
             "IOASSAY_MAP" => MAP,
             "sizeof(struct ioassay_option)" => size_of::<Described>(),
             "offsetof(struct ioassay_option, kind)" => offset_of!(Described, kind),
+            "offsetof(struct ioassay_option, reserved) + sizeof(uint32_t)" => FIRST_OPTION_BYTES,
             "sizeof(struct ioassay_value)" => size_of::<Value>(),
             "sizeof(struct ioassay_setup)" => size_of::<Setup>(),
             "offsetof(struct ioassay_setup, value)" => offset_of!(Setup, value),
@@ -209,6 +214,7 @@ mod tests {
             "offsetof(struct ioassay_storage, stat)" => offset_of!(Api, stat),
             "offsetof(struct ioassay_storage, remove_file)" => offset_of!(Api, remove_file),
             "offsetof(struct ioassay_storage, rename)" => offset_of!(Api, rename),
+            "offsetof(struct ioassay_storage, option_bytes)" => offset_of!(Api, option_bytes),
         };
         let numbers: String = same.iter().map(|(c, _)| format!("(uint64_t)({c}),\n")).collect();
         let text = format!("#include \"ioassay_storage.h\"\nconst uint64_t numbers[] = {{\n{numbers}}};\n");

@@ -4,6 +4,7 @@
 //! Not here: connections, and what its options are set to.
 
 use std::ffi::{CStr, c_char};
+use std::mem::{MaybeUninit, offset_of};
 use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::Mutex;
@@ -122,12 +123,7 @@ fn open(path: &Path) -> Result<Plugin, Unfit> {
         return Err(unfit(problem, build));
     }
     // SAFETY: it has as many bytes as it says, and what is missing of ours is zero: no function, nothing.
-    let api = unsafe {
-        let mut api = std::mem::zeroed::<abi::Api>();
-        let bytes = (head.struct_bytes as usize).min(size_of::<abi::Api>());
-        ptr::copy_nonoverlapping(described.cast::<u8>(), ptr::from_mut(&mut api).cast::<u8>(), bytes);
-        api
-    };
+    let api = unsafe { with_zeros(described, head.struct_bytes as usize) };
     let plugin = Plugin::of(path, name, api).map_err(|problem| unfit(problem, "tell its maker"))?;
     // Never unloaded: see above.
     std::mem::forget(library);
@@ -166,8 +162,16 @@ impl Plugin {
         if let Some((missing, _)) = required.iter().find(|(_, there)| !there) {
             return said(&format!("lacks {missing}, which its capabilities need"));
         }
-        // SAFETY: a list that ends with a name of NULL, or NULL.
-        let options = unsafe { options(api.options) }.map_err(|problem| format!("({name}): {problem}"))?;
+        let says_option_bytes = api.head.struct_bytes as usize >= offset_of!(abi::Api, option_bytes) + size_of::<u64>();
+        let option_bytes = if says_option_bytes { api.option_bytes } else { abi::FIRST_OPTION_BYTES as u64 };
+        let fits = option_bytes >= abi::FIRST_OPTION_BYTES as u64
+            && option_bytes.is_multiple_of(align_of::<abi::Described>() as u64);
+        if !api.options.is_null() && !fits {
+            return said(&format!("says that each of its options has {option_bytes} bytes (option_bytes)"));
+        }
+        // SAFETY: NULL, or a list of options of this size that ends with a name of NULL.
+        let options = unsafe { options(api.options, option_bytes as usize) };
+        let options = options.map_err(|problem| format!("({name}): {problem}"))?;
         // SAFETY: NULL or a text that stays.
         let about = unsafe { text(api.about) }.unwrap_or_default();
         // As long-lived as the library: what is loaded is never let go.
@@ -177,15 +181,15 @@ impl Plugin {
 }
 
 /// # Safety
-/// `list` is NULL, or leads to options of which the last has a name of NULL.
-unsafe fn options(list: *const abi::Described) -> Result<Vec<Described>, String> {
+/// `list` is NULL, or leads to options of `option_bytes` each, of which the last has a name of NULL.
+unsafe fn options(list: *const abi::Described, option_bytes: usize) -> Result<Vec<Described>, String> {
     let mut options = Vec::new();
     if list.is_null() {
         return Ok(options);
     }
     for index in 0..MOST_OPTIONS {
         // SAFETY: the caller vouches for all up to the one with a name of NULL, after which we do not go on.
-        let raw = unsafe { ptr::read(list.add(index)) };
+        let raw = unsafe { with_zeros(list.byte_add(index * option_bytes), option_bytes) };
         // SAFETY: NULL or texts that stay, as the header demands.
         let [name, standard, meaning] = unsafe { [text(raw.name), text(raw.standard), text(raw.meaning)] };
         let Some(name) = name else { return Ok(options) };
@@ -193,6 +197,19 @@ unsafe fn options(list: *const abi::Described) -> Result<Vec<Described>, String>
         options.push(Described::new(name, kind, standard, meaning.unwrap_or_default())?);
     }
     Err(format!("{MOST_OPTIONS} options and no end"))
+}
+
+/// A structure of the header as this engine has it, of one that may be older and shorter, or newer and longer.
+///
+/// # Safety
+/// `start` leads to `bytes` bytes of a `T`, and zeros are valid in the rest of it.
+unsafe fn with_zeros<T: Copy>(start: *const T, bytes: usize) -> T {
+    let mut whole = MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller vouches for both.
+    unsafe {
+        ptr::copy_nonoverlapping(start.cast::<u8>(), whole.as_mut_ptr().cast::<u8>(), bytes.min(size_of::<T>()));
+        whole.assume_init()
+    }
 }
 
 /// # Safety
