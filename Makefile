@@ -20,7 +20,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-rust test-python attack lint generate notebook bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe lock test test-rust loom miri test-python attack lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 	@mkdir -p $(DEMO)/target
 	@$(BIN)/ioassay run isilon-2018 --scale quick --target $(DEMO)/target
 
-test: build test-rust test-python ## Run all tests.
+test: build test-rust loom test-python ## Run all tests.
 
 labs: build ## Install what the labs of the tests need: packages, and what is built of sources (as root, once).
 	@failed=0; for lab in $(LABS); do \
@@ -87,6 +87,14 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 # A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
 test-rust: build
 	env --default-signal=INT,QUIT,HUP cargo test --locked --workspace --quiet --no-fail-fast
+
+loom: ## Check shared memory in every order in which processes can act.
+	cargo test --locked --quiet -p ioassay-shm --features loom --lib models::
+
+# Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
+miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nightly Rust).
+	@cargo +nightly miri --version > /dev/null 2>&1 || rustup component add --toolchain nightly miri rust-src
+	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --quiet -p ioassay-shm --lib
 
 # Beside tests that look at the whole machine only those of single functions go on, which leave it alone.
 # Of all others more than there are processors: they wait for signals, pauses and time limits.

@@ -1,8 +1,7 @@
 //! A barrier that sleeps in the kernel: who came early must leave the processors to the rest.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
 use crate::futex;
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Somebody gave up: nobody gets through any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +82,7 @@ mod tests {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    for round in 1..=200 {
+                    for round in 1..=if cfg!(miri) { 3 } else { 200 } {
                         came.fetch_add(1, Ordering::SeqCst);
                         barrier.wait(8, || false).unwrap();
                         assert!(came.load(Ordering::SeqCst) >= 8 * round);
@@ -97,7 +96,7 @@ mod tests {
     /// The case that loses runs: a stop that some see before they wait and others while they wait.
     #[test]
     fn giving_up_is_for_all_or_for_none() {
-        for _ in 0..500 {
+        for _ in 0..if cfg!(miri) { 5 } else { 500 } {
             let barrier = Barrier::default();
             let stop = AtomicBool::new(false);
             let results: Vec<_> = std::thread::scope(|scope| {
@@ -108,5 +107,44 @@ mod tests {
             });
             assert!(results.iter().all(|result| *result == results[0]), "{results:?}");
         }
+    }
+}
+
+#[cfg(all(test, feature = "loom"))]
+mod models {
+    use super::*;
+    use crate::sync::AtomicBool;
+    use crate::sync::model::{Arc, Sleep, check, thread};
+
+    #[test]
+    fn nobody_passes_before_the_last_one_comes_and_nobody_sleeps_on() {
+        check(Sleep::Woken, || {
+            let shared = Arc::new((Barrier::default(), AtomicU32::new(0)));
+            let live = |(barrier, came): &(Barrier, AtomicU32)| {
+                for round in 1..=2 {
+                    came.fetch_add(1, Ordering::Relaxed);
+                    barrier.wait(2, || false).unwrap();
+                    assert!(came.load(Ordering::Relaxed) >= 2 * round);
+                }
+            };
+            let other = Arc::clone(&shared);
+            let other = thread::spawn(move || live(&other));
+            live(&shared);
+            other.join().unwrap();
+        });
+    }
+
+    #[test]
+    fn giving_up_is_for_all_or_for_none() {
+        check(Sleep::AtAnyTime, || {
+            let shared = Arc::new((Barrier::default(), AtomicBool::new(false)));
+            let wait = |(barrier, stop): &(Barrier, AtomicBool)| barrier.wait(2, || stop.load(Ordering::SeqCst));
+            let (other, stopper) = (Arc::clone(&shared), Arc::clone(&shared));
+            let other = thread::spawn(move || wait(&other));
+            let stopper = thread::spawn(move || stopper.1.store(true, Ordering::SeqCst));
+            let own = wait(&shared);
+            assert_eq!(own, other.join().unwrap());
+            stopper.join().unwrap();
+        });
     }
 }

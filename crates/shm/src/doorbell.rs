@@ -1,9 +1,9 @@
 //! A doorbell: many ring it, one sleeps until it is rung.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::futex;
+use crate::sync::{AtomicU32, Ordering};
 
 /// Counts how often it was rung, so that no ring is lost between looking for work and falling asleep.
 #[derive(Debug, Default)]
@@ -39,5 +39,33 @@ mod tests {
         bell.ring();
         bell.wait(rings, Duration::from_millis(900));
         assert!(begin.elapsed() < Duration::from_millis(900));
+    }
+}
+
+#[cfg(all(test, feature = "loom"))]
+mod models {
+    use super::*;
+    use crate::sync::AtomicBool;
+    use crate::sync::model::{Arc, Sleep, check, thread};
+
+    #[test]
+    fn what_was_done_before_a_ring_is_seen_by_who_was_asleep_or_about_to_be() {
+        check(Sleep::Woken, || {
+            let shared = Arc::new((Doorbell::default(), AtomicBool::new(false)));
+            let caller = Arc::clone(&shared);
+            let caller = thread::spawn(move || {
+                caller.1.store(true, Ordering::Relaxed);
+                caller.0.ring();
+            });
+            let (bell, there) = &*shared;
+            loop {
+                let rings = bell.rings();
+                if there.load(Ordering::Relaxed) {
+                    break;
+                }
+                bell.wait(rings, Duration::from_millis(100));
+            }
+            caller.join().unwrap();
+        });
     }
 }

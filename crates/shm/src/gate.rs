@@ -1,8 +1,7 @@
 //! A gate that stays awake, for the last moment before a start.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use crate::barrier::Closed;
+use crate::sync::{AtomicU64, Ordering, spin_loop, yield_now};
 
 /// When a gate opened, and when this process left it.
 #[derive(Debug, Clone, Copy)]
@@ -122,6 +121,44 @@ impl Crowd {
     /// Passes a moment without sleeping. Only in a dense crowd does the processor go to somebody else: whoever
     /// yields may get it back a whole time slice (some milliseconds) later.
     fn wait_a_moment(self) {
-        if self.is_dense() { std::thread::yield_now() } else { std::hint::spin_loop() }
+        if self.is_dense() { yield_now() } else { spin_loop() }
+    }
+}
+
+#[cfg(all(test, feature = "loom"))]
+mod models {
+    use super::*;
+    use crate::sync::AtomicU32;
+    use crate::sync::model::{Arc, Sleep, check, thread};
+
+    #[derive(Default)]
+    struct Shown(AtomicU64);
+
+    impl Waiter for Shown {
+        fn awake_ns(&self) -> &AtomicU64 {
+            &self.0
+        }
+    }
+
+    #[test]
+    fn it_opens_at_one_instant_for_all_and_for_nobody_before_the_last_one_comes() {
+        for processors in [1, 2] {
+            check(Sleep::AtAnyTime, move || {
+                let shared = Arc::new((Gate::default(), AtomicU32::new(0), <[Shown; 2]>::default()));
+                let pass = move |(gate, came, shown): &(Gate, AtomicU32, [Shown; 2]), own: usize| {
+                    came.fetch_add(1, Ordering::Relaxed);
+                    // Each reads another time, so that what they say of the opening is not the same by chance.
+                    let now_ns = || 1_000 + own as u64;
+                    let start = gate.pass(Crowd { waiters: 2, processors }, shown, own, 0, now_ns, || false).unwrap();
+                    assert_eq!(came.load(Ordering::Relaxed), 2);
+                    start.opened_ns
+                };
+                let other = Arc::clone(&shared);
+                let other = thread::spawn(move || pass(&other, 1));
+                let opened_ns = pass(&shared, 0);
+                assert!(opened_ns >= 1_000);
+                assert_eq!(opened_ns, other.join().unwrap());
+            });
+        }
     }
 }

@@ -23,8 +23,9 @@ unsafe impl Sync for Memory {}
 
 const PROTECTION: ProtFlags = ProtFlags::PROT_READ.union(ProtFlags::PROT_WRITE);
 
-/// What is not used costs no memory.
-const FLAGS: MapFlags = MapFlags::MAP_SHARED.union(MapFlags::MAP_NORESERVE);
+/// What is not used costs no memory. Miri runs one process, and maps nothing that others could have.
+const FLAGS: MapFlags =
+    if cfg!(miri) { MapFlags::MAP_PRIVATE } else { MapFlags::MAP_SHARED.union(MapFlags::MAP_NORESERVE) };
 
 impl Memory {
     /// For this process and those that it forks.

@@ -1,14 +1,12 @@
 //! The ranks of one node: processes that meet in shared memory. Nothing to install, nothing listens.
 //!
 //! [`shared`] is what lies in that memory, [`mailbox`] where bytes of any length travel, [`leader_channel`] how they speak
-//! with the node's leader, [`work_list`] how those who have work to spare give it to those who have none. How one waits in
-//! shared memory is the crate `ioassay-shm`.
+//! with the node's leader. How one waits in shared memory, and shares work there, is the crate `ioassay-shm`.
 //! Starting and watching the processes is the business of [`crate::supervise`].
 
 pub(crate) mod leader_channel;
 pub(crate) mod mailbox;
 mod shared;
-mod work_list;
 
 use std::fs::File;
 use std::io;
@@ -21,17 +19,20 @@ use ioassay_protocol::plan::RankRange;
 use ioassay_shm::gate::Crowd;
 use ioassay_shm::mailboxes::Mailboxes;
 use ioassay_shm::memory::{self, Memory};
+use ioassay_shm::work_list::{self, WorkList};
 
 use self::leader_channel::LeaderChannel;
 use self::mailbox::Mailbox;
 use self::shared::{Header, Shared, SharedJob};
-use self::work_list::{WorkList, WorkLists};
 use super::nodes::clocks::Reading;
-use super::{FirstFinished, Ranks, Start, Stopped};
+use super::{FirstFinished, MOST_JOBS, Ranks, Start, Stopped};
 use crate::measure::recorder::{LANES, Shown};
 
 /// How many files a meeting place is in.
 pub const FILES: usize = 3;
+
+/// The work that the ranks of each job share.
+type WorkLists = work_list::WorkLists<MOST_JOBS>;
 
 /// The meeting place, made before the ranks are forked. Its maker watches and stops the ranks through it.
 #[derive(Debug)]
@@ -343,7 +344,7 @@ impl Ranks for LocalRank<'_> {
     }
 
     fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped> {
-        self.place.work.of(job).take(members.count, piece, None, || self.must_stop())
+        Ok(self.place.work.of(job).take(members.count, piece, None, || self.must_stop())?)
     }
 
     fn gather(

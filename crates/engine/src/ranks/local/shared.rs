@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::RankRange;
 use ioassay_shm::barrier::Barrier;
+use ioassay_shm::first_text::{FirstText, Kept};
 use ioassay_shm::futex;
 use ioassay_shm::gate::Gate;
 use ioassay_shm::memory::Memory;
@@ -17,6 +18,9 @@ use crate::ranks::{MOST_JOBS, Stopped};
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
 const FAILURE_BYTES: usize = 32 * 1024;
+
+/// Longer than writing a failure down takes whoever is still there.
+const WRITING_TAKES: Duration = Duration::from_millis(500);
 
 /// What all ranks share. Only atomics, and the failure that the first one to fail writes alone. All zero is
 /// the valid beginning of every field, as the kernel gives it.
@@ -42,10 +46,8 @@ pub struct Header {
     pub jobs: [SharedJob; MOST_JOBS],
     /// Words between the node's ranks and its leader, who speaks for them with other nodes.
     pub leader_channel: LeaderChannel,
-    /// One of `NONE`, `WRITING`, `THERE`, `UNTOLD`.
-    failure_state: AtomicU32,
-    failure_bytes: AtomicU32,
-    failure: std::cell::UnsafeCell<[u8; FAILURE_BYTES]>,
+    /// Why they stop, as JSON.
+    failure: FirstText<FAILURE_BYTES>,
 }
 
 /// What the ranks of one job share during a phase.
@@ -125,18 +127,6 @@ impl SharedJob {
     }
 }
 
-/// No failure, as the kernel gives it.
-const NONE: u32 = 0;
-/// One is being written down.
-const WRITING: u32 = 1;
-/// It can be read.
-const THERE: u32 = 2;
-/// Whoever wanted to write it down is gone.
-const UNTOLD: u32 = 3;
-
-/// Longer than writing a failure down takes whoever is still there.
-const WRITING_TAKES: Duration = Duration::from_millis(500);
-
 /// The mapping: a header, then one line per rank. Made to be used from several processes at once: atomics, and a failure
 /// that is written by one and read after it says so.
 #[derive(Debug)]
@@ -160,7 +150,7 @@ impl Shared {
     #[inline(always)]
     pub fn header(&self) -> &Header {
         // SAFETY: the mapping is page-aligned, zeroed, large enough, lives as long as `self`, and is only
-        // changed through atomics (and the guarded failure).
+        // changed through atomics (and the first failure, which guards itself).
         unsafe { self.memory.start::<Header>().as_ref() }
     }
 
@@ -176,30 +166,11 @@ impl Shared {
 
     /// Keeps `failure` if it is the first one. There is one when this returns: whoever stops the ranks next stops them for it.
     pub fn set_failure(&self, failure: &Failure) {
-        let header = self.header();
-        if header.failure_state.compare_exchange(NONE, WRITING, Ordering::SeqCst, Ordering::SeqCst).is_err() {
-            self.wait_for_failure();
-            return;
-        }
-        let text = failure_text(failure);
-        assert!(text.len() <= FAILURE_BYTES);
-        // SAFETY: the state WRITING belongs to this rank alone, nobody reads before THERE, and there is room.
-        unsafe { header.failure.get().cast::<u8>().copy_from_nonoverlapping(text.as_ptr(), text.len()) };
-        header.failure_bytes.store(text.len() as u32, Ordering::SeqCst);
-        header.failure_state.store(THERE, Ordering::SeqCst);
-    }
-
-    /// Waits until somebody has written a failure down, but not for one who was killed meanwhile.
-    fn wait_for_failure(&self) {
-        let (begin, state) = (Instant::now(), &self.header().failure_state);
-        while state.load(Ordering::SeqCst) == WRITING {
-            if begin.elapsed() > WRITING_TAKES {
-                // Where it is there by now after all, it stays.
-                let _ = state.compare_exchange(WRITING, UNTOLD, Ordering::SeqCst, Ordering::SeqCst);
-                return;
-            }
+        let begin = Instant::now();
+        self.header().failure.keep(&failure_text(failure), || {
             std::thread::sleep(Duration::from_millis(1));
-        }
+            begin.elapsed() > WRITING_TAKES
+        });
     }
 
     /// Forgets a case that has ended, for the next one. Nobody may be waiting for anything.
@@ -212,21 +183,15 @@ impl Shared {
         [&header.start, &header.meeting].into_iter().for_each(Barrier::reset);
         header.gate.reset();
         header.jobs.iter().for_each(|job| job.agreement.reset());
-        header.failure_state.store(NONE, Ordering::SeqCst);
+        header.failure.reset();
     }
 
     /// The first failure, once it is written in full.
     pub fn failure(&self) -> Option<Failure> {
-        let header = self.header();
-        match header.failure_state.load(Ordering::SeqCst) {
-            THERE => {}
-            UNTOLD => return Some(failure::plain("run", UNTOLD_MESSAGE.to_owned(), UNTOLD_REMEDY)),
-            _ => return None,
+        match self.header().failure.kept()? {
+            Kept::Text(text) => serde_json::from_slice(&text).ok(),
+            Kept::Lost => Some(failure::plain("run", UNTOLD_MESSAGE.to_owned(), UNTOLD_REMEDY)),
         }
-        let length = header.failure_bytes.load(Ordering::SeqCst) as usize;
-        // SAFETY: in the state THERE nobody writes any more, and `length` bytes were written.
-        let text = unsafe { std::slice::from_raw_parts(header.failure.get().cast::<u8>(), length) };
-        serde_json::from_slice(text).ok()
     }
 }
 
@@ -267,7 +232,8 @@ mod tests {
 
     #[test]
     fn whoever_fails_second_returns_when_the_first_failure_can_be_read() {
-        for _ in 0..100 {
+        // Miri takes its time.
+        for _ in 0..if cfg!(miri) { 2 } else { 100 } {
             let shared = Shared::new(Memory::inherited(Shared::bytes(4)).unwrap(), 4);
             std::thread::scope(|scope| {
                 for rank in 0..4 {
@@ -284,7 +250,7 @@ mod tests {
     #[test]
     fn a_failure_whose_writer_was_killed_is_one_all_the_same() {
         let shared = Shared::new(Memory::inherited(Shared::bytes(1)).unwrap(), 1);
-        shared.header().failure_state.store(WRITING, Ordering::SeqCst);
+        assert!(shared.header().failure.begin_writing());
         assert_eq!(shared.failure(), None);
         shared.set_failure(&Failure::default());
         assert_eq!(shared.failure().unwrap().message, UNTOLD_MESSAGE);

@@ -170,7 +170,7 @@ impl Ranks for NodeRank<'_> {
         }
         self.place.job(job).goes_beyond(members);
         let ask = || self.place.leader_channel().bell.ring();
-        self.place.work(job).take(here.count, piece, Some(&ask), || self.must_stop())
+        Ok(self.place.work(job).take(here.count, piece, Some(&ask), || self.must_stop())?)
     }
 
     fn gather(

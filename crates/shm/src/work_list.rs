@@ -1,23 +1,21 @@
-//! Work that ranks share: those who have some to spare put it here, those who have none take it.
+//! Work that processes share: those who have some to spare put it here, those who have none take it.
 //!
-//! What a piece of work is, only its owners know. Most work never comes here: a rank keeps what it finds and shares
+//! What a piece of work is, only its owners know. Most work never comes here: a process keeps what it finds and shares
 //! some while the list is short, so a list is small, and one that is full does no harm.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::barrier::Closed;
+use crate::futex;
+use crate::memory::Memory;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
-use ioassay_shm::futex;
-use ioassay_shm::memory::Memory;
-
-use crate::ranks::{MOST_JOBS, Stopped};
-
-/// Room for pieces: some 2,000 of a hundred bytes each. What is not used costs no memory.
-const ROOM_BYTES: usize = 256 * 1024;
+/// Room for pieces: some 2,000 of a hundred bytes each. What is not used costs no memory. loom's threads
+/// have small stacks.
+const ROOM_BYTES: usize = if cfg!(feature = "loom") { 64 } else { 256 * 1024 };
 
 /// Each piece is followed by its length.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
-/// The list is short while it has fewer pieces than this for each rank.
+/// The list is short while it has fewer pieces than this for each process.
 const PIECES_EACH: u32 = 2;
 
 /// How many pieces go to other nodes at a time.
@@ -33,13 +31,13 @@ pub struct WorkList {
     pieces: AtomicU32,
     /// Bytes in use.
     used: AtomicU32,
-    /// Ranks that wait for work.
+    /// Processes that wait for work.
     waiting: AtomicU32,
-    /// 1 when all ranks have waited at the same time: no work is left, and nobody is there who could find more.
+    /// 1 when all processes have waited at the same time: no work is left, and nobody is there who could find more.
     finished: AtomicU32,
     /// Rises when there may be something for those who wait: what they sleep on.
     changed: AtomicU32,
-    /// 1 when all ranks of this node wait, but others may have work.
+    /// 1 when all processes of this node wait, but others may have work.
     hungry: AtomicU32,
     /// 1 when others want some.
     wanted: AtomicU32,
@@ -52,7 +50,7 @@ pub struct WorkList {
 unsafe impl Sync for WorkList {}
 
 impl WorkList {
-    /// True if there should be more in it for `members` ranks. One rank alone has nobody to share with.
+    /// True if there should be more in it for `members` processes. One alone has nobody to share with.
     #[inline(always)]
     pub fn wants(&self, members: u32) -> bool {
         let short = members > 1 && self.pieces.load(Ordering::Relaxed) < PIECES_EACH.saturating_mul(members);
@@ -85,7 +83,7 @@ impl WorkList {
         piece: &mut Vec<u8>,
         ask: Option<&dyn Fn()>,
         give_up: impl Fn() -> bool,
-    ) -> Result<bool, Stopped> {
+    ) -> Result<bool, Closed> {
         let mut waits = false;
         loop {
             let changed = self.changed.load(Ordering::SeqCst);
@@ -117,7 +115,7 @@ impl WorkList {
                 }
             }
             if give_up() {
-                return Err(Stopped);
+                return Err(Closed);
             }
             futex::wait(&self.changed, changed);
         }
@@ -129,7 +127,7 @@ impl WorkList {
         self.tell();
     }
 
-    /// How many pieces came from other nodes, if all ranks of this one have begun to wait since that was asked last.
+    /// How many pieces came from other nodes, if all processes of this one have begun to wait since that was asked last.
     pub fn take_hungry(&self) -> Option<u64> {
         (self.hungry.swap(0, Ordering::SeqCst) == 1).then(|| self.came.load(Ordering::SeqCst))
     }
@@ -150,7 +148,7 @@ impl WorkList {
         self.wanted.load(Ordering::Relaxed) == 1
     }
 
-    /// Some pieces for other nodes, where they want some and there are more than ranks here wait for. A piece that has just come
+    /// Some pieces for other nodes, where they want some and there are more than processes here wait for. A piece that has just come
     /// for those must not go away again: they would wait on, and nobody would know that they have none.
     pub fn give_away(&self, give_up: impl Fn() -> bool) -> Vec<Vec<u8>> {
         let mut away = Vec::new();
@@ -182,13 +180,13 @@ impl WorkList {
     }
 
     /// Holds the lock, unless `give_up` says that whoever has it may be dead.
-    fn hold(&self, give_up: impl Fn() -> bool) -> Result<Held<'_>, Stopped> {
+    fn hold(&self, give_up: impl Fn() -> bool) -> Result<Held<'_>, Closed> {
         if self.lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
             return Ok(Held(self));
         }
         while self.lock.swap(2, Ordering::Acquire) != 0 {
             if give_up() {
-                return Err(Stopped);
+                return Err(Closed);
             }
             futex::wait(&self.lock, 2);
         }
@@ -215,13 +213,19 @@ impl WorkList {
     fn write(&self, at: usize, from: &[u8]) {
         assert!(at + from.len() <= ROOM_BYTES);
         // SAFETY: within the room, and the caller holds the lock, so nobody else touches it.
-        unsafe { self.bytes.get().cast::<u8>().add(at).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+        let copy = |room: *mut [u8; ROOM_BYTES]| unsafe {
+            room.cast::<u8>().add(at).copy_from_nonoverlapping(from.as_ptr(), from.len());
+        };
+        self.bytes.with_mut(copy);
     }
 
     fn read(&self, at: usize, into: &mut [u8]) {
         assert!(at + into.len() <= ROOM_BYTES);
         // SAFETY: as above.
-        unsafe { self.bytes.get().cast::<u8>().add(at).copy_to_nonoverlapping(into.as_mut_ptr(), into.len()) };
+        let copy = |room: *const [u8; ROOM_BYTES]| unsafe {
+            room.cast::<u8>().add(at).copy_to_nonoverlapping(into.as_mut_ptr(), into.len());
+        };
+        self.bytes.with(copy);
     }
 }
 
@@ -236,13 +240,13 @@ impl Drop for Held<'_> {
     }
 }
 
-/// The lists of all jobs of a phase, in memory that all ranks of the node have.
+/// A list for each of `JOBS` jobs, in memory that all processes have.
 #[derive(Debug)]
-pub struct WorkLists(Memory);
+pub struct WorkLists<const JOBS: usize>(Memory);
 
-impl WorkLists {
+impl<const JOBS: usize> WorkLists<JOBS> {
     /// How much memory they take, used up only as lists grow.
-    pub const BYTES: usize = MOST_JOBS * size_of::<WorkList>();
+    pub const BYTES: usize = JOBS * size_of::<WorkList>();
 
     /// Empty lists, in `memory` of [`WorkLists::BYTES`] zeros.
     pub fn new(memory: Memory) -> Self {
@@ -252,7 +256,7 @@ impl WorkLists {
     /// The list of job number `job`.
     #[inline(always)]
     pub fn of(&self, job: usize) -> &WorkList {
-        assert!(job < MOST_JOBS);
+        assert!(job < JOBS);
         // SAFETY: the mapping is page-aligned, zeroed, holds this many lists, lives as long as `self`, and is only
         // changed through atomics and under their lock.
         unsafe { self.0.start::<WorkList>().add(job).as_ref() }
@@ -260,7 +264,7 @@ impl WorkLists {
 
     /// Forgets the last phase; nobody may be using them.
     pub fn reset(&self) {
-        (0..MOST_JOBS).for_each(|job| self.of(job).reset());
+        (0..JOBS).for_each(|job| self.of(job).reset());
     }
 }
 
@@ -270,16 +274,19 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
-    fn lists() -> WorkLists {
-        WorkLists::new(Memory::inherited(WorkLists::BYTES).unwrap())
+    const JOBS: usize = 4;
+
+    fn lists() -> WorkLists<JOBS> {
+        WorkLists::new(Memory::inherited(WorkLists::<JOBS>::BYTES).unwrap())
     }
 
     /// Each piece is a number that stands for as many pieces below it, as a directory does for those in it.
     #[test]
     fn every_piece_is_done_once_and_all_ranks_notice_the_end() {
-        for round in 0..50 {
+        // Miri takes its time.
+        for round in 0..if cfg!(miri) { 2 } else { 50 } {
             let lists = lists();
-            let list = lists.of(round % MOST_JOBS);
+            let list = lists.of(round % JOBS);
             let done = Mutex::new(Vec::new());
             std::thread::scope(|scope| {
                 for rank in 0..4 {
@@ -360,7 +367,73 @@ mod tests {
                 lists.of(1).take(2, &mut Vec::new(), None, || stop.load(Ordering::SeqCst))
             });
             stop.store(true, Ordering::SeqCst);
-            assert_eq!((waits.join().unwrap(), locked.join().unwrap()), (Err(Stopped), Err(Stopped)));
+            assert_eq!((waits.join().unwrap(), locked.join().unwrap()), (Err(Closed), Err(Closed)));
+        });
+    }
+}
+
+#[cfg(all(test, feature = "loom"))]
+mod models {
+    use loom::sync::mpsc::channel;
+
+    use super::*;
+    use crate::sync::model::{Arc, Sleep, check, thread};
+
+    fn list() -> Arc<WorkList> {
+        Arc::new(WorkList {
+            lock: AtomicU32::default(),
+            pieces: AtomicU32::default(),
+            used: AtomicU32::default(),
+            waiting: AtomicU32::default(),
+            finished: AtomicU32::default(),
+            changed: AtomicU32::default(),
+            hungry: AtomicU32::default(),
+            wanted: AtomicU32::default(),
+            came: AtomicU64::default(),
+            bytes: UnsafeCell::new([0; ROOM_BYTES]),
+        })
+    }
+
+    /// What one of two processes takes until there is no more.
+    fn take_all(list: &WorkList) -> Vec<u8> {
+        let (mut all, mut piece) = (Vec::new(), Vec::new());
+        while list.take(2, &mut piece, None, || false).unwrap() {
+            all.append(&mut piece);
+        }
+        all
+    }
+
+    #[test]
+    fn every_piece_is_taken_once_and_both_members_notice_the_end() {
+        check(Sleep::Woken, || {
+            let list = list();
+            let other = Arc::clone(&list);
+            let other = thread::spawn(move || take_all(&other));
+            assert!(list.share(b"a", || false));
+            let mut taken = take_all(&list);
+            taken.append(&mut other.join().unwrap());
+            assert_eq!(taken, b"a");
+        });
+    }
+
+    #[test]
+    fn a_piece_that_comes_from_elsewhere_wakes_who_waits_and_is_not_given_away_again() {
+        check(Sleep::Woken, || {
+            let list = list();
+            list.want_elsewhere();
+            let (bell, rung) = channel();
+            let member = Arc::clone(&list);
+            let member = thread::spawn(move || {
+                let (mut piece, ask) = (Vec::new(), || bell.send(()).unwrap());
+                member.take(1, &mut piece, Some(&ask), || false).map(|_| piece)
+            });
+            // As the messenger of the node, when it has been asked.
+            rung.recv().unwrap();
+            assert_eq!(list.take_hungry(), Some(0));
+            list.take_in(b"a", || false);
+            let away = list.give_away(|| false);
+            assert_eq!(member.join().unwrap().unwrap(), b"a");
+            assert_eq!(away, Vec::<Vec<u8>>::new());
         });
     }
 }
