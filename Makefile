@@ -20,7 +20,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-rust loom miri test-python attack lint generate notebook bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe lock test test-rust loom sanitize miri test-python attack lint generate notebook bench bench-peers clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 	@mkdir -p $(DEMO)/target
 	@$(BIN)/ioassay run isilon-2018 --scale quick --target $(DEMO)/target
 
-test: build test-rust loom test-python ## Run all tests.
+test: build test-rust loom sanitize test-python ## Run all tests.
 
 labs: build ## Install what the labs of the tests need: packages, and what is built of sources (as root, once).
 	@failed=0; for lab in $(LABS); do \
@@ -90,6 +90,12 @@ test-rust: build
 
 loom: ## Check shared memory in every order in which processes can act.
 	cargo test --locked --quiet -p ioassay-shm --features loom --lib models::
+
+SANITIZED := plugins/storage/tests/sanitized
+# The preloaded library must not reach cargo and the compiler of Rust.
+sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
+	env --default-signal=INT,QUIT,HUP cargo test --locked --quiet -p ioassay-engine --no-fail-fast \
+		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test plug_ins --test mpi_plug_ins
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
 miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nightly Rust).
