@@ -25,7 +25,7 @@ from ioassay import __version__
 from ioassay.reports import FORMATS
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.run_directory import DOCUMENT, table_path
+from ioassay.results.run_files import DOCUMENT, table_path
 from ioassay.testing.measured import measured
 from ioassay.testing.stored import store
 

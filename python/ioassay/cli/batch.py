@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ioassay.results.loaded import LoadedRun
-    from ioassay.results.run_directory import RunDirectory
+    from ioassay.results.run_writer import RunWriter
 
 
-def write(run: RunDirectory) -> Path:
+def write(run: RunWriter) -> Path:
     """Writes the script of a run that was prepared, and lets others use the run. Where the script is."""
     run.write(batch.SCRIPT, batch.script(run.document, run.path).encode(), mode=0o755)
     run.close()

@@ -37,7 +37,8 @@ class Ended:
         self.keep(path, run.document)
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-        from ioassay.results.run_directory import REPORT, add_file  # noqa: PLC0415
+        from ioassay.results.run_directory import add_file  # noqa: PLC0415
+        from ioassay.results.run_files import REPORT  # noqa: PLC0415
 
         loaded = doubted(run)
         if loaded.document.state != "interrupted":

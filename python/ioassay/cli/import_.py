@@ -55,7 +55,8 @@ def import_(
     from ioassay.results.importers import IMPORTERS  # noqa: PLC0415
     from ioassay.results.importers.stored import run  # noqa: PLC0415
     from ioassay.results.loaded import LoadedRun  # noqa: PLC0415
-    from ioassay.results.run_directory import refuse_occupied, store  # noqa: PLC0415
+    from ioassay.results.new_directory import refuse_occupied  # noqa: PLC0415
+    from ioassay.results.run_writer import store  # noqa: PLC0415
 
     importer = _importer(tool, IMPORTERS.values())
     missing = [path for path in paths if not path.exists()]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ioassay.execution.check import Need
     from ioassay.results.document import RunDocument
-    from ioassay.results.run_directory import RunDirectory
+    from ioassay.results.run_writer import RunWriter
 
 
 def run(
@@ -126,13 +126,14 @@ def run(
     return _do(runs, as_json)
 
 
-def _reopen(resume: Path) -> RunDirectory:
+def _reopen(resume: Path) -> RunWriter:
     from ioassay.execution.owner import refuse_foreign  # noqa: PLC0415
-    from ioassay.results.run_directory import RunDirectory, read_document  # noqa: PLC0415
+    from ioassay.results.run_directory import read_document  # noqa: PLC0415
+    from ioassay.results.run_writer import RunWriter  # noqa: PLC0415
 
     refuse_foreign(resume)
     _refuse_without_resume(resume, read_document(resume))
-    directory = RunDirectory.reopen(resume)
+    directory = RunWriter.reopen(resume)
     try:
         if wrong := directory.repair_tables():
             print(f"{wrong} The tables are rebuilt from the logs.", file=sys.stderr)
@@ -156,7 +157,7 @@ def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
         )
 
 
-def _submit(runs: Sequence[RunDirectory], script_only: bool, as_json: bool) -> int:
+def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
     """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the gravest of their exit codes."""
     from ioassay.cli.batch import submit_and_follow, write  # noqa: PLC0415
     from ioassay.cli.ended import Ended  # noqa: PLC0415
@@ -175,7 +176,7 @@ def _submit(runs: Sequence[RunDirectory], script_only: bool, as_json: bool) -> i
     return told.finish()
 
 
-def _do(runs: Sequence[tuple[RunDirectory, Need | None]], as_json: bool) -> int:
+def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
     """Does the runs one after the other, until one is interrupted. Returns the gravest of their exit codes."""
     from ioassay.cli.ended import Ended  # noqa: PLC0415
     from ioassay.cli.progress import watcher  # noqa: PLC0415

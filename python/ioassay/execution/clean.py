@@ -19,7 +19,8 @@ from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
 from ioassay.results.lock import in_use
 from ioassay.results.outcome import sentence
-from ioassay.results.run_directory import RunDirectory, read_document
+from ioassay.results.run_directory import read_document
+from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 
@@ -66,7 +67,7 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
     with Interruption() as interruption:
         if (owner := foreign_owner(path)) is not None:
             return _clean_foreign(path, owner, by, interruption)
-        with RunDirectory.reopen(path) as run:
+        with RunWriter.reopen(path) as run:
             try:
                 start = _start(run.document, path, by)
             except CannotRun as error:  # a lab that is not up, a target that this node does not see
@@ -75,7 +76,7 @@ def clean_run(path: Path, by: By | None = None) -> Cleaned:
             return clean(run, interruption, start)
 
 
-def clean(run: RunDirectory, interruption: Interruption, start: Start) -> Cleaned:
+def clean(run: RunWriter, interruption: Interruption, start: Start) -> Cleaned:
     """Removes the workspace of a run that this process holds. A workspace that is not there is clean."""
     cleaned = _remove(run.document, start, run.path / "logs", [run.lock.descriptor], interruption)
     run.document.leftovers = cleaned.leftovers

@@ -20,15 +20,15 @@ from ioassay.execution.spare import Spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
-from ioassay.results.document import CaseEntry, RunState
+from ioassay.results.document import CaseEntry, RunState, now
 from ioassay.results.events import EventTail
 from ioassay.results.ingest import Row
 from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.point import SweepPoint
-from ioassay.results.run_directory import RunDirectory, now
+from ioassay.results.run_writer import RunWriter
 
 
-def execute(run: RunDirectory, watcher: Watcher) -> None:
+def execute(run: RunWriter, watcher: Watcher) -> None:
     """Runs every case that is neither complete nor spared by a stop rule.
 
     How it ended stands in `run.document`, whatever happened.
@@ -59,7 +59,7 @@ def execute(run: RunDirectory, watcher: Watcher) -> None:
             watcher.run_ends(document)
 
 
-def _is_clean(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
+def _is_clean(run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher) -> bool:
     """Removes what an earlier attempt left; the engine takes only a workspace that it creates itself."""
     if not run.document.leftovers:
         return True
@@ -75,7 +75,7 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
     return "interrupted" if interruption.first else "failed"
 
 
-def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watcher: Watcher) -> None:
+def _run_cases(run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher) -> None:
     spare = Spare(run)
 
     def settle(points: Sequence[SweepPoint] | None) -> None:
@@ -94,7 +94,7 @@ def _run_cases(run: RunDirectory, start: Start, interruption: Interruption, watc
 
 
 def _run_case(
-    run: RunDirectory, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher
+    run: RunWriter, case: CaseEntry, start: Start, interruption: Interruption, watcher: Watcher
 ) -> list[Row] | None:
     """Runs one case and stores its results. Returns its measurements if it is complete and the next one may follow."""
     files = run.files(case.id)

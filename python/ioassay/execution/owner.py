@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.results.front_ends import NAME as FRONT_END
-from ioassay.results.run_directory import DOCUMENT
+from ioassay.results.run_files import DOCUMENT
 
 
 @dataclass(frozen=True)

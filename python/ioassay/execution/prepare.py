@@ -17,9 +17,10 @@ from ioassay.execution.places import Place
 from ioassay.execution.start import Start
 from ioassay.launchers import find_launcher
 from ioassay.long_lived import long_lived
-from ioassay.results.document import RunDocument
+from ioassay.results.document import RunDocument, now
 from ioassay.results.net_directory import read_net
-from ioassay.results.run_directory import RunDirectory, now, refuse_occupied
+from ioassay.results.new_directory import refuse_occupied
+from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
 
@@ -61,9 +62,9 @@ class Prepared:
     plans: dict[str, dict[str, Any]]
     need: Need
 
-    def create(self) -> RunDirectory:
+    def create(self) -> RunWriter:
         """Creates its directory, with all plans in it."""
-        return RunDirectory.create(Path(os.path.abspath(self.path)), self.document, self.plans)
+        return RunWriter.create(Path(os.path.abspath(self.path)), self.document, self.plans)
 
 
 def prepare(request: Request) -> list[Prepared]:

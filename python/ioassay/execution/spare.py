@@ -11,13 +11,13 @@ from typing import Any
 from ioassay.analysis.narrowness import by_point, is_narrow, note, point_rates, widths
 from ioassay.results.document import CaseEntry
 from ioassay.results.point import SweepPoint
-from ioassay.results.run_directory import RunDirectory
+from ioassay.results.run_writer import RunWriter
 
 
 class Spare:
     """The stop rules of a run."""
 
-    def __init__(self, run: RunDirectory) -> None:
+    def __init__(self, run: RunWriter) -> None:
         self._study = run.document.study
         self._points = by_point(run.document.cases) if run.document.stops_early else {}
         complete = [case for case in run.document.cases if case.state == "complete"]

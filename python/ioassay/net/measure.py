@@ -19,9 +19,9 @@ from ioassay.net.patterns import Meeting
 from ioassay.net.process import SPARE_S, Process
 from ioassay.net.remarks import remarks
 from ioassay.net.together import Carried, Timed, carried
+from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import Flow, NetMeasurement
-from ioassay.results.run_directory import now
 
 Say = Callable[[str], None]
 """Is told what is being done."""

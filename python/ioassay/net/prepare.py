@@ -10,9 +10,10 @@ from pathlib import Path
 from ioassay import __version__
 from ioassay.net.facts import ask
 from ioassay.net.measure import Ends
+from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import NetDocument, NetSettings
-from ioassay.results.run_directory import now, refuse_occupied
+from ioassay.results.new_directory import refuse_occupied
 
 
 def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequence[str]) -> NetDirectory:

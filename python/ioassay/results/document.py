@@ -35,6 +35,11 @@ def moment(unix_ns: int) -> str:
     return datetime.fromtimestamp(unix_ns // 1_000_000_000, UTC).isoformat()
 
 
+def now() -> str:
+    """This moment as stored documents have it."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
 TargetKind = Literal["directory", "device", "url", "in-place"]
 """`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from ioassay.errors import UsageError
 from ioassay.results.document import parse_versioned
 from ioassay.results.net_document import NET_VERSION, NetDocument
-from ioassay.results.run_directory import new_directory
+from ioassay.results.new_directory import new_directory
 from ioassay.results.stored_directory import StoredDirectory
 
 DOCUMENT = "net.json"

@@ -16,7 +16,9 @@ from ioassay.results import schema
 from ioassay.results.events import Event
 from ioassay.results.front_ends import MOST_NAMED
 from ioassay.results.lock import Lock
-from ioassay.results.run_directory import RunDirectory, load, read_document, table_path
+from ioassay.results.run_directory import load, read_document
+from ioassay.results.run_files import table_path
+from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.testing.front_ends import ior_plan, leave
 
@@ -209,6 +211,6 @@ def test_until_run_json_is_there_the_tables_count_for_nothing(left: Left) -> Non
 def test_a_damaged_or_newer_document_is_refused(left: Left, text: str, said: str) -> None:
     path = left("complete")
     (path / "front-end.json").write_text(text)
-    for opened in (load, RunDirectory.reopen):
+    for opened in (load, RunWriter.reopen):
         with pytest.raises(UsageError, match=said):
             opened(path)

@@ -13,10 +13,11 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.reports import markdown
 from ioassay.reports.content import assemble
-from ioassay.results import run_directory, schema, stored_tables
+from ioassay.results import run_directory, run_writer, schema, stored_tables
 from ioassay.results.document import RunDocument
 from ioassay.results.events import Event
-from ioassay.results.run_directory import RunDirectory, load, read_document
+from ioassay.results.run_directory import load, read_document
+from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.testing.front_ends import ior_plan
 
@@ -27,16 +28,16 @@ PLANS: dict[str, dict[str, Any]] = {case: ior_plan(case, Path("/target/file")) f
 
 
 @pytest.fixture
-def run(tmp_path: Path, document: RunDocument) -> RunDirectory:
-    return RunDirectory.create(tmp_path / "run", document, PLANS)
+def run(tmp_path: Path, document: RunDocument) -> RunWriter:
+    return RunWriter.create(tmp_path / "run", document, PLANS)
 
 
-def _report(run: RunDirectory, case: str, text: str) -> None:
+def _report(run: RunWriter, case: str, text: str) -> None:
     """What the engine would have written."""
     run.files(case).events.write_text(text)
 
 
-def _complete_first_case(run: RunDirectory, events: Events, lines: Lines) -> None:
+def _complete_first_case(run: RunWriter, events: Events, lines: Lines) -> None:
     first = run.document.cases[0]
     run.begin(first)
     _report(run, first.id, lines(events(first.id)))
@@ -44,13 +45,13 @@ def _complete_first_case(run: RunDirectory, events: Events, lines: Lines) -> Non
     run.end(first)
 
 
-def _kill_during_second_case(run: RunDirectory, text: str) -> None:
+def _kill_during_second_case(run: RunWriter, text: str) -> None:
     run.begin(run.document.cases[1])
     _report(run, "seq-2", text)
     run.close()  # what the system does for a killed process
 
 
-def _end(run: RunDirectory) -> None:
+def _end(run: RunWriter) -> None:
     run.document.state = "complete"
     run.save()
     run.close()
@@ -60,7 +61,7 @@ def _files(path: Path) -> dict[str, bytes]:
     return {str(file.relative_to(path)): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
-def test_a_new_run_holds_all_plans_and_empty_tables(run: RunDirectory) -> None:
+def test_a_new_run_holds_all_plans_and_empty_tables(run: RunWriter) -> None:
     assert [json.loads(line) for line in (run.path / "logs" / "plans.jsonl").open()] == [*PLANS.values()]
     loaded = load(run.path)
     assert loaded.document.model_dump() == run.document.model_dump()
@@ -68,7 +69,7 @@ def test_a_new_run_holds_all_plans_and_empty_tables(run: RunDirectory) -> None:
     assert loaded.measurements.height == 0
 
 
-def test_results_are_on_disk_after_every_case(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_results_are_on_disk_after_every_case(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     loaded = load(run.path)
     assert loaded.document.state == "running"
@@ -78,13 +79,13 @@ def test_results_are_on_disk_after_every_case(run: RunDirectory, events: Events,
     assert loaded.samples.collect().height == 5
 
 
-def _many(path: Path, document: RunDocument, count: int) -> RunDirectory:
+def _many(path: Path, document: RunDocument, count: int) -> RunWriter:
     first = document.cases[0]
     document.cases = [first.model_copy(update={"id": f"seq-{number}"}) for number in range(1, count + 1)]
-    return RunDirectory.create(path, document, {case.id: PLANS["seq-1"] | {"case": case.id} for case in document.cases})
+    return RunWriter.create(path, document, {case.id: PLANS["seq-1"] | {"case": case.id} for case in document.cases})
 
 
-def _complete(run: RunDirectory, number: int, text: str) -> None:
+def _complete(run: RunWriter, number: int, text: str) -> None:
     case = run.document.cases[number]
     run.begin(case)
     _report(run, case.id, text)
@@ -119,7 +120,7 @@ def test_what_a_case_writes_does_not_grow_with_the_number_of_cases(
 def test_a_killed_run_has_every_case_that_had_ended(
     tmp_path: Path, document: RunDocument, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_directory, "_ALWAYS_REWRITTEN_BYTES", 0)
+    monkeypatch.setattr(run_writer, "_ALWAYS_REWRITTEN_BYTES", 0)
     run = _many(tmp_path / "many", document, 40)
     text = lines(events("seq-1"))
     for number in range(39):
@@ -132,7 +133,7 @@ def test_a_killed_run_has_every_case_that_had_ended(
     assert loaded.measurements["case"].unique(maintain_order=True).to_list() == [f"seq-{n}" for n in range(1, 40)]
     assert [case.state for case in loaded.document.cases] == ["complete"] * 39 + ["pending"]
     assert loaded.document.state == "interrupted"
-    with RunDirectory.reopen(run.path) as again:
+    with RunWriter.reopen(run.path) as again:
         again.begin(again.document.cases[39])
         assert json.loads(again.files("seq-40").plan.read_text()) == PLANS["seq-1"] | {"case": "seq-40"}
 
@@ -147,13 +148,13 @@ def test_a_killed_run_has_every_case_that_had_ended(
     ],
 )
 def test_a_case_does_not_begin_with_a_damaged_plan(
-    run: RunDirectory, events: Events, lines: Lines, change: Callable[[list[str]], list[str]], why: str
+    run: RunWriter, events: Events, lines: Lines, change: Callable[[list[str]], list[str]], why: str
 ) -> None:
     _complete_first_case(run, events, lines)
     run.close()
     plans = run.path / "logs" / "plans.jsonl"
     plans.write_text("".join(line + "\n" for line in change(plans.read_text().splitlines())))
-    with RunDirectory.reopen(run.path) as again:
+    with RunWriter.reopen(run.path) as again:
         second = again.document.cases[1]
         with pytest.raises(UsageError, match=rf"plans\.jsonl is damaged: {why}"):
             again.begin(second)
@@ -161,7 +162,7 @@ def test_a_case_does_not_begin_with_a_damaged_plan(
         assert not again.files("seq-2").directory.exists()
 
 
-def test_a_case_does_not_begin_without_its_plan(run: RunDirectory) -> None:
+def test_a_case_does_not_begin_without_its_plan(run: RunWriter) -> None:
     (run.path / "logs" / "plans.jsonl").unlink()
     with pytest.raises(UsageError, match=r"plans\.jsonl is missing, and the case seq-1 has no plan"):
         run.begin(run.document.cases[0])
@@ -169,7 +170,7 @@ def test_a_case_does_not_begin_without_its_plan(run: RunDirectory) -> None:
 
 @pytest.mark.parametrize("tail", ["", '{"event":"phase","name":"re'])
 def test_a_killed_run_is_completed_from_its_logs_and_shown_as_interrupted(
-    run: RunDirectory, events: Events, lines: Lines, tail: str
+    run: RunWriter, events: Events, lines: Lines, tail: str
 ) -> None:
     _complete_first_case(run, events, lines)
     _kill_during_second_case(run, lines(events("seq-2", None, ["write"])) + tail)
@@ -185,7 +186,7 @@ def test_a_killed_run_is_completed_from_its_logs_and_shown_as_interrupted(
     assert _files(run.path) == stored, "recovery is done once"
 
 
-def test_a_run_killed_after_its_last_case_is_complete(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_a_run_killed_after_its_last_case_is_complete(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     _kill_during_second_case(run, lines(events("seq-2")))
     document = load(run.path).document
@@ -194,16 +195,16 @@ def test_a_run_killed_after_its_last_case_is_complete(run: RunDirectory, events:
 
 
 def test_recovering_in_memory_gives_the_same_as_recovering_on_disk(
-    run: RunDirectory, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
+    run: RunWriter, events: Events, lines: Lines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _kill_during_second_case(run, lines(events("seq-2", None)))
     before = _files(run.path)
 
-    def denied(path: Path) -> RunDirectory:
+    def denied(path: Path) -> RunWriter:
         raise PermissionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunDirectory, "reopen", denied)
+        patch.setattr(RunWriter, "reopen", denied)
         in_memory = load(run.path)
     assert _files(run.path) == before
     on_disk = load(run.path)
@@ -211,14 +212,14 @@ def test_recovering_in_memory_gives_the_same_as_recovering_on_disk(
     assert in_memory.samples.collect().equals(on_disk.samples.collect())
 
 
-def test_a_run_in_use_is_read_as_it_is_and_cannot_be_reopened(run: RunDirectory) -> None:
+def test_a_run_in_use_is_read_as_it_is_and_cannot_be_reopened(run: RunWriter) -> None:
     assert load(run.path).document.state == "running"
     with pytest.raises(UsageError, match="in use by process"):
-        RunDirectory.reopen(run.path)
+        RunWriter.reopen(run.path)
 
 
 def test_a_case_that_runs_again_keeps_its_earlier_attempts_and_replaces_their_rows(
-    run: RunDirectory, events: Events, lines: Lines
+    run: RunWriter, events: Events, lines: Lines
 ) -> None:
     _complete_first_case(run, events, lines)
     for attempt in (1, 2):
@@ -233,18 +234,18 @@ def test_a_case_that_runs_again_keeps_its_earlier_attempts_and_replaces_their_ro
 
 
 def test_a_directory_that_holds_anything_is_no_place_for_a_new_run(
-    run: RunDirectory, document: RunDocument, tmp_path: Path
+    run: RunWriter, document: RunDocument, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match="already holds a run") as refused:
-        RunDirectory.create(run.path, document, PLANS)
+        RunWriter.create(run.path, document, PLANS)
     assert f"--resume {run.path}" in refused.value.remedy
 
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis").touch()
     with pytest.raises(UsageError, match="is not empty"):
-        RunDirectory.create(tmp_path / "mine", document, PLANS)
+        RunWriter.create(tmp_path / "mine", document, PLANS)
     with pytest.raises(UsageError, match="is not a directory"):
-        RunDirectory.create(tmp_path / "mine" / "thesis", document, PLANS)
+        RunWriter.create(tmp_path / "mine" / "thesis", document, PLANS)
 
 
 @pytest.mark.parametrize("name", ["absent", "empty", "file"])
@@ -256,20 +257,20 @@ def test_what_is_no_run_directory_is_said_to_be_none(tmp_path: Path, name: str) 
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"version": 2}', '{"version": "1"}'])
-def test_a_damaged_run_json_is_named(run: RunDirectory, content: str) -> None:
+def test_a_damaged_run_json_is_named(run: RunWriter, content: str) -> None:
     (run.path / "run.json").write_text(content)
     with pytest.raises(UsageError, match=r"run\.json is damaged"):
         load(run.path)
 
 
-def test_a_newer_run_is_refused_with_a_remedy(run: RunDirectory) -> None:
+def test_a_newer_run_is_refused_with_a_remedy(run: RunWriter) -> None:
     (run.path / "run.json").write_text('{"version": 99, "what": "ever"}')
     with pytest.raises(UsageError, match="version 99") as refused:
         load(run.path)
     assert "newer" in refused.value.remedy
 
 
-def test_a_damaged_table_is_named_and_deleting_it_restores_it(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_a_damaged_table_is_named_and_deleting_it_restores_it(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     _end(run)
     whole = load(run.path).samples.collect()
@@ -282,14 +283,14 @@ def test_a_damaged_table_is_named_and_deleting_it_restores_it(run: RunDirectory,
     assert load(run.path).samples.collect().equals(whole)
 
 
-def test_a_table_of_other_columns_is_not_read(run: RunDirectory) -> None:
+def test_a_table_of_other_columns_is_not_read(run: RunWriter) -> None:
     _end(run)
     (run.path / "ranks.parquet").write_bytes((run.path / "doubts.parquet").read_bytes())
     with pytest.raises(UsageError, match=r"ranks\.parquet does not have the columns"):
         load(run.path)
 
 
-def test_a_table_is_not_rebuilt_from_logs_that_are_gone(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_a_table_is_not_rebuilt_from_logs_that_are_gone(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     (run.path / "samples.parquet").unlink()
     run.files("seq-1").events.unlink()
@@ -297,7 +298,7 @@ def test_a_table_is_not_rebuilt_from_logs_that_are_gone(run: RunDirectory, event
         load(run.path)
 
 
-def test_a_full_disk_leaves_the_document_as_it_was(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_leaves_the_document_as_it_was(run: RunWriter, monkeypatch: pytest.MonkeyPatch) -> None:
     before = (run.path / "run.json").read_bytes()
 
     def full(descriptor: int) -> None:
@@ -314,7 +315,7 @@ def test_a_full_disk_leaves_the_document_as_it_was(run: RunDirectory, monkeypatc
 def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
     tmp_path: Path, document: RunDocument, events: Events, lines: Lines
 ) -> None:
-    def write(run: RunDirectory) -> None:
+    def write(run: RunWriter) -> None:
         for case in run.document.cases:
             run.begin(case)
             _report(run, case.id, lines(events(case.id)))
@@ -323,7 +324,7 @@ def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
 
     read = 0
     for number in range(20):
-        run = RunDirectory.create(tmp_path / f"run-{number}", document.model_copy(deep=True), PLANS)
+        run = RunWriter.create(tmp_path / f"run-{number}", document.model_copy(deep=True), PLANS)
         writer = threading.Thread(target=write, args=(run,))
         writer.start()
         while writer.is_alive():
@@ -342,7 +343,7 @@ def test_a_run_that_is_being_written_is_read_as_it_was_at_one_moment(
 
 @pytest.mark.parametrize("damage", [b"", b"PAR1 of somebody else PAR1", None])
 def test_a_damaged_table_is_named_and_rebuilt_where_a_run_goes_on(
-    run: RunDirectory, events: Events, lines: Lines, damage: bytes | None
+    run: RunWriter, events: Events, lines: Lines, damage: bytes | None
 ) -> None:
     _complete_first_case(run, events, lines)
     _end(run)
@@ -353,7 +354,7 @@ def test_a_damaged_table_is_named_and_rebuilt_where_a_run_goes_on(
         table.symlink_to("/dev/zero")
     else:
         table.write_bytes(damage)
-    with RunDirectory.reopen(run.path) as again:
+    with RunWriter.reopen(run.path) as again:
         wrong = again.repair_tables()
         assert wrong.startswith(f"{table} is ")
         assert again.repair_tables() == ""
@@ -362,32 +363,32 @@ def test_a_damaged_table_is_named_and_rebuilt_where_a_run_goes_on(
 
 
 def test_a_run_is_opened_without_its_tables_where_they_are_not_needed(
-    run: RunDirectory, events: Events, lines: Lines
+    run: RunWriter, events: Events, lines: Lines
 ) -> None:
     _complete_first_case(run, events, lines)
     _end(run)
     (run.path / "samples.parquet").write_bytes(b"damaged")
     before = _files(run.path)
-    with RunDirectory.reopen(run.path) as again:
+    with RunWriter.reopen(run.path) as again:
         again.document.leftovers = ["/target/file"]
         again.save()
     assert read_document(run.path).leftovers == ["/target/file"]
     assert {name for name, content in _files(run.path).items() if content != before[name]} == {"run.json"}
 
 
-def test_a_table_is_not_rebuilt_of_logs_that_are_gone(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_a_table_is_not_rebuilt_of_logs_that_are_gone(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     _end(run)
     run.files("seq-1").events.unlink()
     table = run.path / "ranks.parquet"
     table.write_bytes(b"damaged")
-    with RunDirectory.reopen(run.path) as again, pytest.raises(UsageError, match="a table has to be rebuilt from it"):
+    with RunWriter.reopen(run.path) as again, pytest.raises(UsageError, match="a table has to be rebuilt from it"):
         again.repair_tables()
     assert table.read_bytes() == b"damaged"
 
 
 def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
-    run: RunDirectory, events: Events, lines: Lines
+    run: RunWriter, events: Events, lines: Lines
 ) -> None:
     _complete_first_case(run, events, lines)
     _end(run)
@@ -398,7 +399,7 @@ def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
         """As the tables are read, another process goes on with the run."""
         tables = found(directory, document)
         monkeypatch.undo()
-        with RunDirectory.reopen(run.path) as again:
+        with RunWriter.reopen(run.path) as again:
             case = again.document.cases[1]
             again.begin(case)
             _report(again, case.id, lines(events(case.id)))
@@ -414,13 +415,13 @@ def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
     assert [case.state for case in loaded.document.cases] == ["complete", "complete"]
 
 
-def test_a_live_run_says_so(run: RunDirectory, events: Events, lines: Lines) -> None:
+def test_a_live_run_says_so(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
     assert "is live" in markdown.document(assemble(load(run.path)))
 
 
 @pytest.mark.parametrize("name", ["measurements", "ranks", "doubts", "latencies"])
-def test_a_small_table_of_very_many_rows_is_refused_before_it_is_unpacked(run: RunDirectory, name: str) -> None:
+def test_a_small_table_of_very_many_rows_is_refused_before_it_is_unpacked(run: RunWriter, name: str) -> None:
     _end(run)
     values = {pl.Int64: 0, pl.Float64: 0.0, pl.String: "seq-1", pl.Boolean: True}
     row = {column: values[kind.base_type()] for column, kind in schema.TABLES[name].items()}

@@ -15,7 +15,8 @@ import pytest
 from ioassay.errors import UsageError
 from ioassay.results.lock import Lock, in_use
 from ioassay.results.net_directory import read_net
-from ioassay.results.run_directory import RunDirectory, add_file, load
+from ioassay.results.run_directory import add_file, load
+from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
@@ -93,7 +94,7 @@ def test_nothing_is_written_into_the_run_of_another_user(foreign: Path) -> None:
         add_file(foreign, "report.html", b"")
     assert "-o" in refused.value.remedy
     with pytest.raises(UsageError, match="belongs to another user"):
-        RunDirectory.reopen(foreign)
+        RunWriter.reopen(foreign)
     assert _everything(foreign) == before
 
 
@@ -115,7 +116,7 @@ def test_an_empty_directory_of_another_user_does_not_become_a_run(tmp_path: Path
     theirs.mkdir()
     os.chown(theirs, SOMEBODY_ELSE, SOMEBODY_ELSE)
     with pytest.raises(UsageError, match="belongs to another user"):
-        RunDirectory.create(theirs, document, {})
+        RunWriter.create(theirs, document, {})
     assert not any(theirs.iterdir())
 
 

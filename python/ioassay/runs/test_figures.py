@@ -12,7 +12,7 @@ from ioassay.errors import UsageError
 from ioassay.figures.picture import Picture
 from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.stored import run as imported
-from ioassay.results.run_directory import store as store_tables
+from ioassay.results.run_writer import store as store_tables
 from ioassay.runs import Runs
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.importing import FILES

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ioassay.results import run_directory, schema
+from ioassay.results import run_writer, schema
 from ioassay.results.loaded import LoadedRun
 
 
 def store(run: LoadedRun, path: Path) -> Path:
     """Makes the run directory `path` and returns it."""
-    run_directory.store(path, run.document, {name: getattr(run, name).lazy().collect() for name in schema.TABLES})
+    run_writer.store(path, run.document, {name: getattr(run, name).lazy().collect() for name in schema.TABLES})
     return path

@@ -1,7 +1,7 @@
 """Imported cases as a run: workloads, numbered repetitions, `run.json` and the tables.
 
 What agrees in its settings is a workload, and what agrees in clients and ranks too, repetitions of one point. Not:
-reading files, writing the directory (`run_directory`).
+reading files, writing the directory (`run_writer`).
 """
 
 from __future__ import annotations

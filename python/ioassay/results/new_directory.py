@@ -1,0 +1,49 @@
+"""Directories for new results: made where nothing is, or in an empty one of one's own. Not: what goes into them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.results.run_files import DOCUMENT
+from ioassay.results.stored_directory import StoredDirectory
+
+
+def new_directory(path: Path) -> StoredDirectory:
+    """Makes `path` a directory for new results, with those above it.
+
+    Raises `UsageError` when it exists and holds anything, or is another user's.
+    """
+    refuse_occupied(path)
+    path.mkdir(parents=True, exist_ok=True)
+    directory = StoredDirectory.open(path)
+    try:
+        _refuse_occupied(directory)
+    except BaseException:
+        directory.close()
+        raise
+    return directory
+
+
+def refuse_occupied(path: Path) -> None:
+    """Raises `UsageError` when `path` cannot become a directory for new results."""
+    try:
+        with StoredDirectory.open(path) as directory:
+            _refuse_occupied(directory)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise UsageError(f"{path} is not a directory.", "Name a new one with --out.") from error
+
+
+def _refuse_occupied(directory: StoredDirectory) -> None:
+    path = directory.path
+    if directory.exists(DOCUMENT):
+        raise UsageError(
+            f"{path} already holds a run.",
+            f"Name a new directory with --out, or go on with that run: ioassay run --resume {path}",
+        )
+    if os.listdir(directory.descriptor):
+        raise UsageError(f"{path} is not empty.", "Name a new or an empty directory with --out.")
+    directory.require_own("Name a new directory with --out.")

@@ -1,0 +1,122 @@
+"""What a run directory holds, by name, and its document. `run.json` of what a front end left is made of its logs.
+
+Not: the tables (`stored_tables`, `run_rebuild`), writing (`run_writer`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ioassay.errors import UsageError
+from ioassay.results import front_ends
+from ioassay.results.document import RUN_VERSION, RunDocument, contradiction, damaged, parse_versioned
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.results.stored_tables import table_name
+
+DOCUMENT = "run.json"
+PLANS = "logs/plans.jsonl"
+"""The plans of all cases, a line each, in the order of `run.json`: `logs/CASE` is made when the case begins."""
+REPORT = "report.html"
+
+MOST_DOCUMENT_BYTES = 256 << 20
+"""Of `run.json`: 10,000 cases take 16 MiB."""
+
+
+@dataclass(frozen=True)
+class CaseFiles:
+    """The files of one case, in `logs/CASE/`."""
+
+    directory: Path
+
+    @property
+    def plan(self) -> Path:
+        """What the engine is told."""
+        return self.directory / "plan.json"
+
+    @property
+    def events(self) -> Path:
+        """What the engine reports, as it wrote it."""
+        return self.directory / "events.jsonl"
+
+    @property
+    def progress(self) -> Path:
+        """Where the running phase stands; gone when the case has ended."""
+        return self.directory / "progress.jsonl"
+
+    @property
+    def stderr(self) -> Path:
+        """What the engine and its launcher printed."""
+        return self.directory / "stderr.txt"
+
+
+def events_name(case: str) -> str:
+    """The file with the events of a case, in its run directory."""
+    return f"logs/{case}/events.jsonl"
+
+
+def table_path(path: Path, name: str) -> Path:
+    """Where the table `name` of the run at `path` lies."""
+    return path / table_name(name)
+
+
+def open_run(path: Path) -> StoredDirectory:
+    """Opens a directory that should be a run. Raises `UsageError` where there is none."""
+    try:
+        return StoredDirectory.open(path)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise _no_run(path) from error
+
+
+def document_of(directory: StoredDirectory) -> RunDocument:
+    """`run.json`, or what a front end left to make one of.
+
+    Raises `UsageError` when there is none that this version reads.
+    """
+    require_run(directory)
+    file = directory.path / DOCUMENT
+    try:
+        content = directory.read(DOCUMENT, MOST_DOCUMENT_BYTES)
+    except FileNotFoundError:
+        return _consistent(directory.path / front_ends.NAME, front_ends.document(directory))
+    document = parse_versioned(
+        content, file, RunDocument, RUN_VERSION, "Use the ioassay that made the run, or a newer one."
+    )
+    return _caught_up(directory, _consistent(file, document))
+
+
+def require_run(directory: StoredDirectory) -> None:
+    """Raises `UsageError` where the directory is no run."""
+    if not is_run(directory):
+        raise _no_run(directory.path)
+
+
+def is_run(directory: StoredDirectory) -> bool:
+    """True if it holds a run, of a study, a front end or an import."""
+    return directory.exists(DOCUMENT) or front_ends.is_front_end(directory)
+
+
+_NAME_A_RUN = "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick."
+
+
+def _no_run(path: Path) -> UsageError:
+    return UsageError(f"{path} is not a run directory: it has no {DOCUMENT}.", _NAME_A_RUN)
+
+
+def _consistent(file: Path, document: RunDocument) -> RunDocument:
+    problem = contradiction(document)
+    if problem is not None:
+        raise damaged(file, problem)
+    return document
+
+
+def _caught_up(directory: StoredDirectory, document: RunDocument) -> RunDocument:
+    """The document, made anew where a front end has gone on since it was taken for killed.
+
+    The locks of some cluster file systems do not reach other nodes.
+    """
+    if document.front_end is None or document.state != "interrupted" or not front_ends.is_front_end(directory):
+        return document
+    now = front_ends.document(directory)
+    gone_on = now.ended not in (None, document.ended) or len(now.cases) > len(document.cases)
+    return _consistent(directory.path / front_ends.NAME, now) if gone_on else document
