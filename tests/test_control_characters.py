@@ -24,7 +24,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 FREE = {
     *("name", "title", "label", "question", "source", "scale", "text", "method", "because", "settings", "total"),
     *("workload", "workloads", "of", "order", "file_set", "error", "target", "launcher", "hosts", "launcher_options"),
-    *("command", "leftovers", "ioassay_version", "engine_version", "hostname", "kernel", "front_end"),
+    *("command", "leftovers", "ioassay_version", "engine_version", "hostname", "kernel", "tool"),
 }
 """Keys of `run.json` that may hold any text."""
 

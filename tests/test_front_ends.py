@@ -56,7 +56,7 @@ def test_every_format_tells_the_same_medians(target: Path, tmp_path: Path) -> No
     _, markdown, _ = ioassay("report", run, "--format", "md")
     assert "| test0 | write | 2 |" in markdown
     _, document, _ = ioassay("report", run, "--format", "json")
-    assert json.loads(document)["run"]["front_end"] == "ior"
+    assert json.loads(document)["run"]["origin"] == {"kind": "front-end", "tool": "ior"}
 
 
 def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: Path, tmp_path: Path) -> None:

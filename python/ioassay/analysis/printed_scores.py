@@ -18,8 +18,8 @@ from typing import Literal
 import polars as pl
 
 from ioassay.analysis.io500 import RULES, UNITS, Group
-from ioassay.results.document import PrintedScore
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.origin import PrintedScore
 from ioassay.results.schema import KEY, Measurement
 from ioassay.units import PER_SECOND
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ioassay.analysis.io500 import STANDARD, STONEWALL_NS, Score, scores
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.origin import FrontEndOrigin, StudyOrigin
 from ioassay.studies import Target, expand, find_study, resolve
 from ioassay.testing.builder import RunBuilder
 
@@ -82,7 +83,8 @@ def run(measured: dict[str, dict[str, Any]], *doubts: dict[str, Any], scale: str
     """The built-in study with these measurements; with a scale, as if a front end had run it."""
     empty = unmeasured()
     study = empty.document.study.model_copy(update={"scale": scale})
-    document = empty.document.model_copy(update={"study": study, "front_end": scale and "io500"})
+    origin = FrontEndOrigin(tool="io500") if scale else StudyOrigin()
+    document = empty.document.model_copy(update={"study": study, "origin": origin})
     filled = [dict.fromkeys(empty.measurements.columns) | row for row in measured.values()]
     return replace(
         empty,

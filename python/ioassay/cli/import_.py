@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ioassay.analysis.printed_scores import Recomputed
-    from ioassay.results.document import RefusedFile, RunDocument
+    from ioassay.results.document import RunDocument
     from ioassay.results.importers import Importer
     from ioassay.results.importers.stored import Gathered
+    from ioassay.results.origin import RefusedFile
 
     _Imported = tuple[Path, RunDocument, int, Sequence[Recomputed]]
 

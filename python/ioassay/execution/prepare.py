@@ -20,6 +20,7 @@ from ioassay.long_lived import long_lived
 from ioassay.results.document import RunDocument, now
 from ioassay.results.net_directory import read_net
 from ioassay.results.new_directory import refuse_occupied
+from ioassay.results.origin import StudyOrigin
 from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
@@ -104,9 +105,7 @@ def _prepare(request: Request, place: Place) -> Prepared:
         target=place.target.place,
         target_kind=place.target.kind,
         workspace=place.target.workspace(identifier) if place.target.kind != "device" else None,
-        storage=place.storage,
-        clients=place.clients,
-        lab=place.lab(),
+        origin=StudyOrigin(storage=place.storage, clients=place.clients, lab=place.lab()),
         ceilings=read_net(request.ceilings) if request.ceilings else None,
         launcher=launcher,
         hosts=list(request.hosts),

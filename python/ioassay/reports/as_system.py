@@ -22,8 +22,9 @@ from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.reports.compare import configuration
-from ioassay.results.document import ImportedFile, RunDocument
+from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.origin import ImportedFile
 from ioassay.results.schema import KEY
 from ioassay.units import format_bytes, format_count
 

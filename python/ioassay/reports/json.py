@@ -20,7 +20,7 @@ from ioassay.reports.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 
 
 def document(run: LoadedRun, content: Content, comparison: Comparison | None = None) -> str:

@@ -10,6 +10,7 @@ from ioassay import reports
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.printed import PrintedEvidence
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.troubled import troubled
 
@@ -77,7 +78,7 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) 
 
 
 def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
-    typed = replace(told, document=told.document.model_copy(update={"front_end": "ior"}))
+    typed = replace(told, document=told.document.model_copy(update={"origin": FrontEndOrigin(tool="ior")}))
     row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s (97 %), 396 MB/s at the stonewall |"
     assert row in reports.build(typed, "md").decode()
 

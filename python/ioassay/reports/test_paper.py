@@ -16,6 +16,7 @@ from ioassay.reports.content import assemble
 from ioassay.reports.key_results import key_results
 from ioassay.reports.names import Names
 from ioassay.results.loaded import LoadedRun
+from ioassay.results.origin import FrontEndOrigin
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.troubled import troubled
@@ -92,7 +93,7 @@ def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_e
 
 def test_of_what_was_not_swept_the_abstract_tells_the_first_rates() -> None:
     run = RunBuilder().workload("w", "Writes").clients(1, 2, 4, 8).build()
-    run.document.front_end, run.document.study.summary = "ior", []
+    run.document.origin, run.document.study.summary = FrontEndOrigin(tool="ior"), []
     (result,) = key_results(assemble(run))
     assert re.fullmatch(r"Writes: (write \S+ .B/s, ){4}(read \S+ .B/s, ){2}and 2 more rates\.", result.text)
 
@@ -102,7 +103,7 @@ def test_key_results_carry_the_letters_of_the_doubts_about_their_numbers(front_e
     builder = RunBuilder().workload("w", "Doubted").workload("x", "Clean").clients(1, 8)
     run = builder.doubt("w-c8-r1", "read", "short-phase", "it took 0.1 s", "move more").build()
     if front_end:
-        run.document.front_end, run.document.study.summary = front_end, []
+        run.document.origin, run.document.study.summary = FrontEndOrigin(tool=front_end), []
     doubted, clean = key_results(assemble(run))
     assert (doubted.marks, clean.marks) == (("a",), ())
     assert '<sup><a href="#doubt-a" title="doubt a">a</a></sup></li>' in reports.build(run, "html").decode()

@@ -18,7 +18,8 @@ from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
 from ioassay.reports.workloads import WorkloadPart
-from ioassay.results.document import CaseState, ImportEntry, RunDocument
+from ioassay.results.document import CaseState, RunDocument
+from ioassay.results.origin import ImportOrigin
 from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_link_rate
 
@@ -62,7 +63,7 @@ def asked(content: Content) -> tuple[str, str]:
     return "Study" if document.front_end is None else "Front end", f"{document.study.name}{scale}{source}"
 
 
-def imported(entry: ImportEntry) -> str:
+def imported(entry: ImportOrigin) -> str:
     """The tool that results were imported from, and its versions."""
     versions = ", ".join(entry.versions)
     return versions if versions.startswith(entry.tool) else f"{entry.tool} {versions}".strip()

@@ -1,26 +1,24 @@
 """`run.json`: what was asked, where, when, by what, and how it ended.
 
-Fields are added freely; `version` rises when an old reader would misread a new document.
+`version` rises when an old reader would misread or refuse a new document; `upgrades` then brings the older one along.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import BaseModel, Field, PrivateAttr, ValidationError
+from pydantic import Field, PrivateAttr
 
-from ioassay.errors import UsageError
-from ioassay.results import protocol
 from ioassay.results.net_document import NetDocument
+from ioassay.results.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
 from ioassay.results.schema import Measurement
 from ioassay.results.stored_types import Amount, Component, Count, Moment, Node, Setting, StoredModel
 from ioassay.units import RateUnit
 
-RUN_VERSION = 2
+RUN_VERSION = 3
 
 RunState = Literal["running", "complete", "failed", "interrupted"]
 CaseState = Literal["pending", "running", "complete", "failed", "interrupted", "not needed"]
@@ -198,44 +196,6 @@ class Criterion(StoredModel):
     because: str
 
 
-class ImportedFile(StoredModel):
-    """A file that was imported."""
-
-    path: str = Field(description="As it was named.")
-    sha256: str
-    bytes: Count
-
-
-class RefusedFile(StoredModel):
-    """A file that was not imported."""
-
-    path: str = Field(description="As it was named.")
-    line: Count | None = Field(description="The line that broke, from 1, where it is one.")
-    reason: str
-
-
-class PrintedScore(StoredModel):
-    """A number that a benchmark printed and that follows from its phases."""
-
-    list: Literal["standard", "extended"] = Field(description="The list of phases that it is of.")
-    name: Literal["bandwidth", "metadata", "total"]
-    value: float
-    half_unit: Amount = Field(description="Half the unit of the last digit that was printed.")
-    unit: str = Field(description="As printed.")
-    file: str
-    line: Count
-
-
-class ImportEntry(StoredModel):
-    """Where the results of another tool were read."""
-
-    tool: str = Field(description="As it is typed after `ioassay import`.")
-    versions: list[str] = Field(description="Of the tool, as far as the files tell.")
-    files: list[ImportedFile]
-    refused: list[RefusedFile]
-    printed: list[PrintedScore] = Field(default_factory=list)
-
-
 class StopRule(StoredModel):
     """When a point of the sweep has been repeated often enough: see `ioassay.analysis.narrowness`."""
 
@@ -287,47 +247,28 @@ class StudyEntry(StoredModel):
         return next((entry.until for entry in self.workloads if entry.name == workload), None)
 
 
-class LabEntry(StoredModel):
-    """The lab that a run took place in."""
-
-    about: str | None = Field(description="What the target was made of; `None` if it was none of the lab.")
-    hosts: list[str] = Field(description="The hosts that clients could be on.")
-    link_bits_per_s: Count | None = Field(
-        description="Rate of each host's link in each direction; `None`: not limited."
-    )
-    started: Moment = Field(description="When the lab was started: ISO 8601, UTC.")
-    yaml: str = Field(description="The lab's YAML, as read; options of its command line may have changed it.")
-
-
 class RunDocument(StoredModel):
     """`run.json`."""
 
+    # First what the index reads of thousands of runs: see `summary`.
+    kind: Literal["run"] = "run"
     version: int = RUN_VERSION
     run: Component = Field(description="Identifier of the run.")
-    study: StudyEntry
-    cases: list[CaseEntry] = Field(description="In the order in which they run.")
+    state: RunState = "running"
+    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
+    ended: Moment | None = None
     target: str = Field(description="As the plan names it: an absolute path or a URL.")
     target_kind: TargetKind = "directory"
+    origin: Origin = Field(default_factory=StudyOrigin, description="Where the results come from.")
+    study: StudyEntry
+    cases: list[CaseEntry] = Field(description="In the order in which they run.")
     workspace: str | None = Field(
         default=None,
         description="The engine's own directory or prefix on the target, recorded before the engine creates it.",
     )
-    storage: str | None = Field(
-        default=None, description="The storage system of a lab that the target is: `lab:NAME/STORAGE`."
-    )
-    clients: str | None = Field(
-        default=None, description="Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."
-    )
-    lab: LabEntry | None = Field(default=None, description="The lab of the target or the clients.")
     ceilings: NetDocument | None = Field(
         default=None,
         description="What the network between clients and servers can carry, as `ioassay net` measured it.",
-    )
-    front_end: str | None = Field(
-        default=None, description="The tool whose command line it was, where a front end of the engine ran it."
-    )
-    imported: ImportEntry | None = Field(
-        default=None, description="Where results of another tool were read; `None`: ioassay measured them."
     )
     launcher: str
     hosts: list[str] = Field(
@@ -344,9 +285,6 @@ class RunDocument(StoredModel):
     environment: list[Node] = Field(
         default_factory=list, description="Every node, as the engine describes it (protocol: Environment)."
     )
-    state: RunState = "running"
-    started: Moment | Literal[""] = Field(description="ISO 8601, UTC; empty: an imported result does not tell.")
-    ended: Moment | None = None
     leftovers: list[str] = Field(default_factory=list, description="Paths on the target that could not be removed.")
     _live_at: str | None = PrivateAttr(default=None)
 
@@ -373,39 +311,42 @@ class RunDocument(StoredModel):
     @property
     def is_study(self) -> bool:
         """True if a study of ours was run: no command line of another tool, no results that were imported."""
-        return self.front_end is None and self.imported is None
+        return isinstance(self.origin, StudyOrigin)
+
+    @property
+    def front_end(self) -> str | None:
+        """The tool whose command line it was, where a front end of the engine ran it."""
+        return self.origin.tool if isinstance(self.origin, FrontEndOrigin) else None
+
+    @property
+    def imported(self) -> ImportOrigin | None:
+        """Where results of another tool were read; `None`: ioassay measured them."""
+        return self.origin if isinstance(self.origin, ImportOrigin) else None
+
+    @property
+    def storage(self) -> str | None:
+        """The storage system of a lab that the target is: `lab:NAME/STORAGE`."""
+        return self.origin.storage if isinstance(self.origin, StudyOrigin) else None
+
+    @property
+    def clients(self) -> str | None:
+        """Whose hosts were the clients: `lab:NAME`; `None`: processes on one node."""
+        return self.origin.clients if isinstance(self.origin, StudyOrigin) else None
+
+    @property
+    def lab(self) -> LabEntry | None:
+        """The lab of the target or the clients."""
+        return self.origin.lab if isinstance(self.origin, StudyOrigin) else None
 
     @property
     def where(self) -> str:
         """The target as people call it."""
-        return f"{self.storage} ({self.target})" if self.storage else self.target
+        return called(self.target, self.storage)
 
 
-_Versioned = TypeVar("_Versioned", bound=BaseModel)
-
-
-def parse_versioned(content: bytes, file: Path, kind: type[_Versioned], version: int, remedy: str) -> _Versioned:
-    """The document in `content` of `file`, which is read only if its version is `version`; `remedy` is what helps where
-    it is not.
-
-    Raises `UsageError` for another version and for what is damaged.
-    """
-    try:
-        found = _Version.model_validate_json(content).version
-        if found != version:
-            raise UsageError(f"{file} has version {found}; this ioassay reads version {version}.", remedy)
-        return kind.model_validate_json(content)
-    except ValidationError as error:
-        raise damaged(file, protocol.reason(error)) from error
-
-
-class _Version(BaseModel):
-    version: int = Field(ge=0, le=2**31, strict=True)
-
-
-def damaged(file: Path, why: str) -> UsageError:
-    """What to say of a document that cannot be understood."""
-    return UsageError(f"{file} is damaged: {why}.", "Restore it from a copy.")
+def called(target: str, storage: str | None) -> str:
+    """A target as people call it, with the storage system of a lab that it is."""
+    return f"{storage} ({target})" if storage else target
 
 
 def contradiction(document: RunDocument) -> str | None:

@@ -25,15 +25,16 @@ from ioassay.results.document import (
     StudyEntry,
     TargetKind,
     WorkloadEntry,
-    damaged,
     moment,
-    parse_versioned,
 )
 from ioassay.results.events import PROTOCOL_VERSION
+from ioassay.results.origin import FrontEndOrigin
 from ioassay.results.planned import Plan, case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Component, Count, StoredModel
+from ioassay.results.summary import Summary
+from ioassay.results.versions import damaged, parse
 from ioassay.units import format_count
 
 NAME = "front-end.json"
@@ -87,19 +88,36 @@ def document(directory: StoredDirectory) -> RunDocument:
 
     Raises `UsageError` when `front-end.json` or a plan is damaged or of another version.
     """
-    file = directory.path / NAME
-    front_end = parse_versioned(
-        directory.read(NAME, MOST_BYTES),
-        file,
-        _FrontEnd,
-        PROTOCOL_VERSION,
-        "Use the ioassay that the engine came with.",
-    )
+    front_end = _read(directory)
     plans = {case.id: _plan(directory, case.id) for case in front_end.cases}
     try:
         return _document(front_end, plans)
     except ValidationError as error:  # amounts that no run could have
-        raise damaged(file, f"its plans give {protocol.reason(error)}") from error
+        raise damaged(directory.path / NAME, f"its plans give {protocol.reason(error)}") from error
+
+
+def summary(directory: StoredDirectory) -> Summary:
+    """What `front-end.json` alone says in short. Raises `UsageError` as `document`."""
+    front_end = _read(directory)
+    has_ended = front_end.ended_unix_ns is not None
+    return Summary(
+        name=front_end.run,
+        origin="front-end",
+        study=front_end.tool,
+        target="",
+        started=moment(front_end.started_unix_ns),
+        state="running" if not has_ended else "complete" if front_end.exit_code == 0 else "ended",
+    )
+
+
+def _read(directory: StoredDirectory) -> _FrontEnd:
+    return parse(
+        directory.read(NAME, MOST_BYTES),
+        directory.path / NAME,
+        _FrontEnd,
+        PROTOCOL_VERSION,
+        "Use the ioassay that the engine came with.",
+    )
 
 
 def _document(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> RunDocument:
@@ -107,7 +125,7 @@ def _document(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> RunDocu
     targets = [_target(plan) for plan in begun]
     return RunDocument(
         run=front_end.run,
-        front_end=front_end.tool,
+        origin=FrontEndOrigin(tool=front_end.tool),
         study=_study(front_end, plans),
         cases=[_case(front_end, case, plans[case.id]) for case in front_end.cases],
         target=", ".join(dict.fromkeys(place for _, place in targets)) or front_end.working_directory,

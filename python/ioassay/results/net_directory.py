@@ -8,14 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results.document import parse_versioned
-from ioassay.results.net_document import NET_VERSION, NetDocument
+from ioassay.results.kinds import NET
+from ioassay.results.net_document import NetDocument
 from ioassay.results.new_directory import new_directory
 from ioassay.results.stored_directory import StoredDirectory
 
-DOCUMENT = "net.json"
 _RAW = "iperf3"
-_MOST_BYTES = 64 << 20
 
 
 class NetDirectory:
@@ -37,7 +35,7 @@ class NetDirectory:
     def save(self) -> None:
         """Makes `net.json` what `document` is."""
         text = self.document.model_dump_json(indent=2) + "\n"
-        self._directory.write(DOCUMENT, text.encode())
+        self._directory.write(NET.document, text.encode())
 
 
 def read_net(path: Path) -> NetDocument:
@@ -45,17 +43,15 @@ def read_net(path: Path) -> NetDocument:
 
     Raises `UsageError` when there is none that this version reads, or nothing was measured.
     """
-    file = path / DOCUMENT if path.is_dir() else path.resolve()
+    file = path / NET.document if path.is_dir() else path.resolve()
     try:
         with StoredDirectory.open(file.parent) as directory:
-            content = directory.read(file.name, _MOST_BYTES)
+            content = directory.read(file.name, NET.most_bytes)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
             f"There is no {file}.", "Name what `ioassay net` left, for example runs/20260131-120000-net."
         ) from error
-    document = parse_versioned(
-        content, file, NetDocument, NET_VERSION, "Use the ioassay that made it, or measure again."
-    )
+    document = NET.parse(content, file)
     if not document.measurements:
         raise UsageError(
             f"{file} has no measurement: its state is {document.state}.", "Measure again with `ioassay net`."

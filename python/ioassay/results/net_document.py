@@ -1,7 +1,8 @@
 """`net.json`: what the network between clients and servers carried, measured with iperf3.
 
-A run that is told of it keeps it whole in `run.json`. Fields are added freely; `version` rises when an old reader would
-misread a new document. Not: reading and writing it (`net_directory`), what it means for a rate (`analysis.ceilings`).
+A run that is told of it keeps it whole in `run.json`. `version` rises when an old reader would misread or refuse a new
+document; `upgrades` then brings the older one along. Not: reading and writing it (`net_directory`), what it means for a
+rate (`analysis.ceilings`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import ConfigDict, Field
 from ioassay.results.stored_types import Amount, Count, Moment, StoredModel
 from ioassay.units import format_count
 
-NET_VERSION = 1
+NET_VERSION = 2
 
 Direction = Literal["to-servers", "to-clients"]
 """Where the data goes: to the servers as in a write, to the clients as in a read."""
@@ -97,6 +98,7 @@ class NetSettings(_Document):
 class NetDocument(StoredModel):
     """`net.json`."""
 
+    kind: Literal["net"] = "net"
     version: int = NET_VERSION
     net: str = Field(description="Identifier, for example `20261122-020000-net`.")
     command: list[str]

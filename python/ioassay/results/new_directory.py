@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.results.run_files import DOCUMENT
+from ioassay.results.kinds import RUN
 from ioassay.results.stored_directory import StoredDirectory
 
 
@@ -39,7 +39,7 @@ def refuse_occupied(path: Path) -> None:
 
 def _refuse_occupied(directory: StoredDirectory) -> None:
     path = directory.path
-    if directory.exists(DOCUMENT):
+    if directory.exists(RUN.document):
         raise UsageError(
             f"{path} already holds a run.",
             f"Name a new directory with --out, or go on with that run: ioassay run --resume {path}",

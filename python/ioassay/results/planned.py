@@ -18,8 +18,9 @@ from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
 from ioassay.results import protocol
-from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry, damaged
+from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
+from ioassay.results.versions import damaged
 
 Plan = Mapping[str, Any]
 """A plan, or one of the objects in it."""

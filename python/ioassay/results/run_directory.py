@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 
 from ioassay.errors import CannotRun, UsageError
-from ioassay.results import lock, run_files
+from ioassay.results import lock
 from ioassay.results.document import RunDocument, now
+from ioassay.results.kinds import RUN, recognise
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
-from ioassay.results.run_files import DOCUMENT, MOST_DOCUMENT_BYTES, document_of, open_run
+from ioassay.results.run_files import DOCUMENT, document_of, open_run
 from ioassay.results.run_rebuild import rebuild
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
@@ -87,8 +88,8 @@ def is_run(path: Path) -> bool:
     """True if the directory holds a run, of a study, a front end or an import."""
     try:
         with StoredDirectory.open(path) as directory:
-            return run_files.is_run(directory)
-    except OSError:
+            return recognise(directory) is RUN
+    except (OSError, UsageError):  # also where it is of a kind that a newer ioassay has
         return False
 
 
@@ -125,6 +126,6 @@ def hashes(path: Path) -> dict[Path, str]:
     with open_run(path) as directory:
         for name in (DOCUMENT, table_name("measurements")):
             with contextlib.suppress(FileNotFoundError):
-                content = directory.read(name, MOST_DOCUMENT_BYTES)
+                content = directory.read(name, RUN.most_bytes)
                 found[path / name] = hashlib.sha256(content).hexdigest()
     return found

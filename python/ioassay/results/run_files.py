@@ -10,17 +10,16 @@ from pathlib import Path
 
 from ioassay.errors import UsageError
 from ioassay.results import front_ends
-from ioassay.results.document import RUN_VERSION, RunDocument, contradiction, damaged, parse_versioned
+from ioassay.results.document import RunDocument, contradiction
+from ioassay.results.kinds import RUN, recognise
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import table_name
+from ioassay.results.versions import damaged
 
-DOCUMENT = "run.json"
+DOCUMENT = RUN.document
 PLANS = "logs/plans.jsonl"
 """The plans of all cases, a line each, in the order of `run.json`: `logs/CASE` is made when the case begins."""
 REPORT = "report.html"
-
-MOST_DOCUMENT_BYTES = 256 << 20
-"""Of `run.json`: 10,000 cases take 16 MiB."""
 
 
 @dataclass(frozen=True)
@@ -76,24 +75,19 @@ def document_of(directory: StoredDirectory) -> RunDocument:
     require_run(directory)
     file = directory.path / DOCUMENT
     try:
-        content = directory.read(DOCUMENT, MOST_DOCUMENT_BYTES)
+        document = RUN.read(directory)
     except FileNotFoundError:
         return _consistent(directory.path / front_ends.NAME, front_ends.document(directory))
-    document = parse_versioned(
-        content, file, RunDocument, RUN_VERSION, "Use the ioassay that made the run, or a newer one."
-    )
     return _caught_up(directory, _consistent(file, document))
 
 
 def require_run(directory: StoredDirectory) -> None:
     """Raises `UsageError` where the directory is no run."""
-    if not is_run(directory):
+    kind = recognise(directory)
+    if kind is None:
         raise _no_run(directory.path)
-
-
-def is_run(directory: StoredDirectory) -> bool:
-    """True if it holds a run, of a study, a front end or an import."""
-    return directory.exists(DOCUMENT) or front_ends.is_front_end(directory)
+    if kind is not RUN:
+        raise UsageError(f"{directory.path} is no run: it is of the kind {kind.name}.", _NAME_A_RUN)
 
 
 _NAME_A_RUN = "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick."

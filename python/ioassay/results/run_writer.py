@@ -24,7 +24,7 @@ from ioassay.errors import UsageError
 from ioassay.long_lived import long_lived
 from ioassay.results import schema
 from ioassay.results.atomic import whole_directory
-from ioassay.results.document import CaseEntry, RunDocument, damaged
+from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.events import stored_events
 from ioassay.results.ingest import Row, TableRows, Tables, empty_tables, joined_tables
 from ioassay.results.loaded import LoadedRun
@@ -43,6 +43,7 @@ from ioassay.results.run_files import (
 from ioassay.results.run_rebuild import completed_tables, rebuild, take_over_started
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables, table_name
+from ioassay.results.versions import damaged
 
 _MOST_PLANS_BYTES = 1 << 30
 """Of `PLANS`: 10,000 cases take some 10 MiB."""

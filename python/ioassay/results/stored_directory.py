@@ -85,13 +85,25 @@ class StoredDirectory:
             return None
         return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
-    def names(self, name: str) -> list[str]:
-        """What the directory `name` holds, sorted; nothing where there is none."""
+    def names(self, name: str = "") -> list[str]:
+        """What the directory `name` holds, or this one, sorted; nothing where there is none."""
+        if not name:
+            return sorted(os.listdir(self.descriptor))
         try:
             with self._above(f"{name}/.") as (inner, _):
                 return sorted(os.listdir(inner))
         except FileNotFoundError:
             return []
+
+    def directories(self) -> list[str]:
+        """The names of the directories in this one, sorted. A link to one is none."""
+        with os.scandir(self.descriptor) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+
+    def inner(self, name: str) -> StoredDirectory:
+        """The directory `name`. Raises `UsageError` for what is none, such as a link, `OSError`."""
+        with self._above(f"{name}/.") as (inner, _):
+            return StoredDirectory(self.path / name, os.dup(inner))
 
     def open_file(self, name: str, most_bytes: int) -> BinaryIO:
         """Opens a regular file to read. Raises `UsageError` for anything else and for more than `most_bytes`,

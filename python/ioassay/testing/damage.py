@@ -348,7 +348,8 @@ def tried(sources: Sequence[Path], whole: Path, seed: int, numbers: Sequence[int
 
 def stored_directories(place: Path) -> list[Path]:
     """One of each kind, made below `place`: a run of a study, the same when its control plane was killed, those that a
-    front end left, ended and not, results of other tools, a run with every finding, what `ioassay net` leaves.
+    front end left, ended and not, results of other tools, a run with every finding, what `ioassay net` leaves, a run of
+    an older version.
     """
     from ioassay.cli.import_ import import_  # noqa: PLC0415
     from ioassay.engine import find_engine  # noqa: PLC0415
@@ -384,7 +385,8 @@ def stored_directories(place: Path) -> list[Path]:
     stored.store(troubled.troubled(), place / "troubled")
     measured = net.net(2, (1, 2, "to-servers", 9.4), (2, 2, "to-clients", 18.0, "processor-bound"))
     NetDirectory(place / "net", measured)
-    return [run, killed, left, cut, place / "ior", place / "troubled", place / "net"]
+    old = shutil.copytree(Path(__file__).parents[1] / "results/testdata/run-2-study", place / "old")
+    return [run, killed, left, cut, place / "ior", place / "troubled", place / "net", old]
 
 
 def _let_be_killed(run: Path) -> None:

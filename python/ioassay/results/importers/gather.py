@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ioassay.results.document import ImportedFile, RefusedFile
 from ioassay.results.importers import transcript
 from ioassay.results.importers.model import Beside, Case
 from ioassay.results.importers.source import Refused, Source, below
 from ioassay.results.importers.stored import Gathered
+from ioassay.results.origin import ImportedFile, RefusedFile
 
 Reader = Callable[[Source, Beside], list[Case]]
 """Reads the cases of a file. Raises `Refused`."""

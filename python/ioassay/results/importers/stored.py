@@ -17,13 +17,9 @@ from ioassay.results import schema
 from ioassay.results.document import (
     CaseEntry,
     FigureEntry,
-    ImportedFile,
-    ImportEntry,
     JobEntry,
     Operation,
     PhaseEntry,
-    PrintedScore,
-    RefusedFile,
     RunDocument,
     StudyEntry,
     SummaryRow,
@@ -32,6 +28,7 @@ from ioassay.results.document import (
 )
 from ioassay.results.importers.model import Case, Measured, Setting
 from ioassay.results.ingest import Tables, evidence, labelled, rate
+from ioassay.results.origin import ImportedFile, ImportOrigin, PrintedScore, RefusedFile
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.results.point import text as point_text
 from ioassay.slugs import slug, unique
@@ -75,7 +72,7 @@ def run(gathered: Gathered, command: Sequence[str]) -> tuple[RunDocument, Tables
         cases=entries,
         target=", ".join(dict.fromkeys(case.target for case in gathered.cases if case.target)) or "not told",
         target_kind="in-place",
-        imported=ImportEntry(
+        origin=ImportOrigin(
             tool=gathered.tool,
             versions=_versions(gathered.cases),
             files=list(gathered.files),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from ioassay.results.document import Operation, PrintedScore
+from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, ior, mdtest
 from ioassay.results.importers.gather import Files, read_cases
 from ioassay.results.importers.io500.result_ini import Sections, Value
@@ -19,6 +19,7 @@ from ioassay.results.importers.io500.summary import Phase, Quantity, Summary
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
 from ioassay.results.importers.numbers import NS_PER_S, Printed, moment_ns
 from ioassay.results.importers.source import Refused, Source
+from ioassay.results.origin import PrintedScore
 
 _GIB = 1 << 30
 
