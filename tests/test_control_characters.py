@@ -76,6 +76,8 @@ def _with_hostile_texts(table: pl.LazyFrame, columns: set[str]) -> pl.LazyFrame:
         ["trend", "RUN", "RUN", "RUN"],
         ["systems", "--from", "RUN"],
         ["clean", "RUN"],
+        ["list", "RUN"],
+        ["list", "RUN", "--json"],
         ["run", "--resume", "RUN"],
         ["net", "--clients", HOSTILE, "--servers", HOSTILE],
         ["studies", HOSTILE],

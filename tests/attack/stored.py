@@ -88,6 +88,7 @@ def _stored(random: Random, place: Path) -> list[Command]:
             ["trend", "run", other],
             ["systems", "--from", "run"],
             ["clean", "run"],
+            ["list", "."],
         )
     )
     return [Command(arguments)]

@@ -27,6 +27,7 @@ from ioassay.cli.doctor import doctor
 from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
 from ioassay.cli.limits import refuse_small_limits
+from ioassay.cli.list import list_
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
 from ioassay.cli.publish import publish
@@ -42,7 +43,7 @@ _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, report, publish, compare, check, trend, import_, net, doctor, clean):
+for command in (run, studies, systems, list_, report, publish, compare, check, trend, import_, net, doctor, clean):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
-from ioassay.cli.subjects import sides
+from ioassay.cli.subjects import each, sides
 from ioassay.errors import UsageError
 
 
@@ -16,8 +16,8 @@ def compare(
         list[str],
         typer.Argument(
             metavar="A B...",
-            help="Run directories, names of published systems (`ioassay systems`), or YAML files of such. "
-            "All others are divided by the first.",
+            help="Run directories or folders of them, names of published systems (`ioassay systems`), or YAML files of "
+            "such. All others are divided by the first.",
             show_default=False,
         ),
     ],
@@ -26,6 +26,7 @@ def compare(
     as_json: AsJson = False,
 ) -> int:
     """Compares runs and published systems: ratios with intervals, what was unlike, what differs in configuration."""
+    subjects = each(subjects)
     if len(subjects) < 2:
         raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")
     chosen = chosen_format(form, output, as_json=as_json)

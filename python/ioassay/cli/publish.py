@@ -36,10 +36,12 @@ def publish(
     It is made whole or not at all. PDFs take Chromium or Chrome, and are left out where there is none.
     """
     from ioassay.reports.publication import INDEX, shelf  # noqa: PLC0415
+    from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.atomic import whole_directory  # noqa: PLC0415
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise UsageError(f"{output} is there and not empty.", "Name a new or an empty directory with -o.")
+    runs = index.runs(runs)
     names = [run.resolve().name for run in runs]
     if len(set(names)) < len(names):
         raise UsageError("Two of the runs have the same name.", "Publish them one by one, each with its own -o.")

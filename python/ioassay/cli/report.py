@@ -40,6 +40,7 @@ def report(
     """Builds the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
+    from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.run_directory import require_own  # noqa: PLC0415
 
     chosen = document_format(form)
@@ -47,6 +48,7 @@ def report(
         raise UsageError("A table of measurements has no comparison.", "Write `ioassay compare A B --format csv`.")
     if summary and chosen not in reports.IN_FILES:
         raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+    runs = index.runs(runs)
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     if output is None and chosen in reports.IN_FILES:
         for path in runs:

@@ -11,7 +11,10 @@ import typer
 if TYPE_CHECKING:
     from ioassay.results.loaded import LoadedRun
 
-Runs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.", show_default=False)]
+Runs = Annotated[
+    list[Path],
+    typer.Argument(metavar="RUN...", help="Run directories, or folders with run directories.", show_default=False),
+]
 
 Ceilings = Annotated[
     Path | None,

@@ -40,8 +40,21 @@ def sides(typed: list[str]) -> list[Side]:
     return found
 
 
+def each(typed: list[str]) -> list[str]:
+    """What was typed, with each folder of runs replaced by its runs, the oldest first. Raises `UsageError`."""
+    from ioassay.results import index  # noqa: PLC0415
+    from ioassay.systems.library import builtin_systems  # noqa: PLC0415
+
+    known = builtin_systems()
+    found: list[str] = []
+    for one in typed:
+        found += [one] if one in known or not Path(one).is_dir() else map(str, index.runs([Path(one)]))
+    return found
+
+
 def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
-    """The runs in these directories, each once, and the names of those that do not tell when they were measured.
+    """The runs in these directories or below these folders, each once, and the names of those that do not tell when
+    they were measured.
 
     Raises `UsageError` for a directory that is no run.
     """
@@ -50,10 +63,11 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
     from ioassay.analysis.trend.history import Run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.trend.content import Stored  # noqa: PLC0415
+    from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
     from ioassay.results.short_names import short  # noqa: PLC0415
 
-    once = list({one.resolve(): str(one) for one in typed}.values())
+    once = list({one.resolve(): str(one) for one in index.runs(typed)}.values())
     dated, undated = [], []
     for one, name in zip(once, short(once), strict=True):
         run = doubted(load(Path(one)))

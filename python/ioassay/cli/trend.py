@@ -20,7 +20,11 @@ _MOST_TOLD = 3
 def trend(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN...", help="Run directories, for example runs/*-quick.", show_default=False),
+        typer.Argument(
+            metavar="RUN...",
+            help="Run directories, for example runs/*-quick, or folders with run directories.",
+            show_default=False,
+        ),
     ],
     *,
     tolerance: Annotated[

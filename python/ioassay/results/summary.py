@@ -16,7 +16,7 @@ from ioassay.results.document import RunState, called
 from ioassay.results.net_document import NetState
 from ioassay.results.stored_types import Component, Moment
 
-HEAD_BYTES = 16 << 10
+HEAD_BYTES = 8 << 10
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from ioassay.results.point import PLACEMENT
-
 
 def net_from_1(document: dict[str, Any]) -> dict[str, Any]:
     """`net.json` of version 1 did not say its kind."""
@@ -17,8 +15,8 @@ def net_from_1(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_from_2(document: dict[str, Any]) -> dict[str, Any]:
-    """`run.json` of version 2 did not say its kind, had a field for each way in which a run comes about, and a case had a
-    field for each of the three axes that could be swept.
+    """`run.json` of version 2 did not say its kind, and had a field for each way in which a run comes about. A case had one
+    for each of the three axes that could be swept.
     """
     upgraded = document | {"kind": "run", "version": 3}
     front_end, imported = upgraded.pop("front_end", None), upgraded.pop("imported", None)
@@ -41,5 +39,6 @@ def run_from_2(document: dict[str, Any]) -> dict[str, Any]:
 
 def _with_point(case: dict[str, Any]) -> dict[str, Any]:
     """0 clients or ranks, and groups that were null, were not told or not swept."""
-    others = {name: value for name, value in case.items() if name not in PLACEMENT}
-    return others | {"point": {axis: case[axis] for axis in PLACEMENT if case.get(axis)}}
+    axes = ("clients", "ranks_per_client", "groups")
+    others = {name: value for name, value in case.items() if name not in axes}
+    return others | {"point": {axis: case[axis] for axis in axes if case.get(axis)}}

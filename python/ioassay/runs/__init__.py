@@ -21,6 +21,7 @@ from ioassay.errors import UsageError
 from ioassay.reports import tables
 from ioassay.reports.compare import configuration, rows
 from ioassay.reports.compare.content import Side, assemble
+from ioassay.results import index
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import is_run, load
 from ioassay.results.short_names import short
@@ -143,13 +144,17 @@ class Runs:
 
 
 def load_runs(*patterns: str | Path) -> Runs:
-    """The runs whose directories match `patterns`, shell patterns as `runs/*`; what else matches is passed over.
+    """The runs whose directories match `patterns`, shell patterns as `runs/*`; what else matches is passed over. A path
+    without a pattern, as `runs`, may also be a folder: that stands for all runs below it, the oldest first.
 
     Raises `UsageError` when nothing that matches a pattern is a run, or when a run is damaged.
     """
     found: dict[str, LoadedRun] = {}
-    for pattern in patterns:
-        own = [path for path in sorted(glob.glob(str(pattern), recursive=True)) if is_run(Path(path))]
+    for pattern in map(str, patterns):
+        matching = sorted(glob.glob(pattern, recursive=True))
+        if not glob.has_magic(pattern):
+            matching = [str(run) for run in index.runs(map(Path, matching))]
+        own = [path for path in matching if is_run(Path(path))]
         if not own:
             raise UsageError(f"Nothing that matches {pattern} is a run directory.", "Name the directories of runs.")
         found |= {path: ceilings.doubted(load(Path(path))) for path in own if path not in found}

@@ -52,6 +52,10 @@ def test_findings_come_with_their_sentences(runs: Path) -> None:
     assert found["sentence"].str.len_chars().min() or found.is_empty()
 
 
+def test_a_folder_stands_for_all_runs_below_it(runs: Path) -> None:
+    assert ioassay.load(runs).by_path.keys() == ioassay.load(runs / "*").by_path.keys()
+
+
 def test_a_pattern_without_any_run_is_refused(runs: Path) -> None:
     with pytest.raises(UsageError, match="is a run directory"):
         ioassay.load(runs / "notes")

@@ -255,6 +255,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.cli.check import check  # noqa: PLC0415
     from ioassay.cli.compare import compare  # noqa: PLC0415
+    from ioassay.cli.list import list_  # noqa: PLC0415
     from ioassay.cli.publish import publish  # noqa: PLC0415
     from ioassay.cli.report import report  # noqa: PLC0415
     from ioassay.cli.trend import trend  # noqa: PLC0415
@@ -267,10 +268,12 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
         return {
             "net": lambda: read_net(run),
             "ceilings": lambda: report([whole], output=out, form="md", ceilings=run),
+            "list": lambda: list_(run),
         }
     found: dict[str, Callable[[], object]] = {
         "md": lambda: report([run], output=out, form="md"),
         "is run": lambda: is_run(run),
+        "list": lambda: list_(run),
         "terminal": lambda: terminal.summary(doubted(load(run))),
         "json": lambda: report([run], output=out, form="json"),
         "csv": lambda: report([run], output=out, form="csv"),

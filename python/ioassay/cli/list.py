@@ -1,0 +1,96 @@
+"""`ioassay list`: what is stored below a folder, a line for each directory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from ioassay.results.index import Entry, Index
+
+_MOST_CHARACTERS = 40
+"""Of a study or a target in the table; `--json` has them whole."""
+
+_MOST_UNREADABLE = 10
+"""Directories that cannot be read and are named one by one; `--json` has all."""
+
+
+def list_(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder of stored directories, at any of four levels.")
+    ] = Path("runs"),
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
+) -> int:
+    """List stored runs and network measurements, newest first."""
+    from ioassay.results.index import index  # noqa: PLC0415
+
+    found = index(folder)
+    if as_json:
+        typer.echo(_document(found))
+        return 0
+    for line in _table([_HEADINGS, *map(_cells, found.entries)] if found.entries else []):
+        typer.echo(line)
+    _print_rest(folder, found)
+    return 0
+
+
+_HEADINGS = ("Started", "Kind", "Origin", "Study or tool", "Target", "State", "Directory")
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    summary = entry.summary
+    return (
+        summary.started[:19].replace("T", " ") or _UNKNOWN,
+        entry.kind,
+        summary.origin or _UNKNOWN,
+        _short(summary.study),
+        _short(summary.target) or _UNKNOWN,
+        summary.state,
+        str(entry.path),
+    )
+
+
+_UNKNOWN = "–"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else text[: _MOST_CHARACTERS - 1] + "…"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    """The rows with their columns below each other. Each is a line, whatever stands in it."""
+    plain = [[" ".join(cell.splitlines()).replace("\t", " ") for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*plain, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in plain]
+
+
+def _print_rest(folder: Path, found: Index) -> None:
+    """Says on standard error what the table cannot show."""
+    lines = [] if found.entries else [f"There are no stored runs in {folder}."]
+    lines += [f"Not readable: {_shown(one.path)}: {one.reason}" for one in found.unreadable[:_MOST_UNREADABLE]]
+    if (more := len(found.unreadable) - _MOST_UNREADABLE) > 0:
+        lines.append(f"{more} more are not readable; --json names them.")
+    for line in lines:
+        print(line, file=sys.stderr)
+
+
+def _shown(path: Path) -> str:
+    """A path whose name may not be UTF-8."""
+    return os.fsencode(path).decode(errors="replace")
+
+
+def _document(found: Index) -> str:
+    import json  # noqa: PLC0415
+    from dataclasses import asdict  # noqa: PLC0415
+
+    directories = [
+        {"path": str(entry.path), "kind": entry.kind, **asdict(entry.summary), "started": entry.summary.started or None}
+        for entry in found.entries
+    ]
+    unreadable = [{"path": _shown(one.path), "kind": one.kind, "reason": one.reason} for one in found.unreadable]
+    return json.dumps({"version": 1, "directories": directories, "unreadable": unreadable}, indent=2)
