@@ -15,8 +15,8 @@ def net_from_1(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def run_from_2(document: dict[str, Any]) -> dict[str, Any]:
-    """`run.json` of version 2 did not say its kind, and had a field for each way in which a run comes about. A case had one
-    for each of the three axes that could be swept.
+    """`run.json` of version 2 did not say its kind, and had a field for each way in which a run comes about; a case had
+    one for each of the three axes that could be swept.
     """
     upgraded = document | {"kind": "run", "version": 3}
     front_end, imported = upgraded.pop("front_end", None), upgraded.pop("imported", None)
