@@ -1,0 +1,109 @@
+"""Every step of the tutorial runs as it is printed, with the output that it shows.
+
+Numbers, units of rates, and what is printed as `…` or `[…]` may be anything; everything else is as the page says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(yaml|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+VARIES = re.compile(r"…|\d[\d.,]*(?: [kMG]?B/s)?|\s+")
+"""What may differ from the page: omissions, numbers (with the unit of a rate), the width of columns."""
+
+EXIT_CODES = {"check runs/tonight": {0, 1}, "check runs/every-8": {2}, "run quick": {0, 1}}
+"""Of commands that may not end with 0: whether a busy machine is fast enough is not for a test to say."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the page, and the lines that it prints there."""
+
+    words: str
+    shown: tuple[str, ...]
+
+
+def steps(page: str) -> Iterator[str | Command]:
+    """In their order: the text of each version of the study, and each command."""
+    for kind, text in BLOCK.findall(page):
+        if kind == "yaml":
+            yield text
+            continue
+        for command in re.split(r"^\$ ", text.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+            words, *shown = command.splitlines()
+            yield Command(words, tuple(line for line in shown if line != "[…]"))
+
+
+def pattern(shown: str) -> str:
+    """A regular expression of a line that is shown."""
+
+    def varied(found: re.Match[str]) -> str:
+        if found[0] == "…":
+            return ".*"
+        return r"\s+" if found[0].isspace() else r"\d[\d.,]*" + (r" [kMG]?B/s" if found[0].endswith("B/s") else "")
+
+    pieces, at = [], 0
+    for found in VARIES.finditer(shown.strip()):
+        pieces += [re.escape(shown.strip()[at : found.start()]), varied(found)]
+        at = found.end()
+    return "".join(pieces) + re.escape(shown.strip()[at:])
+
+
+def carry_out(step: Command, directory: Path) -> None:
+    """Runs a command in a shell, and looks for the lines that the page shows, in their order."""
+    env = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "200"}
+    done = subprocess.run(
+        step.words,
+        shell=True,
+        cwd=directory,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    allowed = next((codes for start, codes in EXIT_CODES.items() if step.words.startswith(f"ioassay {start}")), {0})
+    assert done.returncode in allowed, f"{step.words}\n{done.stdout}"
+    printed = iter(done.stdout.splitlines())
+    for shown in step.shown:
+        expected = re.compile(pattern(shown))
+        assert any(expected.fullmatch(line.strip()) for line in printed), f"{step.words}: {shown}\n{done.stdout}"
+
+
+def test_every_step_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path) -> None:
+    commands = 0
+    for step in steps(PAGE.read_text(encoding="utf-8")):
+        if isinstance(step, str):
+            (tmp_path / "records.yaml").write_text(step, encoding="utf-8")
+        else:
+            carry_out(step, tmp_path)
+            commands += 1
+    assert commands >= 8
+    assert {path.name for path in (tmp_path / "runs").iterdir()} == {"quick", "first", "at-close", "every-8", "tonight"}
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert "## Abstract" in (tmp_path / "at-close.md").read_text(encoding="utf-8")
+    assert "<testsuite" in (tmp_path / "check.xml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("line", "matches"),
+    [
+        ("[2/6] records read: 4.03 GB/s, 32.0 MiB in 0.01 s (doubts: cache-resident, short-phase)", True),
+        ("[2/6] records read: 4.03 GB/s, 32.0 MiB in 0.01 s (doubts: short-phase)", False),
+        ("[2/6] records write: 4.03 GB/s, 32.0 MiB in 0.01 s (doubts: cache-resident)", False),
+    ],
+)
+def test_a_line_that_differs_in_a_word_is_not_what_the_page_shows(line: str, matches: bool) -> None:
+    shown = "[1/6] records read: 576 MB/s, 32.0 MiB in 0.06 s (doubts: …cache-resident…"
+    assert bool(re.fullmatch(pattern(shown), line)) is matches
