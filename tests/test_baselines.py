@@ -88,11 +88,11 @@ def test_a_run_under_other_conditions_is_judged_only_when_each_is_accepted(
     for already in range(len(conditions)):
         code, out, err = check(run, baseline, *conditions[:already])
         assert (code, out) == (2, "")
-        assert already or f"not measured alike: {said} of {baseline.name}" in err
+        assert already or f"different conditions: {said} of {baseline.name}" in err
         assert "accept it: " + " ".join(f"--although {condition}" for condition in conditions[already:]) + "\n" in err
     code, out, err = check(run, baseline, *conditions)
     assert (code, err) == (0, "")
-    assert any("not measured alike: " in one for one in says(out))
+    assert any("different conditions: " in one for one in says(out))
 
 
 def test_runs_that_were_measured_alike_are_never_refused(measured: Measured) -> None:

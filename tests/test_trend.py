@@ -90,7 +90,7 @@ def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
     ("arguments", "said"),
     [
         ([], "Missing argument"),
-        (["night-0"], "night-0 is left out, because it is the only run of example on /mnt/store/iotest."),
+        (["night-0"], "night-0 is left out: it is the only run of example on /mnt/store/iotest."),
         (["night-0", "night-0"], "No two of these runs can be put into one order"),
         (["night-0", "absent"], "absent"),
         (["night-0", "."], "is not a run directory"),

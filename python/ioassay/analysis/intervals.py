@@ -20,6 +20,7 @@ Not: which repetitions belong together (`rates`), which of them are outliers (`o
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ FEWEST = 3
 
 WANTED = 0.95
 """The confidence that is asked for. Where even the range of all values has less, the range stands with its own."""
+
+SURE = next(count for count in itertools.count(FEWEST) if 1 - 2 * 0.5**count >= WANTED)
+"""Repetitions from which on the range of all values covers the median with at least `WANTED`."""
 
 POWER = 0.8
 """How often a drop of the smallest detectable size is detected."""

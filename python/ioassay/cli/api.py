@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 app = typer.Typer(
-    name="api", help="Storage APIs that are plug-ins: MPI-IO, HDF5, PnetCDF, and the site's own.", no_args_is_help=True
+    name="api", help="Build and list storage plug-ins: MPI-IO, HDF5, PnetCDF, your own.", no_args_is_help=True
 )
 
 
@@ -31,7 +31,7 @@ def build(
         Path | None, typer.Option(metavar="DIR", help="Put NAME.so there, and not where its name finds it.")
     ] = None,
 ) -> int:
-    """Compile a storage API where it is to run, and print where the library is."""
+    """Compile a storage plug-in for this machine and print its path."""
     from ioassay import engine  # noqa: PLC0415
 
     asked = [*(["--compiler", compiler] if compiler else []), *(["--output", str(output)] if output else [])]
@@ -47,7 +47,7 @@ def list_(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
-    """List the plug-ins that there are, with their options."""
+    """List storage plug-ins and their options."""
     from ioassay import engine  # noqa: PLC0415
 
     return engine.pass_on("api", "list", *(["--json"] if as_json else []), *(str(path) for path in paths or []))

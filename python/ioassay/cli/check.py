@@ -44,7 +44,10 @@ def check(
     junit: Junit = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
-    """Judges a run by its study's criteria, by a file of criteria and by a baseline; exits with 1 where it fails."""
+    """Judge a run by criteria or against a baseline.
+
+    The criteria are those of its study and of a file. The exit code is 1 if one fails.
+    """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
     from ioassay.reports.check import json, terminal  # noqa: PLC0415
@@ -99,16 +102,17 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
     reference, other = (side.subject for side in sides([baseline, str(run)]))
     if reference.kind != "run":
         raise UsageError(
-            "Single figures that are published have no repetitions, so no regression can be told from them.",
+            "Published figures have no repetitions, so they cannot show a regression.",
             "Write what they ask for into a file for --criteria.",
         )
     comparison = compare(reference, other)
     unlike = [one for one in differing(comparison) if one.what not in accepted]
     if unlike:
         raise UsageError(
-            f"{other.name} and {reference.name} were not measured alike: "
+            f"{other.name} and {reference.name} were measured under different conditions: "
             f"{'; '.join(wording.differs(one, reference.name) for one in unlike)}.",
-            f"Measure both alike, or accept it: {' '.join(f'--although {_typed(one.what)}' for one in unlike)}",
+            "Measure both under the same conditions, or accept the difference: "
+            f"{' '.join(f'--although {_typed(one.what)}' for one in unlike)}",
         )
     return of_baseline(regressions(comparison, tolerance), reference.name, tolerance)
 

@@ -25,7 +25,10 @@ def compare(
     form: Form = None,
     as_json: AsJson = False,
 ) -> int:
-    """Compares runs and published systems: ratios with intervals, what was unlike, what differs in configuration."""
+    """Compare runs and published systems.
+
+    Ratios with confidence intervals, different conditions, and what differs in the configuration.
+    """
     subjects = each(subjects)
     if len(subjects) < 2:
         raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")

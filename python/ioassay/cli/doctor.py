@@ -31,7 +31,7 @@ def doctor(
         str | None,
         typer.Option(
             metavar="lab[:NAME]",
-            help="The hosts to measure from.  [default: of a lab's target its own, else this node]",
+            help="The hosts to measure from.  [default: the lab's hosts, otherwise this node]",
         ),
     ] = None,
     launcher_options: LauncherOptions = None,
@@ -43,7 +43,7 @@ def doctor(
         bool, typer.Option("--json", help="Print one JSON document on standard output, with everything that was found.")
     ] = False,
 ) -> int:
-    """Look at a site before a run costs an hour: launcher, MPI, nodes, clocks, limits, target.
+    """Check launcher, MPI, nodes, clocks, limits and target before a run.
 
     It starts the engine as a run does. In the target it creates a directory of its own, which all nodes must see, and
     removes it. Exit code 0: nothing failed, 1: a check failed.

@@ -47,8 +47,9 @@ def import_(
         bool, typer.Option("--json", help="Print what was imported as one JSON document on standard output.")
     ] = False,
 ) -> int:
-    """Reads what other tools have printed into run directories, which every other command takes like its own.
+    """Import the results of other tools.
 
+    They become run directories, which every other command takes like its own.
     A file that does not fit its tool's format is refused with the line that broke; the rest is imported, and the exit
     code is 1.
     """

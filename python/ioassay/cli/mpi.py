@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-app = typer.Typer(name="mpi", help="What joins the engine with the site's MPI.", no_args_is_help=True)
+app = typer.Typer(name="mpi", help="Build and list MPI connectors.", no_args_is_help=True)
 
 
 @app.command()
@@ -17,7 +17,10 @@ def build(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Build it anew.")] = False,
 ) -> int:
-    """Compile the library that joins the engine with an MPI, and print where it is. The first run does it by itself."""
+    """Compile the connector for an MPI and print its path.
+
+    The first run with an MPI does this by itself.
+    """
     from ioassay import engine  # noqa: PLC0415
     from ioassay.launchers.mpi import mpicc  # noqa: PLC0415
 
@@ -28,7 +31,7 @@ def build(
 def list_(
     *, as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False
 ) -> int:
-    """List the libraries that were built, with the MPI that each of them speaks."""
+    """List the connectors that were built, each with its MPI."""
     from ioassay import engine  # noqa: PLC0415
 
     return engine.pass_on("mpi", "list", *(["--json"] if as_json else []))

@@ -74,9 +74,10 @@ def net(
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
 ) -> int:
-    """Measure with iperf3 what the network between clients and servers carries, as ceilings for runs.
+    """Measure the network between clients and servers with iperf3.
 
-    Servers listen on the address that is measured and on no other, each for one test; whatever ends this, they end.
+    The results are ceilings for runs. Servers listen on the address that is measured and on no other, each for one
+    test; whatever ends this, they end.
     """
     from ioassay.net.hosts import hosts, refuse_same  # noqa: PLC0415
     from ioassay.net.measure import Ends, measure  # noqa: PLC0415

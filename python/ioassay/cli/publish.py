@@ -30,10 +30,10 @@ def publish(
     ceilings: Ceilings = None,
     against: Against = None,
 ) -> int:
-    """Makes a directory of all that a stored run has to show: the report as HTML, PDF, Markdown and JSON, its summary,
-    every figure as SVG and PNG, every table as CSV.
+    """Export a run: reports, figures, tables.
 
-    It is made whole or not at all. PDFs take Chromium or Chrome, and are left out where there is none.
+    The report as HTML, PDF, Markdown and JSON, its summary, every figure as SVG and PNG, every table as CSV. The
+    directory is complete or not created. PDFs need Chromium or Chrome and are left out without it.
     """
     from ioassay.reports.publication import INDEX, shelf  # noqa: PLC0415
     from ioassay.results import index  # noqa: PLC0415

@@ -37,7 +37,7 @@ def report(
     ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> int:
-    """Builds the report of stored runs, without touching the storage."""
+    """Write the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
     from ioassay.results import index  # noqa: PLC0415

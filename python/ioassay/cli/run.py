@@ -50,7 +50,7 @@ def run(
         str | None,
         typer.Option(
             metavar="lab[:NAME]",
-            help="The hosts to measure from.  [default: of a lab's target its own, else processes of this node]",
+            help="The hosts to measure from.  [default: the lab's hosts, otherwise local processes]",
         ),
     ] = None,
     ceilings: Annotated[
@@ -85,9 +85,10 @@ def run(
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
     ] = False,
 ) -> int:
-    """Run a study on a directory, an object store, a block device or a lab and write its report.
+    """Run a study on a directory, object store, block device or lab.
 
-    Everything is checked before anything is written. Whatever ends the run, finished phases are kept.
+    The run directory gets a report. Everything is checked before anything is written. Whatever ends the run, finished
+    phases are kept.
     """
     from ioassay.execution.places import places  # noqa: PLC0415
     from ioassay.execution.prepare import BATCH, Request, prepare  # noqa: PLC0415

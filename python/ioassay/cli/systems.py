@@ -36,7 +36,7 @@ def systems(
         typer.Option("-o", "--output", metavar="FILE", help="Where --from writes. Default: standard output."),
     ] = None,
 ) -> int:
-    """List published storage systems, show all that is known of one, or check what was claimed of them.
+    """List published storage systems, show one, or check its claims.
 
     A system of your own is a YAML file, written by hand or from a run: ioassay systems --from RUN -o mine.yaml
     """

@@ -41,7 +41,10 @@ def trend(
     form: Form = None,
     as_json: AsJson = False,
 ) -> int:
-    """Tells how rates went over stored runs; exits with 1 where the latest has declined or nothing could be judged."""
+    """Detect regressions over stored runs.
+
+    The exit code is 1 if the latest run has declined, or if nothing could be judged.
+    """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.reports.trend import build  # noqa: PLC0415

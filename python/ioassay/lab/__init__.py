@@ -1,4 +1,4 @@
-"""The lab: real storage systems and several hosts on one machine, for who has none at hand.
+"""The lab: real storage systems and several hosts on one machine, without a cluster.
 
 A lab is a process in namespaces of its own (PID, mounts, network, host name, IPC), and everything of the lab lives
 inside them: servers are its descendants, hosts are further network and mount namespaces, disks are files without a

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from functools import singledispatchmethod
 from typing import NamedTuple
 
+from ioassay.analysis import intervals
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.changes import ChangeEvidence
@@ -147,7 +148,7 @@ class Sentences:
         longest = f"for {_seconds(evidence.longest.length_s)}, {_seconds(evidence.longest.start_s)} after its start"
         several = f"{count} times, {_seconds(evidence.stalled_s)} together, the longest {longest}"
         return _said(
-            f"{self._place(first)}: next to nothing was done {longest if count == 1 else several}.",
+            f"{self._place(first)}: I/O stalled {longest if count == 1 else several}.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
@@ -179,9 +180,9 @@ class Sentences:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
         return _said(
-            f"{self._series(first)}, {self._names.point(first[0])}: the median of {evidence.repetitions} repetitions, "
-            f"{self._rate(evidence.column, first, widest.estimate)}, is not known better than from {low} to {high} "
-            f"({format.share(widest.confidence)} confidence).",
+            f"{self._series(first)}, {self._names.point(first.case)}: median "
+            f"{self._rate(evidence.column, first, widest.estimate)}, {format.share(widest.confidence)} confidence "
+            f"interval {low} to {high}, too wide; repeat {_enough(evidence.repetitions)}.",
             _also(evidence.points, evidence.of, "point"),
         )
 
@@ -192,11 +193,9 @@ class Sentences:
         law = ""
         if sweep.fit is not None:
             off = format.share(sweep.fit.error)
-            law = f"It does not follow the Universal Scalability Law: its medians lie off it by {off}."
+            law = f"The medians do not follow the Universal Scalability Law; they deviate by {off}."
         if evidence.reach == "not reached":
-            return Said(
-                f"the sweep does not reach its peak: its highest rate, {highest}, is that of its last point.", law
-            )
+            return Said(f"the sweep does not reach its peak: the last point has the highest rate, {highest}.", law)
         return Said(f"the highest median of the sweep is {highest}.", law)
 
     def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Measurement) -> Said:
@@ -207,36 +206,36 @@ class Sentences:
         match evidence.reach:
             case "not reached":
                 if not highest:
-                    law = "sees nothing that limits it yet"
+                    law = "finds no limit yet"
                 elif math.isinf(fit.law.peak_at):
-                    law = f"lets it approach {highest} without a peak"
+                    law = f"predicts a limit of {highest} without a peak"
                 else:
-                    law = f"puts the peak at {_peak_at(sweep, fit)} with {highest}, beyond what was swept"
+                    law = f"predicts a peak of {highest} at {_peak_at(sweep, fit)}, beyond the sweep"
                 low = fit.peak_at.low
-                unsure = f"A peak at as few as {_count(sweep, round(low))} is not ruled out." if low <= last else ""
+                unsure = f"A peak at {_count(sweep, round(low))} cannot be ruled out." if low <= last else ""
                 return _said(
-                    f"the sweep does not reach its peak: {at_last}, the rate is "
-                    f"{self._rate(sweep.column, first, rate)} and still rises.",
+                    f"the sweep does not reach its peak: the rate still rises {at_last}, to "
+                    f"{self._rate(sweep.column, first, rate)}.",
                     f"The Universal Scalability Law {law} ({terms}).",
                     unsure,
                 )
             case "level":
                 share = format.share(fit.law.rate(last) / fit.law.highest)
                 return Said(
-                    f"the rate has levelled off: {at_last}, it is {share} of the highest that the Universal "
-                    f"Scalability Law lets it approach, {highest}.",
+                    f"the rate has levelled off: {at_last}, it reaches {share} of {highest}, the limit that the "
+                    "Universal Scalability Law predicts.",
                     f"The law: {terms}.",
                 )
             case "uncertain":
                 return _said(
-                    f"whether the sweep reaches its peak is uncertain: the Universal Scalability Law puts the peak at "
-                    f"{_peak_at(sweep, fit)} with {highest}, and that interval goes beyond what was swept.",
+                    f"the peak may lie beyond the sweep: the Universal Scalability Law predicts {highest} at "
+                    f"{_peak_at(sweep, fit)}.",
                     f"The law: {terms}.",
                     "Repeat more often, or sweep further.",
                 )
             case "reached":
                 return Said(
-                    f"the Universal Scalability Law puts the peak at {_peak_at(sweep, fit)} with {highest}.",
+                    f"the rate peaks at {_peak_at(sweep, fit)} with {highest}, by the Universal Scalability Law.",
                     f"The law: {terms}.",
                 )
 
@@ -274,9 +273,10 @@ def _count(sweep: Sweep, count: int) -> str:
 def _peak_at(sweep: Sweep, fit: Fit) -> str:
     """`about 25 clients (20 to 31 with 95 % confidence)`, of a law that has a peak."""
     peak = fit.peak_at
-    low, high = (f"{end:.0f}" if math.isfinite(end) else "any number" for end in (peak.low, peak.high))
-    about = _count(sweep, max(1, round(peak.estimate)))
-    return f"about {about} ({low} to {high} with {format.share(peak.confidence)} confidence)"
+    about, sure = _count(sweep, max(1, round(peak.estimate))), format.share(peak.confidence)
+    if math.isinf(peak.high):
+        return f"about {about} ({max(1, round(peak.low))} or more with {sure} confidence; the fit gives no upper bound)"
+    return f"about {about} ({peak.low:.0f} to {peak.high:.0f} with {sure} confidence)"
 
 
 def _terms(fit: Fit) -> str:
@@ -297,9 +297,19 @@ def _ranks(ranks: Iterable[Rank]) -> str:
     return ", ".join(f"rank {one.rank}" + (f" on {one.node}" if one.node else "") for one in ranks)
 
 
+def _enough(repetitions: int) -> str:
+    """How often to repeat what was repeated so often."""
+    return f"at least {intervals.SURE} times" if repetitions < intervals.SURE else "more often"
+
+
 def _also(found: int, of: int, noun: str) -> str:
-    """In how many others of the series it was found, or nothing."""
-    return f"In this series it is so in {found} of {format_count(of, noun)}, here most of all." if found > 1 else ""
+    """How many of the series are affected, or nothing where it is one."""
+    if found == 1:
+        return ""
+    affected = (
+        f"{found} of {of} {noun}s are" if found < of else f"Both {noun}s are" if of == 2 else f"All {of} {noun}s are"
+    )
+    return f"{affected} affected; this is the worst."
 
 
 def _said(headline: str, *details: str) -> Said:

@@ -62,7 +62,7 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
             tables.append((name, one.meaning))
             yield File(f"tables/{name}.csv", encoded(frame.write_csv()))
     if comparison is not None:
-        tables.append(("ratios", "Every ratio of the comparison, with its interval and what was not measured alike."))
+        tables.append(("ratios", "Every ratio of the comparison, with its interval and the conditions that differ."))
         yield File("tables/ratios.csv", encoded(ratios.frame(comparison).write_csv()))
     index = _index(run.document, list(pictures), tables)
     yield File(INDEX, encoded(index))

@@ -28,18 +28,18 @@ def markdown(told: LoadedRun) -> str:
 @pytest.mark.parametrize(
     "sentence",
     [
-        "rising, write: the sweep does not reach its peak: with 8 clients, its last point, the rate is 0.804 GB/s and "
-        "still rises. The Universal Scalability Law sees nothing that limits it yet",
-        "uneven, write: the sweep does not reach its peak: its highest rate, 0.399 GB/s with 8 clients, is that of its "
-        "last point. It does not follow the Universal Scalability Law: its medians lie off it by 90 %.",
+        "rising, write: the sweep does not reach its peak: the rate still rises with 8 clients, its last point, to "
+        "0.804 GB/s. The Universal Scalability Law finds no limit yet",
+        "uneven, write: the sweep does not reach its peak: the last point has the highest rate, 0.399 GB/s with 8 "
+        "clients. The medians do not follow the Universal Scalability Law; they deviate by 90 %.",
         "Node client03 is slow: it was the slowest in 96 of 96 phases whose nodes were not equally fast; if all nodes",
-        "In this series it is so in 24 of 24 phases, here most of all.",
+        "All 24 phases are affected; this is the worst.",
         "after 3.00 times that time",
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
         "Last to finish: rank 3 on client03",
         "0.0150 GB/s, 50 % below the median of 6 repetitions. It counts all the same. 3 more outliers in the same",
-        "is not known better than from 0.0800 GB/s to 0.120 GB/s (97 % confidence)",
-        "write: next to nothing was done for 2.",
+        "97 % confidence interval 0.0800 GB/s to 0.120 GB/s, too wide; repeat more often.",
+        "write: I/O stalled for 2.",
         "the rate went up and down: a tenth of the time it was below ",
         "the rate declined by ",
     ],
@@ -73,7 +73,7 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) 
     assert set(found) == {kind.kind for kind in Evidence.__subclasses__()} - {PrintedEvidence.kind}
     assert found["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
     assert found["peak"]["rests_on"][0].keys() == {"case", "phase", "job", "operation"}
-    endless = next(one for one in document["findings"] if "nothing that limits it" in one["sentence"])
+    endless = next(one for one in document["findings"] if "finds no limit yet" in one["sentence"])
     assert endless["evidence"]["sweep"]["fit"]["peak_at"]["estimate"] is None
 
 

@@ -142,7 +142,7 @@ def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) 
     known = builtin_systems()
     f800 = Side(published.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
     text = reports.build(sequential, "md", [f800]).decode()
-    assert "- No ratio has an interval, so there is no verdict." in text[: text.index("## Configuration")]
+    assert "- No ratio has a confidence interval, so there is no verdict." in text[: text.index("## Configuration")]
     assert "| peak | isilon-f800 |" in text
 
 
@@ -179,7 +179,7 @@ def test_a_sweep_of_many_points_is_told_by_its_ends() -> None:
 
 def test_too_few_repetitions_are_a_limit_and_enough_are_none() -> None:
     few, enough = (RunBuilder().workload("w").clients(1, 2).repetitions(count).build() for count in (2, 3))
-    assert any("it takes 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
+    assert any("that needs 3 valid repetitions" in text for text in wording.gaps(assemble(few)))
     assert wording.gaps(assemble(enough)) == []
 
 

@@ -63,7 +63,7 @@ def test_a_comparison_is_summed_up_too_differences_first() -> None:
     side = Side(measured.subject(other, "after"), configuration.of_run(other.document))
     assert "<h2>after against this run</h2>" in page(run, side)
     faster = page(run, side).index("after is up to 2.00 times as fast as this run")
-    assert faster < page(run, side).index("No difference can be told between")
+    assert faster < page(run, side).index("No significant difference between")
 
 
 def test_a_run_that_did_not_end_says_so_first() -> None:

@@ -139,13 +139,16 @@ def trust(content: Content, *, with_letters: bool = True) -> str:
     invalid = sum(not row["valid"] for part in content.workloads for row in part.measurements)
     doubted = sum(bool(row["marks"]) for part in content.workloads for row in part.measurements)
     are = "is" if invalid == 1 else "are"
-    left_out = f"{invalid} of {format_count(total, 'measurement')} {are} invalid and left out"
-    valid = left_out if invalid else f"Every measurement is valid{_but_not_the_score(content)}"
+    every = "The only measurement is" if total == 1 else f"All {total} measurements are"
+    valid = f"{every} valid{_but_not_the_score(content)}"
+    if invalid:
+        valid = f"{invalid} of {format_count(total, 'measurement')} {are} invalid and left out"
     if doubted == 0:
-        return f"{valid}, and none carries a doubt."
-    carry = "carries" if doubted == 1 else "carry"
-    letters = "; the letters beside the numbers name them" * with_letters
-    return f"{valid}. {doubted} of {total} {carry} at least one doubt{letters}."
+        return f"{valid}; {'it has no doubts' if total == 1 else 'none has a doubt'}."
+    letters = " (letters, explained below)" * with_letters
+    if doubted == total:
+        return f"{valid}; {'it has' if total == 1 else 'all have'} doubts{letters}."
+    return f"{valid}; {doubted} {'has' if doubted == 1 else 'have'} doubts{letters}."
 
 
 def _but_not_the_score(content: Content) -> str:
@@ -225,7 +228,7 @@ def commands_title(content: Content) -> tuple[str, str]:
     """What the commands of the appendix are, and what they are good for."""
     if content.document.imported is not None:
         return "Command lines", "How the tool was called, as its output tells."
-    return "Equivalent commands", "What to run to repeat a phase with IOR or mdtest."
+    return "Equivalent commands", "IOR and mdtest commands that repeat a phase."
 
 
 def examples(content: Content) -> list[tuple[str, str]]:
@@ -260,8 +263,8 @@ def gaps(content: Content) -> list[str]:
         have = "has" if few in (1, medians.height) else "have"
         no = "an" if few == medians.height else "no"
         told.append(
-            f"{which} {have} {no} interval, because it takes {FEWEST} valid repetitions: how far the value would "
-            "differ in another run is not known."
+            f"{which} {have} {no} confidence interval; that needs {FEWEST} valid repetitions. How far another run "
+            "would differ is unknown."
         )
     if document.ceilings is None and len(document.environment) > 1:
         told.append("What the network carries was not measured, so rates are not held against it (`ioassay net`).")
@@ -275,7 +278,7 @@ _TERMS = {
     "Rate at the stonewall": "what was done when the time limit of the phase came, over that time, with the operations "
     "of the slowest and of the fastest rank; all other rates go on to the end of the last rank",
     "Peak": "the best median of the sweep",
-    "Sustained": "the median over the points of the sweep at and beyond the first that reaches 90 % of the peak",
+    "Sustained": "the median over all points from the first that reaches 90 % of the peak",
     "Interval": "from where to where the true median lies, with the confidence in brackets, by order statistics of the "
     "repetitions",
     "Of ceiling": "the share of the lowest ceiling of the network on the path",

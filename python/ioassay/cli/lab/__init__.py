@@ -27,7 +27,7 @@ app.command("exec", context_settings={"ignore_unknown_options": True, "allow_int
 
 @app.callback(invoke_without_command=True)
 def _lab(context: typer.Context) -> None:
-    """Real storage systems and several hosts on one machine, for who has none at hand."""
+    """Start real storage systems and several hosts on one machine."""
     if context.invoked_subcommand is None:
         print(context.get_help(), file=sys.stderr)
         raise typer.Exit(UsageError.exit_code)

@@ -16,7 +16,10 @@ def execute(
         list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run.  [default: a shell]")
     ] = None,
 ) -> int:
-    """Run a command on a host of a lab, with the credentials of its storage; its exit code is ours."""
+    """Run a command on a host of a lab.
+
+    It has the credentials of the lab's storage, and its exit code becomes ours.
+    """
     import os  # noqa: PLC0415
 
     from ioassay.lab.namespaces import run_inside  # noqa: PLC0415

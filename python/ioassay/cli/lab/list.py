@@ -13,7 +13,7 @@ def list_labs(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print the YAML of this lab.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
-    """List the built-in labs and what this machine lacks for each, or print one of them."""
+    """List the built-in labs and what they lack here, or print one."""
     from ioassay.lab.library import LABS, read  # noqa: PLC0415
     from ioassay.lab.requirements import missing  # noqa: PLC0415
 

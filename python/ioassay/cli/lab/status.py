@@ -22,7 +22,7 @@ def status(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this lab.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
-    """Show the labs that are up: targets, hosts, processes, ports, mounts, memory."""
+    """Show running labs: targets, hosts, processes, ports, mounts."""
     from ioassay.lab.running import find, running  # noqa: PLC0415
 
     if name is not None:

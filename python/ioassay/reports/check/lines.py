@@ -143,7 +143,7 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points:
         ends = format.interval(wording.times(known.low), wording.times(known.high), known.confidence)
         interval = f", interval {ends}"
     differing = [wording.CONDITIONS[unlike.what] for unlike in ratio.unlike if unlike.is_told]
-    unlike = f"; not measured alike: {', '.join(differing)}" if differing else ""
+    unlike = f"; different conditions: {', '.join(differing)}" if differing else ""
     said = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
     if check.tested is None:
         return f"{said}; it takes {FEWEST} valid repetitions on both sides to judge that"

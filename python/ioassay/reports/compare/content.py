@@ -91,8 +91,8 @@ class Content:
         if self.sentences:
             return [*self.sentences, *self.chance]
         if not self.series:
-            return ["Nothing of them is measured alike, so there is no ratio."]
-        return ["No ratio has an interval, so there is no verdict."]
+            return ["No matching measurements, so there are no ratios."]
+        return ["No ratio has a confidence interval, so there is no verdict."]
 
     @property
     def title(self) -> str:

@@ -42,7 +42,7 @@ def test_a_difference_is_said_in_the_style_of_the_papers_with_its_interval_and_w
     sentences = [text for part in assemble(sides).series for text in part.sentences]
     up_to = r"after is up to 2\.00 times as fast as before in Sequential, write \(97 % interval .* at \d+ clients?\)\."
     assert sum(bool(re.fullmatch(up_to, text)) for text in sentences) == 1
-    assert "No difference can be told between after and before in Sequential, read." in sentences
+    assert "No significant difference between after and before in Sequential, read." in sentences
 
 
 def test_what_is_slower_is_said_of_the_faster_one() -> None:
@@ -53,7 +53,7 @@ def test_what_is_slower_is_said_of_the_faster_one() -> None:
 def test_a_sentence_about_unlike_things_says_what_is_unlike() -> None:
     content = assemble([side(run(), "a"), side(run(2.0, transfer_bytes=4096), "b")])
     assert all(text.endswith("; unlike: transfer 4 KiB against 1 MiB of a.") for text in content.series[0].sentences)
-    assert content.throughout == ("b, not measured alike: transfer 4 KiB against 1 MiB of a.",)
+    assert content.throughout == ("b, different conditions: transfer 4 KiB against 1 MiB of a.",)
 
 
 def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not_told(sides: list[Side]) -> None:
@@ -61,10 +61,10 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
     write = content.series[0]
     assert [(line.at, line.interval, line.differs) for line in write.lines] == [("peak", "–", False)]
     assert write.sentences == ()
-    assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800 does not tell: fsync.")
-    assert content.throughout[0] == "isilon-f800, not measured alike: tool IOR against ioassay of before."
+    assert write.unlike == ("isilon-f800: its sequential N-N (write).", "isilon-f800, not published: fsync.")
+    assert content.throughout[0] == "isilon-f800, different conditions: tool IOR against ioassay of before."
     assert content.throughout[1] == (
-        "isilon-f800 does not tell: the number of clients, total, ranks, storage API, direct I/O, depth, payload."
+        "isilon-f800, not published: number of clients, total, ranks, storage API, direct I/O, depth, payload."
     )
     assert "single figures are published" in few(content.comparisons[0])
 
@@ -186,14 +186,14 @@ def test_of_one_series_remarks_stand_below_it(sides: list[Side]) -> None:
     ]
     content = assemble(only_reads)
     assert content.throughout == ()
-    assert content.series[0].unlike == ("b, not measured alike: transfer 4 KiB against 1 MiB of before.",)
+    assert content.series[0].unlike == ("b, different conditions: transfer 4 KiB against 1 MiB of before.",)
 
 
 def test_a_comparison_says_how_many_of_its_differences_are_no_chance(sides: list[Side]) -> None:
     content = assemble(sides)
     assert content.chance == [
-        "Of 6 points of after with an interval 3 differ, where 0.190 would by chance: at least 2 of them truly do "
-        "(95 % confidence)."
+        "3 of 6 points of after differ significantly (0.190 expected by chance): at least 2 differences are real (95 % "
+        "confidence)."
     ]
     (told,) = json.loads(build(sides, "json"))["chance"]
     assert (told["other"], told["judged"], told["differing"], told["certain"]) == ("after", 6, 3, 2)
@@ -212,6 +212,6 @@ def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() 
     assert any(line.differs for line in content.series[0].lines)
     assert sum("2.00 times as fast" in text for text in content.sentences) == 1
     assert content.verdict[-1] == (
-        "Of 20 points of c with an interval 1 differs, where 0.635 would by chance: it may be chance. Measure again, "
-        "more often."
+        "1 of 20 points of c differs significantly (0.635 expected by chance): all of it may be chance. Measure again "
+        "with more repetitions."
     )

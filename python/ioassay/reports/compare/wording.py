@@ -91,7 +91,7 @@ def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
         case "too few repetitions":
             return
         case "no difference":
-            yield f"No difference can be told between {other} and {reference} in {title}."
+            yield f"No significant difference between {other} and {reference} in {title}."
             return
         case "differs":
             several = len(one.points) > 1
@@ -142,7 +142,7 @@ def sentences(remarks: Iterable[Remark]) -> list[str]:
 
 
 def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
-    """What was not measured alike in a series, what a side does not tell, and points that only one side has."""
+    """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
     places: dict[Unlike, list[str]] = {}
     named = [(at(ratio.reference, one), ratio) for ratio in one.points]
     if one.is_swept:
@@ -156,7 +156,7 @@ def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     for found, at_points in places.items():
         if found.is_told:
             told = "" if len(at_points) >= len(one.points) else f" (at {listed(at_points)})"
-            yield Remark(f"{name}, not measured alike:", differs(found, comparison.reference.name) + told, "; ")
+            yield Remark(f"{name}, different conditions:", differs(found, comparison.reference.name) + told, "; ")
     if one.is_swept and one.peak:
         yield from _peaks(comparison, one, one.peak)
     yield from _silent(comparison, one, places)
@@ -177,8 +177,9 @@ def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> I
         silent = {unlike.what for unlike in found if getattr(unlike, name) is None}
         words = [CONDITIONS[field.name] for field in fields(Conditions) if field.name in silent]
         if not curve.rates[one.column].points:
-            words = ["the number of clients", *words]
-        yield from (Remark(f"{side.name} does not tell:", word) for word in words)
+            words = ["number of clients", *words]
+        silence = "not published" if side.kind == "published system" else "not recorded"
+        yield from (Remark(f"{side.name}, {silence}:", word) for word in words)
 
 
 def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
@@ -229,10 +230,7 @@ def alone(comparison: Comparison) -> Iterator[str]:
     ):
         titles = [curve.title for subject, curve in comparison.alone if subject is side]
         if titles:
-            yield (
-                f"Not compared, because {other.name} has nothing, or more than one thing, that is measured alike: "
-                f"{side.name}'s {'; '.join(titles)}."
-            )
+            yield f"Not compared: no matching measurement in {other.name} for {side.name}'s {'; '.join(titles)}."
 
 
 def chance(comparison: Comparison) -> str:
@@ -242,15 +240,15 @@ def chance(comparison: Comparison) -> str:
         return ""
     differ = "differs" if told.differing == 1 else "differ"
     counted = (
-        f"Of {told.judged} points of {comparison.other.name} with an interval {told.differing} {differ}, where "
-        f"{format.significant(told.by_chance)} would by chance"
+        f"{told.differing} of {told.judged} points of {comparison.other.name} {differ} significantly "
+        f"({format.significant(told.by_chance)} expected by chance)"
     )
     if not told.certain:
-        return f"{counted}: {'it' if told.differing == 1 else 'all of them'} may be chance. Measure again, more often."
+        return f"{counted}: all of it may be chance. Measure again with more repetitions."
     if told.certain < told.differing:
-        sure = f"at least {told.certain} of them truly {'does' if told.certain == 1 else 'do'}"
+        sure = f"at least {format_count(told.certain, 'difference')} {'is' if told.certain == 1 else 'are'} real"
     else:
-        sure = "it truly does" if told.certain == 1 else "all of them truly do"
+        sure = "the difference is real" if told.certain == 1 else "all differences are real"
     return f"{counted}: {sure} ({format.share(told.confidence)} confidence)."
 
 

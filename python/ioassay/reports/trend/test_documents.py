@@ -77,7 +77,7 @@ def test_every_point_has_a_verdict_that_says_why(content: Content) -> None:
 
 
 def test_a_run_that_was_not_measured_alike_is_named_with_what_is_unlike(content: Content) -> None:
-    said = "Left out, because not measured alike: night-03 (transfer 4 KiB against 1 MiB of night-11)."
+    said = "Left out (different conditions): night-03 (transfer 4 KiB against 1 MiB of night-11)."
     assert [series.notes for series in content.groups[0].series] == [(said,), (said,)]
 
 
@@ -134,7 +134,7 @@ def test_every_format_has_every_run_and_point(content: Content) -> None:
     assert document["points"][0]["left_out"][0]["run"] == "night-03"
     text = build(content, "md").decode()
     assert all(cell in text for part in content.groups for series in part.series for row in series.rows for cell in row)
-    assert "an-import is left out, because it does not tell when it was measured." in text
+    assert "an-import is left out: it has no timestamp." in text
 
 
 def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(content: Content) -> None:
@@ -148,7 +148,7 @@ def test_the_page_has_a_figure_for_each_series_and_is_the_same_every_time(conten
 def test_very_many_runs_that_were_not_measured_alike_are_counted() -> None:
     runs = [stored(f"night-{at}", one(at, transfer_bytes=4096 if at < 7 else 1 << 20)) for at in range(8)]
     (note,) = assemble(runs, [], 0.05).groups[0].series[0].notes
-    assert note.startswith("Left out, because not measured alike: 7 runs from night-0 to night-6 (transfer ")
+    assert note.startswith("Left out (different conditions): 7 runs from night-0 to night-6 (transfer ")
 
 
 def test_doubts_about_the_latest_run_stand_below_its_series() -> None:
@@ -163,7 +163,7 @@ def test_the_only_run_of_a_study_is_left_out_and_named(runs: list[Stored]) -> No
     alone = Stored(Run(runs[1].run.subject, "other", "/t", runs[1].run.started), runs[1].facts)
     content = assemble([runs[0], alone, *runs[2:]], [], 0.05)
     assert [part.title for part in content.groups] == ["example on /mnt/store/iotest"]
-    assert content.left_out == ("night-01 is left out, because it is the only run of other on /t.",)
+    assert content.left_out == ("night-01 is left out: it is the only run of other on /t.",)
     assert all(content.left_out[0] in build(content, form).decode() for form in ("html", "md", "json"))
 
 

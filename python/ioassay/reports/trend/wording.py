@@ -123,7 +123,7 @@ def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
         names = list(dict.fromkeys(name for own in places.values() for name in own))
         where = "" if len(places) == len(histories) else f" at {listed(list(places))}"
         runs = listed(names) if len(names) <= _MOST_NAMES else f"{len(names)} runs from {names[0]} to {names[-1]}"
-        yield f"Left out{where}, because not measured alike: {runs} ({'; '.join(how)})."
+        yield f"Left out{where} (different conditions): {runs} ({'; '.join(how)})."
 
 
 def doubts(group: Group, histories: Sequence[History]) -> list[str]:
@@ -139,12 +139,12 @@ def missing(group: Group, one: Missing) -> str:
 
 def undated(run: str) -> str:
     """Why a run is in no order."""
-    return f"{run} is left out, because it does not tell when it was measured."
+    return f"{run} is left out: it has no timestamp."
 
 
 def alone(run: Run) -> str:
     """Why a run is in no trend."""
-    return f"{run.name} is left out, because it is the only run of {run.study} on {run.target}."
+    return f"{run.name} is left out: it is the only run of {run.study} on {run.target}."
 
 
 def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line]:

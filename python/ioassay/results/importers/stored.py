@@ -379,7 +379,7 @@ def _method(gathered: Gathered) -> list[str]:
     return [
         f"The numbers were measured by {by}; ioassay read them from its output and measured nothing.",
         "Rates are as printed; what was not printed follows from amounts and times, or is left open.",
-        "Moments are those of the files, which do not tell their time zone.",
+        "Timestamps carry no time zone.",
     ]
 
 
