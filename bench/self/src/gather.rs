@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ioassay_engine::case::letters::{Found, Letter};
+use ioassay_engine::case::rank_report::{Found, RankReport};
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::measure::phase::RankResult;
 use ioassay_engine::output::EventLog;
@@ -49,8 +49,8 @@ pub fn gather() -> Result<()> {
         direct_alignment_bytes: None,
     };
     // Made beforehand: thousands of threads that compute at once would keep those who speak for nodes from their processors.
-    let letter = |rank| Mutex::new(Some(Letter::of(0, Operation::Write, result(rank, rank / RANKS_ON_EACH))));
-    let letters: Vec<_> = (0..ranks).map(letter).collect();
+    let report = |rank| Mutex::new(Some(RankReport::of(0, Operation::Write, result(rank, rank / RANKS_ON_EACH))));
+    let reports: Vec<_> = (0..ranks).map(report).collect();
     let before = AtomicU64::new(0);
     let seconds = threads::run(&[RANKS_ON_EACH; NODES as usize], |rank| -> std::result::Result<f64, String> {
         let path = if rank.rank() == 0 { log.as_path() } else { "/dev/null".as_ref() };
@@ -58,7 +58,7 @@ pub fn gather() -> Result<()> {
         let stopped = |_| "stopped".to_owned();
         rank.begin_step(0, None).map_err(stopped)?;
         let clocks_before = rank.compare_clocks().map_err(stopped)?;
-        let letter = letters[rank.rank() as usize].lock().expect("nobody else has it").take();
+        let report = reports[rank.rank() as usize].lock().expect("nobody else has it").take();
         rank.wait_for_all().map_err(stopped)?;
         if rank.rank() == 0 {
             before.store(resident_bytes("VmRSS"), Ordering::SeqCst);
@@ -67,7 +67,7 @@ pub fn gather() -> Result<()> {
         let start = Start { opened_ns: 0, left_ns: 0 };
         let found =
             Found { started_unix_ns: clock::unix_ns(), clocks_before: &clocks_before, settled: None, node: None };
-        case::conclude(&case, (&rank, &mut events), (0, &phase), start, letter, found).map_err(stopped)?;
+        case::conclude(&case, (&rank, &mut events), (0, &phase), start, report, found).map_err(stopped)?;
         Ok(begin.elapsed().as_secs_f64())
     });
     let seconds = seconds.into_iter().next().expect("there is a first rank")?;

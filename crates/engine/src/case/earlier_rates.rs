@@ -6,7 +6,7 @@ use ioassay_protocol::plan::{Job, Phase, Plan, Work};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
-use super::letters::Letter;
+use super::rank_report::RankReport;
 use crate::plan::{Jobs, Sizes};
 use crate::ranks::{Ranks, Stopped};
 use crate::workload::tree::Shape;
@@ -46,11 +46,11 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// Every rank learns what was done in step `step`, where a later job asks for its rate.
-    pub(super) fn note_pace(&mut self, step: u32, letters: &[Letter]) -> Result<(), Stopped> {
+    pub(super) fn note_pace(&mut self, step: u32, reports: &[RankReport]) -> Result<(), Stopped> {
         let asks = |job: &Job| job.limit.at_rate_of.is_some_and(|earlier| earlier.step == step);
         if self.case.plan.jobs().any(asks) {
-            let operations = letters.iter().map(|letter| letter.operations()).sum();
-            let duration_ns = letters.iter().map(|letter| letter.end_ns()).max().unwrap_or(0);
+            let operations = reports.iter().map(|report| report.operations()).sum();
+            let duration_ns = reports.iter().map(|report| report.end_ns()).max().unwrap_or(0);
             let pace = self.broadcast(&Pace { operations, duration_ns })?;
             self.pace.insert(step, pace);
         }

@@ -8,13 +8,14 @@ mod data;
 mod earlier_rates;
 mod find;
 mod grown;
-pub mod letters;
+mod job_result;
 pub(crate) mod memory;
 mod metadata;
 mod operations;
 mod pacing;
 mod phase;
 mod profile;
+pub mod rank_report;
 pub mod remount;
 mod remove;
 mod resident;
@@ -38,8 +39,8 @@ use serde::de::DeserializeOwned;
 
 use self::earlier_rates::Pace;
 use self::grown::Grown;
-use self::letters::{Found, Letter};
-use self::operations::LOOK_AGAIN;
+use self::pacing::POLL_INTERVAL;
+use self::rank_report::{Found, RankReport};
 use self::written::Written;
 use crate::failure;
 use crate::measure::doubts::Emptied;
@@ -116,17 +117,17 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
     Ok(())
 }
 
-/// What [`run`] does when all ranks have come to the end of a phase: each brings its `letter`, if it had a job, and rank 0 writes to
+/// What [`run`] does when all ranks have come to the end of a phase: each brings its `report`, if it had a job, and rank 0 writes to
 /// `events`. For who has done the work in another way, or measures what this costs.
 pub fn conclude<R: Ranks>(
     case: &Case<'_>,
     (ranks, events): (&R, &mut EventLog),
     phase: (u32, &Phase),
     start: Start,
-    letter: Option<Letter>,
+    report: Option<RankReport>,
     found: Found<'_>,
 ) -> Result<(), Stopped> {
-    Rank::new(case, ranks, events).conclude(phase, start, letter, found).map(|_| ())
+    Rank::new(case, ranks, events).conclude(phase, start, report, found).map(|_| ())
 }
 
 /// How long a step may take: beside what it is to wait.
@@ -250,7 +251,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
             if left.is_zero() {
                 return Ok(());
             }
-            std::thread::sleep(left.min(LOOK_AGAIN));
+            std::thread::sleep(left.min(POLL_INTERVAL));
         }
     }
 
@@ -276,13 +277,13 @@ impl<'a, R: Ranks> Rank<'a, R> {
         own: &T,
         mut pack: impl FnMut(&mut Vec<T>),
     ) -> Result<Option<Vec<T>>, Stopped> {
-        let letter = to_rank(&[own]);
-        let of_nodes = self.ranks.gather(&letter, &mut |letters| {
-            let mut all: Vec<T> = all_of(&letters);
+        let message = to_rank(&[own]);
+        let of_nodes = self.ranks.gather(&message, &mut |messages| {
+            let mut all: Vec<T> = all_of(&messages);
             pack(&mut all);
             to_rank(&all)
         })?;
-        Ok(of_nodes.map(|letters| all_of(&letters)))
+        Ok(of_nodes.map(|messages| all_of(&messages)))
     }
 
     fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
@@ -291,15 +292,15 @@ impl<'a, R: Ranks> Rank<'a, R> {
 }
 
 /// What ranks send each other.
-pub(crate) fn to_rank<T: Serialize + ?Sized>(letter: &T) -> Vec<u8> {
-    serde_json::to_vec(letter).expect("our own types are JSON")
+pub(crate) fn to_rank<T: Serialize + ?Sized>(message: &T) -> Vec<u8> {
+    serde_json::to_vec(message).expect("our own types are JSON")
 }
 
-/// Everything that is in letters which are lists.
-pub(crate) fn all_of<T: DeserializeOwned>(letters: &[Vec<u8>]) -> Vec<T> {
-    letters.iter().flat_map(|letter| from_rank::<Vec<T>>(letter)).collect()
+/// Everything that is in messages which are lists.
+pub(crate) fn all_of<T: DeserializeOwned>(messages: &[Vec<u8>]) -> Vec<T> {
+    messages.iter().flat_map(|message| from_rank::<Vec<T>>(message)).collect()
 }
 
-fn from_rank<T: DeserializeOwned>(letter: &[u8]) -> T {
-    serde_json::from_slice(letter).expect("every rank runs this very program")
+fn from_rank<T: DeserializeOwned>(message: &[u8]) -> T {
+    serde_json::from_slice(message).expect("every rank runs this very program")
 }

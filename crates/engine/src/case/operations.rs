@@ -6,7 +6,6 @@
 //! Not here: what an operation is ([`Operate`]), and files.
 
 use std::ops::Range;
-use std::time::Duration;
 
 use ioassay_host::clock::Clock;
 use ioassay_protocol::events::{Done, Failure};
@@ -76,7 +75,7 @@ pub(super) struct Operations<'a, R> {
 }
 
 /// What one rank did.
-pub(super) struct Ran {
+pub(super) struct OperationStats {
     /// By lane.
     pub recorded: [Recorded; LANES],
     /// By lane, where it met a stonewall.
@@ -221,12 +220,15 @@ impl<'a, R: Ranks> Operations<'a, R> {
     }
 
     /// The record, at the end of the job.
-    pub fn finish(mut self, failed: bool) -> Ran {
+    pub fn finish(mut self, failed: bool) -> OperationStats {
         if !failed {
             self.all_done();
         }
         let end_ns = self.clock.now_ns();
-        Ran { recorded: self.recorders.map(|recorder| recorder.finish(end_ns)), at_stonewall: self.at_stonewall }
+        OperationStats {
+            recorded: self.recorders.map(|recorder| recorder.finish(end_ns)),
+            at_stonewall: self.at_stonewall,
+        }
     }
 }
 
@@ -286,6 +288,3 @@ pub(super) enum Begin {
     /// No: somebody said stop.
     Stopped,
 }
-
-/// How long a wait may overlook a stop.
-pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(50);

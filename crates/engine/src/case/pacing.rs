@@ -6,8 +6,10 @@ use ioassay_host::clock::Clock;
 use ioassay_protocol::plan::pace::{Rate, Think};
 use ioassay_protocol::plan::{Job, RankRange};
 
-use super::operations::LOOK_AGAIN;
 use crate::ranks::Ranks;
+
+/// How long a wait may overlook a stop.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// When the operations of one rank are to begin.
 #[derive(Debug)]
@@ -88,7 +90,7 @@ fn sleep_until(end_ns: u64, stonewall_ns: u64, clock: &Clock, ranks: &impl Ranks
             return Some(now_ns);
         }
         let left = Duration::from_nanos(end_ns.min(stonewall_ns) - now_ns);
-        std::thread::sleep(left.min(LOOK_AGAIN));
+        std::thread::sleep(left.min(POLL_INTERVAL));
     }
 }
 

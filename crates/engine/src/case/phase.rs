@@ -1,21 +1,20 @@
 //! The timed phase as one rank lives it: prepare, start together, work, then tell the others.
 //!
 //! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`], what is written down of it in
-//! [`super::letters`].
+//! [`super::rank_report`].
 
 use std::sync::atomic::Ordering;
 
 use ioassay_host::{clock, process_usage};
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Transfer;
-use ioassay_protocol::plan::{Job, Operation, Phase, Work};
+use ioassay_protocol::plan::{Job, Phase, Work};
 
 use super::data::DataJob;
 use super::find::FindJob;
-use super::letters::{Found, Letter};
+use super::job_result::JobResult;
 use super::metadata::MetadataJob;
-use super::operations::Ran;
-use super::profile::ReadShare;
+use super::rank_report::{Found, RankReport};
 use super::written::OrderOfWrite;
 use super::{Case, Rank};
 use crate::failure;
@@ -25,45 +24,6 @@ use crate::ranks::{Ranks, Start, Stopped};
 use crate::workload::layout::Geometry;
 use crate::workload::tree::Shape;
 
-/// What one rank did in its job.
-pub(super) struct Did {
-    /// Which lane holds which operation.
-    pub lanes: Vec<(usize, Operation)>,
-    /// The record.
-    pub ran: Ran,
-    /// Where the time went.
-    pub times: Times,
-    /// Calls that moved less than asked.
-    pub short_transfers: u64,
-    /// All that was to be done is done.
-    pub complete: bool,
-    /// What it wrote has been forced to stable storage.
-    pub synced: bool,
-    /// Entries that matched.
-    pub matched: Option<u64>,
-    /// Transfers that were written, of a job that writes; entries that were worked on, of one on a tree.
-    pub written: Option<u64>,
-    /// What was read of the rank's part, where a limit may have ended the job before all of it was.
-    pub read: Option<Vec<ReadShare>>,
-    /// What ended it.
-    pub failure: Option<Box<Failure>>,
-}
-
-/// Where the time of a job went.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Times {
-    /// In open.
-    pub open: u64,
-    /// In making the bytes that are written.
-    pub fill: u64,
-    /// From the first to the last operation, without the other times.
-    pub transfer: u64,
-    /// In fsync.
-    pub fsync: u64,
-    /// In close.
-    pub close: u64,
-}
-
 /// A job, ready to start.
 enum Prepared<'a> {
     Data(DataJob<'a>),
@@ -72,7 +32,7 @@ enum Prepared<'a> {
 }
 
 impl Prepared<'_> {
-    fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
+    fn run<R: Ranks>(self, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
         match self {
             Self::Data(work) => work.run(ranks, job, start),
             Self::Metadata(work) => work.run(ranks, job.0, start),
@@ -118,19 +78,19 @@ impl<R: Ranks> Rank<'_, R> {
         };
         working.store(false, Ordering::Relaxed);
         let usage = meter.stop();
-        let letter = did.map(|(index, did, end_ns)| {
+        let report = did.map(|(index, did, end_ns)| {
             if let Some(failure) = &did.failure {
                 self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
-            let mut letter = self.letter(index, did, start, end_ns, usage);
-            letter.before_read = before_read;
-            letter
+            let mut report = self.rank_report(index, did, start, end_ns, usage);
+            report.before_read = before_read;
+            report
         });
         let found = Found { started_unix_ns, clocks_before: &before, settled, node: node.as_ref() };
-        let letters = self.conclude((step, phase), start, letter, found)?;
-        self.note_writes(step, phase, &letters)?;
-        self.note_pace(step, &letters)?;
+        let reports = self.conclude((step, phase), start, report, found)?;
+        self.note_writes(step, phase, &reports)?;
+        self.note_pace(step, &reports)?;
         self.go_on()
     }
 
@@ -161,10 +121,10 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// Every rank learns how much of each file set is written now, and how much of each tree is there. Without a limit
     /// that is all of it, and nobody needs to be told.
-    fn note_writes(&mut self, step: u32, phase: &Phase, letters: &[Letter]) -> Result<(), Stopped> {
+    fn note_writes(&mut self, step: u32, phase: &Phase, reports: &[RankReport]) -> Result<(), Stopped> {
         for (index, job) in phase.jobs.iter().enumerate() {
-            let own = letters.iter().filter(|letter| letter.job == index);
-            let done = || self.broadcast(&own.filter_map(|letter| letter.written).collect::<Vec<u64>>());
+            let own = reports.iter().filter(|report| report.job == index);
+            let done = || self.broadcast(&own.filter_map(|report| report.written).collect::<Vec<u64>>());
             match &job.work {
                 Work::Data(work) if work.transfer == Transfer::Write => {
                     let geometry = Geometry::of(&self.case.plan.files[&work.files], self.ranks.size());

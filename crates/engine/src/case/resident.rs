@@ -12,14 +12,14 @@ use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Work};
 use serde::{Deserialize, Serialize};
 
+use super::Rank;
 use super::profile::{Amounts, Profile, ReadShare};
-use super::{Rank, data};
 use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
 use crate::measure::doubts::Unwritten;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
-use crate::workload::layout::Geometry;
+use crate::workload::layout::{self, Geometry};
 
 /// What is said to have measured what nobody looked at.
 const NOTHING: &str = "none";
@@ -128,7 +128,7 @@ impl<R: Ranks> Rank<'_, R> {
 
     fn part_to_read<'a>(&'a self, work: &'a DataWork, member: u32) -> Part<'a> {
         let geometry = self.geometry(&self.case.plan.files[&work.files]);
-        let part = data::part(work, member, geometry.parts, self.reads_shifted_by);
+        let part = layout::part_of(work, member, geometry.parts, self.reads_shifted_by);
         Part { name: &work.files, geometry, part }
     }
 
@@ -138,7 +138,7 @@ impl<R: Ranks> Rank<'_, R> {
         let parts = self.case.plan.files.iter().filter_map(|(name, set)| {
             let member = set.ranks.map_or(Some(rank), |range| range.member(rank))?;
             let geometry = self.geometry(set);
-            Some(Part { name, geometry, part: data::shifted(member, shift, geometry.parts) })
+            Some(Part { name, geometry, part: layout::shifted(member, shift, geometry.parts) })
         });
         parts.collect()
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ioassay_protocol::events::Failure;
 
 use super::Rank;
-use super::operations::LOOK_AGAIN;
+use super::pacing::POLL_INTERVAL;
 use crate::failure;
 use crate::ranks::{Ranks, Stopped};
 
@@ -36,7 +36,7 @@ impl<R: Ranks> Rank<'_, R> {
                 self.ranks.fail(&self.unseen(&error));
                 return Err(Stopped);
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
     }

@@ -24,7 +24,7 @@ pub use self::case::run_case;
 
 use self::ending::{Conclusion, finish};
 pub use self::ending::{print, refuse, refused};
-use self::targets::Targets;
+use self::targets::{ANSWER, Targets};
 use crate::exit::{COULD_NOT_RUN, Ended, REFUSED};
 use crate::failure;
 use crate::launched::launcher;
@@ -36,9 +36,6 @@ use crate::supervise::{self, within};
 use crate::survey::{Errand, patience};
 use crate::workspace::Workspace;
 use crate::workspace::directory::Directory;
-
-/// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
-const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long a survey that has failed may take to remove its directory, in which there is only the list.
 const LOOK_REMOVAL: Duration = Duration::from_secs(1);

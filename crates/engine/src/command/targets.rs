@@ -8,11 +8,13 @@ use ioassay_host::environment;
 use ioassay_protocol::events::{Checked, Failure};
 use ioassay_protocol::plan::Plan;
 
-use super::ANSWER;
 use super::case::target_of;
 use super::room::check_room;
 use crate::plan::Sizes;
 use crate::survey::patience;
+
+/// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
+pub(super) const ANSWER: Duration = Duration::from_secs(5);
 
 /// Plans whose target is looked at by one thread, which may hang: a thread for each takes longer than the look.
 pub(super) const LOOKED_AT_ONCE: usize = 100;

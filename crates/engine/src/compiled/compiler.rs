@@ -7,7 +7,6 @@ use std::process::{Command, Stdio};
 
 use ioassay_protocol::events::Failure;
 
-use super::Source;
 use crate::failure;
 
 /// More lines of a compiler's complaints than this help nobody.
@@ -43,8 +42,8 @@ impl Compiler {
         known.map(|asked| String::from_utf8_lossy(&asked.stdout).into_owned()).unwrap_or_default()
     }
 
-    /// Runs `command`, which compiles `source`, to its end.
-    pub(super) fn run(&self, command: &mut Command, source: &Source<'_>) -> Result<(), Failure> {
+    /// Runs `command`, which compiles `name`, to its end. `remedy` is what to try where that fails.
+    pub(super) fn run(&self, command: &mut Command, name: &str, remedy: &str) -> Result<(), Failure> {
         let ran = command.stdin(Stdio::null()).output().map_err(|error| failure::on_path("run", &self.path, &error))?;
         if ran.status.success() {
             return Ok(());
@@ -52,8 +51,8 @@ impl Compiler {
         let said = [ran.stdout, ran.stderr].concat();
         let said = String::from_utf8_lossy(&said);
         let lines: Vec<&str> = said.lines().take(LINES).collect();
-        let message = format!("{} cannot compile {}:\n{}", self.path.display(), source.name, lines.join("\n"));
-        Err(failure::plain("compile", message, source.remedy))
+        let message = format!("{} cannot compile {}:\n{}", self.path.display(), name, lines.join("\n"));
+        Err(failure::plain("compile", message, remedy))
     }
 }
 

@@ -83,7 +83,7 @@ impl Source<'_> {
         // Some compilers' wrappers leave files of their own where they are called.
         command.current_dir(bench.path()).args(["-shared", "-fPIC", "-O2", "-g", "-o"]).arg(&made);
         command.arg(self.files[0].0).args(self.arguments);
-        compiler.run(&mut command, self)?;
+        compiler.run(&mut command, self.name, self.remedy)?;
         // Whatever the umask, others may use it and not change it.
         let file = fs::File::open(&made).map_err(cannot)?;
         file.set_permissions(Permissions::from_mode(0o755)).map_err(cannot)?;

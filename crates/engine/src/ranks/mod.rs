@@ -101,8 +101,8 @@ pub trait Ranks {
     fn take_work(&self, job: usize, members: RankRange, piece: &mut Vec<u8>) -> Result<bool, Stopped>;
 
     /// Brings every rank's bytes to rank 0; the other ranks get `None`. Also a barrier. Works after a stop as well, so that
-    /// what was measured until then is kept. What the ranks of a node say, ascending, `pack` makes one letter of, before it
-    /// travels; rank 0 gets the letters of all nodes, ascending.
+    /// what was measured until then is kept. What the ranks of a node say, ascending, `pack` makes one message of, before it
+    /// travels; rank 0 gets the messages of all nodes, ascending.
     fn gather(
         &self,
         bytes: &[u8],

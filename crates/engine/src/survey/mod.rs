@@ -55,7 +55,7 @@ struct Found {
 
 /// What a rank has to say, or all of a node.
 #[derive(Debug, Serialize, Deserialize)]
-struct Letter {
+struct NodeAnswer {
     node: u32,
     /// Numbers of the processors that may be used.
     processors: BTreeSet<u32>,
@@ -80,14 +80,14 @@ pub fn run<R: Ranks>(
         see(errand, path, ranks, found);
     }
     let silent = found.as_ref().and_then(|found| found.silent.clone());
-    let own = Letter { node: seating.node_of(rank), processors: node::processors(), found };
-    let letters = ranks.gather(&to_rank(&[own]), &mut |letters| to_rank(&by_node(all_of(&letters))))?;
-    if let Some(letters) = letters {
+    let own = NodeAnswer { node: seating.node_of(rank), processors: node::processors(), found };
+    let answers = ranks.gather(&to_rank(&[own]), &mut |answers| to_rank(&by_node(all_of(&answers))))?;
+    if let Some(answers) = answers {
         let survey = Survey {
             version: VERSION,
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
             unix_ns: clock::unix_ns(),
-            nodes: compared(by_node(all_of(&letters)), &readings),
+            nodes: compared(by_node(all_of(&answers)), &readings),
         };
         if let Err(error) = events.write(&Event::Survey(survey)) {
             ranks.fail(&output::cannot_write(&error));
@@ -157,15 +157,15 @@ impl Found {
     }
 }
 
-/// Makes one letter of those of each node.
-fn by_node(letters: Vec<Letter>) -> Vec<Letter> {
-    let mut nodes: BTreeMap<u32, Letter> = BTreeMap::new();
-    for mut letter in letters {
-        match nodes.entry(letter.node) {
-            Entry::Vacant(free) => drop(free.insert(letter)),
+/// Makes one answer of those of each node.
+fn by_node(answers: Vec<NodeAnswer>) -> Vec<NodeAnswer> {
+    let mut nodes: BTreeMap<u32, NodeAnswer> = BTreeMap::new();
+    for mut answer in answers {
+        match nodes.entry(answer.node) {
+            Entry::Vacant(free) => drop(free.insert(answer)),
             Entry::Occupied(mut node) => {
-                node.get_mut().processors.append(&mut letter.processors);
-                node.get_mut().found = node.get_mut().found.take().or(letter.found);
+                node.get_mut().processors.append(&mut answer.processors);
+                node.get_mut().found = node.get_mut().found.take().or(answer.found);
             }
         }
     }
@@ -173,13 +173,13 @@ fn by_node(letters: Vec<Letter>) -> Vec<Letter> {
 }
 
 /// The nodes, with their clocks against the first one's.
-fn compared(letters: Vec<Letter>, readings: &[Reading]) -> Vec<SurveyedNode> {
-    let whole = |letter: Letter| {
-        let mut found = letter.found?;
-        found.node.processors = letter.processors.len() as u32;
+fn compared(answers: Vec<NodeAnswer>, readings: &[Reading]) -> Vec<SurveyedNode> {
+    let whole = |answer: NodeAnswer| {
+        let mut found = answer.found?;
+        found.node.processors = answer.processors.len() as u32;
         Some(found)
     };
-    let all: Vec<Found> = letters.into_iter().filter_map(whole).collect();
+    let all: Vec<Found> = answers.into_iter().filter_map(whole).collect();
     let first_wall_ns = all.first().map_or(0, |first| first.wall_ns);
     let compare = |(index, mut found): (usize, Found)| {
         if let Some(reading) = readings.get(index) {
@@ -246,8 +246,8 @@ mod tests {
 
     #[test]
     fn ranks_that_are_bound_to_one_processor_each_have_as_many_together() {
-        let letter = |node, processor| Letter { node, processors: [processor].into(), found: None };
-        let nodes = by_node(vec![letter(1, 7), letter(0, 0), letter(0, 1), letter(1, 7)]);
+        let answer = |node, processor| NodeAnswer { node, processors: [processor].into(), found: None };
+        let nodes = by_node(vec![answer(1, 7), answer(0, 0), answer(0, 1), answer(1, 7)]);
         assert_eq!(nodes.iter().map(|node| (node.node, node.processors.len())).collect::<Vec<_>>(), [(0, 2), (1, 1)]);
     }
 
@@ -255,7 +255,7 @@ mod tests {
     fn wall_clocks_are_compared_at_one_instant_of_the_first_nodes_time_line() {
         let found = |node, wall_ns| {
             let found = Found { node: node::look(1, &Clock::calibrated()), wall_ns, silent: None };
-            Letter { node, processors: BTreeSet::new(), found: Some(found) }
+            NodeAnswer { node, processors: BTreeSet::new(), found: Some(found) }
         };
         // Where the first node's time line shows t, the second's shows t - 7: wall clocks are 100 + t and 104 + t - 7.
         let readings = [Reading::default(), Reading { offset_ns: 7, uncertainty_ns: 2 }];

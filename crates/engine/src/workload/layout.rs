@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use ioassay_protocol::plan::data::{FileSet, Layout};
+use ioassay_protocol::plan::data::{DataWork, FileSet, Layout, Source, Transfer};
+
+use super::permutation::Permutation;
+use super::random::SplitMix64;
 
 /// The geometry of a file set: what follows from its sizes and from how many ranks it is made for. None of it
 /// overflows for a validated plan.
@@ -199,6 +202,25 @@ impl Place {
         let (segment, within) = (index / self.per_block, index % self.per_block);
         self.first_bytes + segment * self.segment_bytes + within * self.transfer_bytes
     }
+}
+
+/// The part of the file set that a member of a job works on.
+pub fn part_of(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
+    let own = member % parts;
+    match (work.transfer, &work.source) {
+        (Transfer::Write | Transfer::Mixed(_), _) => own,
+        (Transfer::Read, Source::Own) => shifted(own, reads_shifted_by, parts),
+        (Transfer::Read, Source::Shift(ranks)) => shifted(own, *ranks, parts),
+        (Transfer::Read, Source::Shuffled(seed)) => {
+            Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(own.into()) as u32
+        }
+        (Transfer::Read, Source::Listed(list)) => list[member as usize],
+    }
+}
+
+/// The part of the member `shift` further on than `member`, out of as many as there are `parts`.
+pub fn shifted(member: u32, shift: u32, parts: u32) -> u32 {
+    ((u64::from(member) + u64::from(shift)) % u64::from(parts)) as u32
 }
 
 #[cfg(test)]

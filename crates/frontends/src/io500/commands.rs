@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
+use super::phases::RANDOM_BYTES;
 use super::settings::Settings;
 use super::translate::{
-    HARD_ITEM_BYTES, HARD_TRANSFER_BYTES, MDWORKBENCH_MARK, PATTERN, RANDOM_BYTES, RANDOM_READS, SETS, signature,
+    HARD_ITEM_BYTES, HARD_TRANSFER_BYTES, MDWORKBENCH_MARK, PATTERN, RANDOM_READS, SETS, signature,
 };
 
 /// Where a run would be and what it would be called.

@@ -1,5 +1,11 @@
 //! The phases of the IO500 in their order, and what they count for (IO500/io500 at 02091cf, `src/phase-definitions.h`).
 
+/// The phase of random reads, the only one that does not move whole transfers.
+pub const RANDOM: &str = "ior-rnd4K-easy-read";
+
+/// Bytes of a random read.
+pub const RANDOM_BYTES: u64 = 4096;
+
 /// A phase of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Phase {

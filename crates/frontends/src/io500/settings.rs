@@ -7,8 +7,7 @@ use ioassay_protocol::events::Failure;
 use super::api::{Api, Ways};
 use super::config::Config;
 use super::options::section_of;
-use super::phases::{PHASES, Phase, TIMESTAMP};
-use super::translate::{RANDOM, RANDOM_BYTES};
+use super::phases::{PHASES, Phase, RANDOM, RANDOM_BYTES, TIMESTAMP};
 use crate::common::{Common, usage};
 use crate::packet::Packet;
 

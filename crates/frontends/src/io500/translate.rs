@@ -17,7 +17,7 @@ use ioassay_protocol::plan::pace::{AtRateOf, Limit};
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{CacheMethod, Job, Phase, Plan, RankCount, RankRange, Step, Work};
 
-use super::phases::{PHASES, TIMESTAMP};
+use super::phases::{PHASES, RANDOM, RANDOM_BYTES, TIMESTAMP};
 use super::settings::Settings;
 
 /// Bytes of a transfer of `ior-hard`, and of its block.
@@ -29,14 +29,8 @@ pub const HARD_ITEM_BYTES: u64 = 3901;
 /// What `find` looks for in names.
 pub const PATTERN: &str = "*01*";
 
-/// Bytes of a random read.
-pub const RANDOM_BYTES: u64 = 4096;
-
 /// Random reads of each rank at most.
 pub const RANDOM_READS: u64 = 10_000_000;
-
-/// The phase of random reads, the only one that does not move whole transfers.
-pub const RANDOM: &str = "ior-rnd4K-easy-read";
 
 /// File sets and trees, called as the sections.
 pub const IOR_EASY: &str = "ior-easy";

@@ -10,7 +10,7 @@ mod transfer;
 use std::path::{Path, PathBuf};
 
 use ioassay_protocol::events::Failure;
-use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_protocol::plan::data::{DataWork, FileSet, Fsync, Order, SizeAtOpen, Transfer, Verify};
 use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{Job, Operation, Step, Work};
 
@@ -19,8 +19,8 @@ use self::one_by_one::OneByOne;
 use self::read_shares::read_shares;
 use self::transfer::Kind;
 use super::Case;
+use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Operations};
-use super::phase::{Did, Times};
 use super::profile::ReadShare;
 use super::written::{Prefix, Written};
 use crate::failure;
@@ -30,9 +30,8 @@ use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, Part};
 use crate::workload::buffer::Buffer;
 use crate::workload::dealt::Dealt;
-use crate::workload::layout::Geometry;
+use crate::workload::layout::{Geometry, part_of};
 use crate::workload::payload::Content;
-use crate::workload::permutation::Permutation;
 use crate::workload::random::SplitMix64;
 use crate::workload::walk::Walk;
 
@@ -72,7 +71,7 @@ impl<'a> DataJob<'a> {
         let (number, set) = file_set(case, &work.files);
         let whole = Geometry::of(set, case.plan.ranks.total().unwrap_or(0));
         let geometry = work.piece_bytes.map_or(whole, |bytes| whole.in_pieces_of(bytes));
-        let part = part(work, member, geometry.parts, reads_shifted_by);
+        let part = part_of(work, member, geometry.parts, reads_shifted_by);
         let content = Content::new(set.payload, case.plan.seed, number);
         let transfer_bytes = geometry.transfer_bytes as usize;
         let mut buffers: Vec<Buffer> = (0..storage.depth)
@@ -118,7 +117,7 @@ impl<'a> DataJob<'a> {
     }
 
     /// Moves the bytes. What was done until a failure or a stop is returned too.
-    pub fn run<R: Ranks>(mut self, ranks: &R, job: (usize, &Job), start: Start) -> Did {
+    pub fn run<R: Ranks>(mut self, ranks: &R, job: (usize, &Job), start: Start) -> JobResult {
         let Case { plan, clock, .. } = *self.case;
         let (bytes_each, may_end_early) = (self.geometry.transfer_bytes, job.1.limit.may_end_early());
         let mut operations = Operations::new(ranks, clock, job, bytes_each, start, plan.sample_interval_ns);
@@ -126,16 +125,16 @@ impl<'a> DataJob<'a> {
         let failure = self.passes(ranks, &mut operations, &mut counts).err();
         counts.times.fill = operations.prepared_ns();
         let reached = operations.done();
-        let ran = operations.finish(failure.is_some());
-        let read = may_end_early.then(|| self.read_so_far(reached, ran.recorded[READ].operations));
+        let statistics = operations.finish(failure.is_some());
+        let read = may_end_early.then(|| self.read_so_far(reached, statistics.recorded[READ].operations));
         let lanes: &[(usize, Operation)] = match self.work.transfer {
             Transfer::Write => &[(WRITE, Operation::Write)],
             Transfer::Read => &[(READ, Operation::Read)],
             Transfer::Mixed(_) => &[(READ, Operation::Read), (WRITE, Operation::Write)],
         };
-        Did {
+        JobResult {
             lanes: lanes.to_vec(),
-            ran,
+            statistics,
             times: counts.times,
             short_transfers: counts.short_transfers,
             complete: counts.complete,
@@ -376,7 +375,7 @@ impl<'a> DataJob<'a> {
 /// What adds up over the files of a job.
 #[derive(Default)]
 struct Counts {
-    times: Times,
+    times: JobTimes,
     short_transfers: u64,
     complete: bool,
 }
@@ -402,23 +401,4 @@ fn creates(case: &Case<'_>, step: u32, (job, work): (&Job, &DataWork), geometry:
     let jobs = so_far.filter_map(|step| if let Step::Phase(phase) = step { Some(&phase.jobs) } else { None });
     let alone = geometry.sharers == 1 && case.plan.workers(job).count <= geometry.parts;
     case.workspace.is_new() && work.transfer.writes() && alone && jobs.flatten().filter(|job| writes(job)).count() == 1
-}
-
-/// The part of the file set that a member of a job works on.
-pub(super) fn part(work: &DataWork, member: u32, parts: u32, reads_shifted_by: u32) -> u32 {
-    let own = member % parts;
-    match (work.transfer, &work.source) {
-        (Transfer::Write | Transfer::Mixed(_), _) => own,
-        (Transfer::Read, Source::Own) => shifted(own, reads_shifted_by, parts),
-        (Transfer::Read, Source::Shift(ranks)) => shifted(own, *ranks, parts),
-        (Transfer::Read, Source::Shuffled(seed)) => {
-            Permutation::new(parts.into(), SplitMix64::keyed(&[*seed])).map(own.into()) as u32
-        }
-        (Transfer::Read, Source::Listed(list)) => list[member as usize],
-    }
-}
-
-/// The part of the member `shift` further on than `member`, out of as many as there are `parts`.
-pub(super) fn shifted(member: u32, shift: u32, parts: u32) -> u32 {
-    ((u64::from(member) + u64::from(shift)) % u64::from(parts)) as u32
 }

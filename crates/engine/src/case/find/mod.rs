@@ -24,8 +24,8 @@ use ioassay_protocol::plan::{Job, Operation, RankRange};
 use self::conditions::{Conditions, Verdict};
 use self::listing::{Found, Listing};
 use super::Case;
+use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Moved, Operate, Operations};
-use super::phase::{Did, Times};
 use crate::failure;
 use crate::ranks::{Ranks, Start};
 
@@ -79,7 +79,7 @@ impl<'a> FindJob<'a> {
     }
 
     /// Walks. What was done until a failure or a stop is returned too.
-    pub fn run<R: Ranks>(self, ranks: &R, (index, job): (usize, &Job), start: Start) -> Did {
+    pub fn run<R: Ranks>(self, ranks: &R, (index, job): (usize, &Job), start: Start) -> JobResult {
         let Case { plan, clock, .. } = *self.case;
         let mut operations = Operations::new(ranks, clock, (index, job), 0, start, plan.sample_interval_ns);
         let mut walk = Walk {
@@ -97,10 +97,10 @@ impl<'a> FindJob<'a> {
         }
         let failure = walk.until_none_is_left(&mut operations).err();
         let matched = walk.visits.matched;
-        Did {
+        JobResult {
             lanes: vec![(LANE, Operation::Find)],
-            ran: operations.finish(failure.is_some()),
-            times: Times { transfer: clock.now_ns() - start.left_ns, ..Times::default() },
+            statistics: operations.finish(failure.is_some()),
+            times: JobTimes { transfer: clock.now_ns() - start.left_ns, ..JobTimes::default() },
             short_transfers: 0,
             synced: false,
             complete: !ranks.must_stop(),

@@ -24,8 +24,8 @@ use self::held::Held;
 use self::replace::{Replacements, Set};
 use super::Case;
 use super::grown::{self, Grown, Part};
+use super::job_result::{JobResult, JobTimes};
 use super::operations::Operations;
-use super::phase::{Did, Times};
 use crate::cache;
 use crate::failure;
 use crate::plan::{Sizes, moved_at_once, operations_each};
@@ -124,13 +124,13 @@ impl<'a> MetadataJob<'a> {
     }
 
     /// Does the operations. What was done until a failure or a stop is returned too.
-    pub fn run<R: Ranks>(mut self, ranks: &R, index: usize, start: Start) -> Did {
+    pub fn run<R: Ranks>(mut self, ranks: &R, index: usize, start: Start) -> JobResult {
         let Case { plan, clock, .. } = *self.case;
         let bytes = moved_at_once(self.work);
         let mut operations = Operations::new(ranks, clock, (index, &self.job), bytes, start, plan.sample_interval_ns);
         let names = names_of(&mut *self.connection);
         let buffer = self.buffers.first_mut().map_or(&mut [][..], |buffer| &mut buffer[..]);
-        let ran = match self.task {
+        let ended = match self.task {
             Task::Entries { entries, order, open } => {
                 let count = order.count;
                 let sharing = plan.trees[&self.work.tree].sharing;
@@ -144,9 +144,9 @@ impl<'a> MetadataJob<'a> {
                 operations.run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.held))
             }
         };
-        let mut failure = ran.err();
+        let mut failure = ended.err();
         let reached = operations.done();
-        let ran = operations.finish(failure.is_some());
+        let statistics = operations.finish(failure.is_some());
         let worked_ns = clock.now_ns();
         let names = names_of(&mut *self.connection);
         let (mut fsync_ns, short_transfers) = (names.fsync_ns(), names.short_transfers());
@@ -160,10 +160,10 @@ impl<'a> MetadataJob<'a> {
                 cache::write_out(file_system).map_err(|error| failure::boxed_on_path("syncfs", path, &error)).err();
             fsync_ns += clock.now_ns() - worked_ns;
         }
-        let times = Times { transfer: transfer_ns, fsync: fsync_ns, ..Times::default() };
-        Did {
+        let times = JobTimes { transfer: transfer_ns, fsync: fsync_ns, ..JobTimes::default() };
+        JobResult {
             lanes: self.work.operation.operations().iter().copied().enumerate().collect(),
-            ran,
+            statistics,
             times,
             short_transfers,
             complete: !ranks.must_stop(),

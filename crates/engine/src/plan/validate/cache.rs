@@ -6,7 +6,7 @@ use ioassay_protocol::plan::cache::{CacheStep, SiteCommand};
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{CacheMethod, Plan};
 
-use super::A_DAY_NS;
+use super::checks::A_DAY_NS;
 use crate::plan::Refusal;
 
 /// Refuses the step `key` where it does nothing, or what cannot be done to the plan's target.

@@ -8,8 +8,9 @@ use ioassay_protocol::plan::data::{
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Plan, Work};
 
+use super::checks::{positive, range};
+use super::collective;
 use super::storage::JobStorage;
-use super::{collective, positive, range};
 use crate::plan::{Jobs, Refusal};
 use crate::storage::Capabilities;
 use crate::workload::layout::{Geometry, geometries};

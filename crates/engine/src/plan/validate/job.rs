@@ -4,7 +4,7 @@ use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::pace::{AtRateOf, Rate};
 use ioassay_protocol::plan::{Job, Plan, Step, Work};
 
-use super::{A_DAY_NS, positive};
+use super::checks::{A_DAY_NS, positive};
 use crate::plan::Refusal;
 
 /// Refuses limits and rates that cannot be kept by a job in step `step`.

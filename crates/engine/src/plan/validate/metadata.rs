@@ -12,9 +12,9 @@ use ioassay_protocol::plan::metadata::{
 use ioassay_protocol::plan::storage::{Target, There};
 use ioassay_protocol::plan::{Job, Plan, Step};
 
+use super::checks::{positive, range};
 use super::data::LARGEST_TRANSFER_BYTES;
 use super::storage::JobStorage;
-use super::{positive, range};
 use crate::plan::{Refusal, moved_at_once};
 use crate::storage::{Capabilities, NameCapabilities};
 use crate::workload::tree::{MOST_ENTRIES, Shape, container_name, workers};

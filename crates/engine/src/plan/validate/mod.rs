@@ -1,6 +1,7 @@
 //! Every reason to refuse a plan before any I/O: what cannot run anywhere, and what its storage API cannot do.
 
 mod cache;
+mod checks;
 mod collective;
 mod data;
 mod job;
@@ -13,6 +14,7 @@ use ioassay_protocol::plan::metadata::Sharing;
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Phase, Plan, RankRange, Step, Work};
 
+use self::checks::{A_DAY_NS, range};
 use self::data::Filled;
 pub use self::storage::validate_meeting;
 use self::storage::{JobStorage, SECTOR_BYTES};
@@ -22,9 +24,6 @@ use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
 pub const MOST_RANKS: u32 = 1 << 20;
-
-/// Longer than this nothing waits.
-const A_DAY_NS: u64 = 86_400_000_000_000;
 
 /// Refuses a plan that cannot run anywhere.
 pub fn validate(plan: &Plan) -> Result<(), Refusal> {
@@ -93,11 +92,6 @@ fn identifier(key: &str, value: &str) -> Result<(), Refusal> {
     Err(Refusal::new(key, format!("{value:?} is no identifier"), valid))
 }
 
-/// A count that must not be 0.
-fn positive(key: &str, value: u64) -> Result<(), Refusal> {
-    if value == 0 { Err(Refusal::new(key, "0 does nothing", "take 1 or more")) } else { Ok(()) }
-}
-
 fn ranks(plan: &Plan) -> Result<u32, Refusal> {
     let counts = [("ranks.clients", plan.ranks.clients), ("ranks.per_client", plan.ranks.per_client)];
     for (key, count) in counts {
@@ -112,17 +106,6 @@ fn ranks(plan: &Plan) -> Result<u32, Refusal> {
             Err(Refusal::new("ranks", problem, format!("take at most {MOST_RANKS} ranks in all")))
         }
     }
-}
-
-/// Some of `ranks` ranks, at least one.
-fn range(key: &str, range: Option<RankRange>, ranks: u32) -> Result<(), Refusal> {
-    let Some(range) = range else { return Ok(()) };
-    positive(&format!("{key}.count"), range.count.into())?;
-    if range.end().is_some_and(|end| end <= ranks) {
-        return Ok(());
-    }
-    let problem = format!("{} ranks from rank {} on", range.count, range.first);
-    Err(Refusal::new(key, problem, format!("there are ranks 0 to {}", ranks - 1)))
 }
 
 fn target(target: &Target) -> Result<(), Refusal> {

@@ -3,7 +3,7 @@
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Job, Plan};
 
-use super::positive;
+use super::checks::positive;
 use crate::failure::Explained;
 use crate::plan::{Jobs, Refusal};
 use crate::storage::{self, Capabilities, StorageApi, mpi, plugin};

@@ -181,9 +181,9 @@ impl Ranks for NodeRank<'_> {
         let mailboxes = self.place.mailboxes();
         mailboxes.put(Mailbox::Rank(self.local.rank()), bytes);
         self.call(Kind::Gather, || {
-            let letters = (0..self.local.size()).map(|rank| mailboxes.get(Mailbox::Rank(rank))).collect();
+            let messages = (0..self.local.size()).map(|rank| mailboxes.get(Mailbox::Rank(rank))).collect();
             mailboxes.clear_from(Mailbox::Rank(0));
-            mailboxes.put(Mailbox::Outbox, &pack(letters));
+            mailboxes.put(Mailbox::Outbox, &pack(messages));
         })?;
         Ok((self.rank == 0).then(|| message::parts(&mailboxes.get(Mailbox::Inbox))))
     }
@@ -244,7 +244,7 @@ mod tests {
                 let mut all = Vec::new();
                 for round in 0..3_u8 {
                     let own = [rank.rank() as u8, round];
-                    all.push(rank.gather(&own, &mut |letters| letters.concat()).unwrap());
+                    all.push(rank.gather(&own, &mut |messages| messages.concat()).unwrap());
                     let text = if rank.rank() == 0 { vec![round; 70_000] } else { b"no".to_vec() };
                     assert_eq!(rank.broadcast(&text).unwrap(), [round; 70_000]);
                 }
@@ -252,12 +252,12 @@ mod tests {
             });
             let (first, others) = gathered.split_first().unwrap();
             assert!(others.iter().flatten().all(Option::is_none));
-            for (round, letters) in first.iter().enumerate() {
-                let letters = letters.as_ref().unwrap();
-                assert_eq!(letters.len(), ranks_on.len());
+            for (round, messages) in first.iter().enumerate() {
+                let messages = messages.as_ref().unwrap();
+                assert_eq!(messages.len(), ranks_on.len());
                 let ranks: u32 = ranks_on.iter().sum();
                 let all: Vec<u8> = (0..ranks).flat_map(|rank| [rank as u8, round as u8]).collect();
-                assert_eq!(letters.concat(), all);
+                assert_eq!(messages.concat(), all);
             }
         }
     }
@@ -343,7 +343,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(1));
             }
             // What was measured until then is still gathered.
-            let gathered = rank.gather(b"x", &mut |letters| letters.concat()).unwrap();
+            let gathered = rank.gather(b"x", &mut |messages| messages.concat()).unwrap();
             assert_eq!(gathered.map(|nodes| nodes.concat().len()), (rank.rank() == 0).then_some(5));
             (rank.begin_step(1, None), rank.failure().map(|failure| failure.message))
         });
@@ -425,7 +425,7 @@ mod tests {
                         2 => rank.agree_on_most(0, members, rank.rank().into()).unwrap(),
                         3 => {
                             let own = rank.rank().to_le_bytes();
-                            let all = rank.gather(&own, &mut |letters| letters.concat()).unwrap();
+                            let all = rank.gather(&own, &mut |messages| messages.concat()).unwrap();
                             all.map_or(u64::from(total) * 4, |all| all.concat().len() as u64)
                         }
                         4 => rank.broadcast(&[rank.rank() as u8, step as u8]).unwrap()[0].into(),

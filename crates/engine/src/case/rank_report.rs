@@ -1,4 +1,4 @@
-//! What is written down of a phase: each rank's letter to rank 0, and the records that rank 0 makes of all of them.
+//! What is written down of a phase: each rank's report to rank 0, and the records that rank 0 makes of all of them.
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
 
@@ -7,7 +7,7 @@ use ioassay_protocol::plan::{Job, Operation, Phase};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
-use super::phase::Did;
+use super::job_result::JobResult;
 use super::resident::{self, BeforeRead};
 use crate::measure::doubts::{self, Facts, Unwritten};
 use crate::measure::histogram::Latencies;
@@ -20,7 +20,7 @@ use crate::ranks::{Ranks, Start, Stopped};
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Letter {
+pub struct RankReport {
     /// Number of the job in its phase.
     pub(super) job: usize,
     /// By lane and operation.
@@ -29,7 +29,7 @@ pub struct Letter {
     synced: bool,
     /// Entries that matched.
     matched: Option<u64>,
-    /// As in [`Did`].
+    /// As in [`JobResult`].
     pub(super) written: Option<u64>,
     /// What it found of that which it read, before it did.
     pub(super) before_read: Option<BeforeRead>,
@@ -51,13 +51,13 @@ pub struct Found<'a> {
     pub node: Option<&'a NodeMeter>,
 }
 
-/// A rank's letter, and from the first one of each node what went on on the node.
-type Sent = (Option<Letter>, Option<NodeRecord>);
+/// A rank's report, and from the first one of each node what went on on the node.
+type Sent = (Option<RankReport>, Option<NodeRecord>);
 
 /// What the kernel spent on each rank that had a job.
 fn spent(sent: &[Sent]) -> Vec<Usage> {
-    let first = |letter: &Letter| letter.results.first().map(|(_, _, result)| result.record.usage);
-    sent.iter().filter_map(|(letter, _)| first(letter.as_ref()?)).collect()
+    let first = |report: &RankReport| report.results.first().map(|(_, _, result)| result.record.usage);
+    sent.iter().filter_map(|(report, _)| first(report.as_ref()?)).collect()
 }
 
 /// What two comparisons of clocks say about the time between.
@@ -71,7 +71,7 @@ fn clocks_between(before: &[Reading], after: &[Reading]) -> Vec<NodeClock> {
     before.iter().zip(after).map(clock).collect()
 }
 
-impl Letter {
+impl RankReport {
     /// Of a rank whose only operations in job number `job` have this `result`.
     pub fn of(job: usize, operation: Operation, result: RankResult) -> Self {
         Self {
@@ -98,10 +98,17 @@ impl Letter {
 
 impl<R: Ranks> Rank<'_, R> {
     /// What this rank did in job number `job`, for rank 0.
-    pub(super) fn letter(&self, job: usize, did: Did, start: Start, end_ns: u64, usage: Usage) -> Letter {
-        let Did { lanes, ran, times, short_transfers, complete, synced, matched, written, .. } = did;
-        let complete = complete && did.failure.is_none();
-        let mut recorded: Vec<_> = ran.recorded.into_iter().map(Some).collect();
+    pub(super) fn rank_report(
+        &self,
+        job: usize,
+        result: JobResult,
+        start: Start,
+        end_ns: u64,
+        usage: Usage,
+    ) -> RankReport {
+        let JobResult { lanes, statistics, times, short_transfers, complete, synced, matched, written, .. } = result;
+        let complete = complete && result.failure.is_none();
+        let mut recorded: Vec<_> = statistics.recorded.into_iter().map(Some).collect();
         let results = lanes
             .into_iter()
             .filter_map(|(lane, operation)| {
@@ -120,7 +127,7 @@ impl<R: Ranks> Rank<'_, R> {
                     operations: recorded.operations,
                     short_transfers,
                     slowest_ns: recorded.slowest_ns,
-                    at_stonewall: ran.at_stonewall.map(|lanes| lanes[lane]),
+                    at_stonewall: statistics.at_stonewall.map(|lanes| lanes[lane]),
                     at_first_finish: None,
                     usage,
                     sample_bytes: recorded.sample_bytes,
@@ -129,32 +136,32 @@ impl<R: Ranks> Rank<'_, R> {
                 Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
             })
             .collect();
-        Letter { job, results, synced, matched, written, before_read: None, first_finished: None }
+        RankReport { job, results, synced, matched, written, before_read: None, first_finished: None }
     }
 
-    /// Brings what all ranks have done in step `step` to rank 0, which writes it down and returns all letters.
+    /// Brings what all ranks have done in step `step` to rank 0, which writes it down and returns all reports.
     pub(super) fn conclude(
         &mut self,
         (step, phase): (u32, &Phase),
         start: Start,
-        letter: Option<Letter>,
+        report: Option<RankReport>,
         found: Found<'_>,
-    ) -> Result<Vec<Letter>, Stopped> {
-        let sent: Sent = (letter, None);
+    ) -> Result<Vec<RankReport>, Stopped> {
+        let sent: Sent = (report, None);
         let sent = self.gather_packed(&sent, |sent| {
             self.pack(phase, start, sent);
             sent[0].1 = found.node.map(|meter| meter.stop(&spent(sent)));
         })?;
-        let (letters, nodes): (Vec<_>, Vec<_>) = sent.into_iter().flatten().unzip();
-        let letters: Vec<Letter> = letters.into_iter().flatten().collect();
+        let (reports, nodes): (Vec<_>, Vec<_>) = sent.into_iter().flatten().unzip();
+        let reports: Vec<RankReport> = reports.into_iter().flatten().collect();
         let nodes: Vec<NodeRecord> = nodes.into_iter().flatten().collect();
         let clocks = clocks_between(found.clocks_before, &self.ranks.compare_clocks()?);
         if self.ranks.rank() == 0 {
             for job in phase.jobs.iter().enumerate() {
-                self.report(step, phase, job, (found, &clocks, &nodes), &letters);
+                self.write_records(step, phase, job, (found, &clocks, &nodes), &reports);
             }
         }
-        Ok(letters)
+        Ok(reports)
     }
 
     /// Makes less of what the ranks of a node send, as one of them: their latencies become those of the first one, and each
@@ -162,11 +169,11 @@ impl<R: Ranks> Rank<'_, R> {
     fn pack(&self, phase: &Phase, start: Start, sent: &mut [Sent]) {
         for (index, job) in phase.jobs.iter().enumerate() {
             let finished = self.ranks.first_finished(index, self.case.plan.workers(job));
-            let letters = sent.iter_mut().filter_map(|(letter, _)| letter.as_mut());
-            let mut own = letters.filter(|letter| letter.job == index).collect::<Vec<_>>();
-            for (member, letter) in own.iter_mut().enumerate() {
+            let reports = sent.iter_mut().filter_map(|(report, _)| report.as_mut());
+            let mut own = reports.filter(|report| report.job == index).collect::<Vec<_>>();
+            for (member, report) in own.iter_mut().enumerate() {
                 let at = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
-                letter.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
+                report.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
             }
             let Some((first, others)) = own.split_first_mut() else { continue };
             for nth in 0..first.results.len() {
@@ -179,23 +186,23 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// Writes the records of one job as rank 0.
-    fn report(
+    fn write_records(
         &mut self,
         step: u32,
         phase: &Phase,
         (index, job): (usize, &Job),
         (found, clocks, nodes): (Found<'_>, &[NodeClock], &[NodeRecord]),
-        letters: &[Letter],
+        reports: &[RankReport],
     ) {
-        let own: Vec<&Letter> = letters.iter().filter(|letter| letter.job == index).collect();
+        let own: Vec<&RankReport> = reports.iter().filter(|report| report.job == index).collect();
         let Some(first) = own.first() else { return };
         let failure = self.ranks.failure();
         // The first of all nodes' first ones.
-        let finished_ns = own.iter().filter_map(|letter| Some(letter.first_finished?.0)).min();
+        let finished_ns = own.iter().filter_map(|report| Some(report.first_finished?.0)).min();
         for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
-            let mut results: Vec<RankResult> = own.iter().map(|letter| letter.results[nth].2.clone()).collect();
-            for (letter, RankResult { record, .. }) in own.iter().zip(&mut results) {
-                record.at_first_finish = finished_ns.map(|at_ns| match letter.first_finished {
+            let mut results: Vec<RankResult> = own.iter().map(|report| report.results[nth].2.clone()).collect();
+            for (report, RankResult { record, .. }) in own.iter().zip(&mut results) {
+                record.at_first_finish = finished_ns.map(|at_ns| match report.first_finished {
                     Some((own_ns, done)) if own_ns == at_ns => done[lane],
                     _ => done_at(record, at_ns, self.case.plan.sample_interval_ns),
                 });
@@ -215,7 +222,7 @@ impl<R: Ranks> Rank<'_, R> {
                 first_finished: finished_ns.map(|at_ns| (at_ns, at_first(&results))),
                 resident_bytes_before: resident::sum_of(&resident),
                 resident_bytes_before_per_node: resident.into_iter().flatten().collect(),
-                matched: own.iter().filter_map(|letter| letter.matched).reduce(|sum, own| sum + own),
+                matched: own.iter().filter_map(|report| report.matched).reduce(|sum, own| sum + own),
             };
             let (mut record, median_ns) = combine(self.case.plan, phase, job, circumstances, results);
             clocks.clone_into(&mut record.clocks);
@@ -228,7 +235,7 @@ impl<R: Ranks> Rank<'_, R> {
                 capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
                 nodes: &self.nodes,
                 emptied: self.emptied,
-                synced: own.iter().all(|letter| letter.synced),
+                synced: own.iter().all(|report| report.synced),
                 unwritten: if operation == Operation::Read { unwritten(&own) } else { Unwritten::default() },
                 record: &record,
                 median_ns,
@@ -239,10 +246,10 @@ impl<R: Ranks> Rank<'_, R> {
     }
 
     /// Bytes of what a job read that were in the memory of each node before; nothing where it read no file set.
-    fn resident_before(&self, letters: &[&Letter]) -> Vec<Option<u64>> {
-        let found = letters.iter().filter_map(|letter| {
-            let (_, _, result) = letter.results.first()?;
-            Some((result.record.node, letter.before_read.as_ref()?.resident_bytes()))
+    fn resident_before(&self, reports: &[&RankReport]) -> Vec<Option<u64>> {
+        let found = reports.iter().filter_map(|report| {
+            let (_, _, result) = report.results.first()?;
+            Some((result.record.node, report.before_read.as_ref()?.resident_bytes()))
         });
         let found: Vec<_> = found.collect();
         if found.is_empty() { Vec::new() } else { self.by_node(found.into_iter()) }
@@ -250,8 +257,8 @@ impl<R: Ranks> Rank<'_, R> {
 }
 
 /// What of the bytes that a job read held no data.
-fn unwritten(letters: &[&Letter]) -> Unwritten {
-    let found = letters.iter().filter_map(|letter| Some(letter.before_read.as_ref()?.unwritten()));
+fn unwritten(reports: &[&RankReport]) -> Unwritten {
+    let found = reports.iter().filter_map(|report| Some(report.before_read.as_ref()?.unwritten()));
     found.fold(Unwritten::default(), |sum, own| Unwritten {
         unwritten_bytes: sum.unwritten_bytes + own.unwritten_bytes,
         bytes: sum.bytes + own.bytes,
