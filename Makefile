@@ -20,7 +20,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-rust loom sanitize miri test-python attack lint generate notebook bench bench-peers clean
+.PHONY: help build demo labs mpis browser reframe lock test test-rust loom sanitize miri test-python attack lint generate notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -135,6 +135,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/ruff check --quiet python tests bench examples/reframe
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
+	$(BIN)/mypy bench/statistics
 	$(BIN)/python -m ioassay.studies.reference --check
 	$(BIN)/python -m ioassay.lab.reference --check
 	$(BIN)/python -m ioassay.systems.reference --check
@@ -158,6 +159,9 @@ bench: ## Print the engine's own cost (needs 1 GiB of memory in /dev/shm).
 bench-peers: build ## Compare with the peers: make bench-peers PEERS=DIR:DIR TARGET=DIR OUT=DIR (half an hour).
 	@cargo build --release --locked --quiet -p ioassay-bench-bare
 	@$(PYTHON) bench/peers/run.py --engine target/release/ioassay-engine --peers-path "$(PEERS)" --target "$(TARGET)" --out "$(OUT)"
+
+statistics: build ## Run the simulations behind the statistics: make statistics OUT=DIR (20 minutes).
+	@$(BIN)/python bench/statistics/run.py "$(OUT)"
 
 clean: ## Remove what was built.
 	rm -rf target $(VENV) build

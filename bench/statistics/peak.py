@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+from table import head, percent, row, whole
 
 from ioassay.analysis import intervals, scalability
 from ioassay.analysis.best_of import best_of
@@ -20,11 +21,11 @@ from ioassay.analysis.series import Series
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 
 LAWS: Mapping[str, Law] = {
-    "flat from the first": Law(1, 1, 0),
-    "saturating": Law(1, 0.1, 0),
+    "7 equal points": Law(1, 1, 0),
+    "reaches 88 % of its limit": Law(1, 0.1, 0),
     "still rising": Law(1, 0.01, 0),
-    "peak at 18": Law(1, 0.05, 0.003),
-    "peak at 10": Law(1, 0.02, 0.01),
+    "peak at 18 of 64 clients": Law(1, 0.05, 0.003),
+    "peak at 10 of 64 clients": Law(1, 0.02, 0.01),
 }
 
 Array = NDArray[np.float64]
@@ -83,29 +84,38 @@ def reaches(law: Law, repetitions: int, scatter: float, times: int) -> tuple[Cou
 
 def main() -> None:
     """Print the tables of docs/concepts/statistics.md."""
-    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
-    print(
-        "| sweep | repetitions | scatter | bias | luck said | own interval covers, claims | that of the peak covers |"
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 900
+    head(
+        "sweep",
+        "repetitions",
+        "scatter",
+        "peak too high by",
+        "reported",
+        "own interval covers, claims",
+        "interval of the peak covers",
     )
-    print("|" + "---|" * 7)
     for name, law in LAWS.items():
         for repetitions in (3, 5, 10):
             for scatter in (0.02, 0.05, 0.10):
                 bias, luck, own, claims, covers = peaks(law, repetitions, scatter, times)
-                numbers = f"{bias:+.1%} | {luck:.1%} | {own:.0%}, {claims:.0%} | {covers:.0%}"
-                print(f"| {name} | {repetitions} | {scatter:.0%} | {numbers} |", flush=True)
-    print(
-        "\n| sweep of 3 repetitions | scatter | reached, by the estimate alone | by its interval | level | uncertain "
-        "| not reached |"
+                numbers = percent(bias), percent(luck), f"{whole(own)}, {whole(claims)}", whole(covers)
+                row(name, str(repetitions), whole(scatter), *numbers)
+    print()
+    head(
+        "sweep of 3 repetitions",
+        "scatter",
+        "peak within, by the estimate alone",
+        "reached, by its interval",
+        "level",
+        "uncertain",
+        "not reached",
     )
-    print("|" + "---|" * 7)
     for name, law in LAWS.items():
         for scatter in (0.02, 0.05, 0.10):
             count = max(times // 3, 1)
             said, within = reaches(law, 3, scatter, count)
             shares = (said[reach] / count for reach in ("reached", "level", "uncertain", "not reached"))
-            told = " | ".join(f"{one:.0%}" for one in (within / count, *shares))
-            print(f"| {name} | {scatter:.0%} | {told} |", flush=True)
+            row(name, whole(scatter), *map(whole, (within / count, *shares)))
 
 
 if __name__ == "__main__":

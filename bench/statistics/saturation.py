@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 import numpy as np
+from table import head, row, whole
 
 from ioassay.analysis.saturation import Cell, Saturation, saturation
 
@@ -21,11 +22,13 @@ Rate = Mapping[tuple[int, int], float]
 """True rates by files and ranks."""
 
 GRIDS: Mapping[str, Rate] = {
-    "a knee": {(files, ranks): min(1.0, 0.24 * ranks) for files in FILES for ranks in RANKS},
+    "a knee, one point at 96 % of the best": {
+        (files, ranks): min(1.0, 0.24 * ranks) for files in FILES for ranks in RANKS
+    },
     "flattens slowly": {
         (files, ranks): ranks / (1 + 0.5 * (ranks - 1)) * (1 - 0.03 / files) for files in FILES for ranks in RANKS
     },
-    "falls beyond": {
+    "rises, and falls beyond": {
         (files, ranks): ranks / (1 + 0.05 * (ranks - 1) + 0.01 * ranks * (ranks - 1))
         for files in FILES
         for ranks in RANKS
@@ -77,17 +80,28 @@ def outcome(true: Rate, repetitions: int, scatter: float, times: int) -> Outcome
 
 def main() -> None:
     """Print the table of docs/concepts/measuring.md."""
-    times = int(sys.argv[1]) if len(sys.argv) > 1 else 500
-    print("| grid | scatter | repetitions | right | certain | right if certain | named points hold it | named |")
-    print("|" + "---|" * 8)
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 300
+    head(
+        "grid",
+        "scatter",
+        "repetitions",
+        "point is the true one",
+        "reported as certain",
+        "right if certain",
+        "points named hold it",
+        "points named, of 18",
+    )
     for name, true in GRIDS.items():
         for scatter in (0.02, 0.05, 0.10):
             for repetitions in (1, 3, 5, 10):
                 found = outcome(true, repetitions, scatter, times)
-                print(
-                    f"| {name} | {scatter:.0%} | {repetitions} | {found.right:.0%} | {found.certain:.0%} "
-                    f"| {found.right_if_certain:.0%} | {found.holds:.0%} | {found.named:.1f} |",
-                    flush=True,
+                shares = (found.right, found.certain, found.right_if_certain, found.holds)
+                row(
+                    name,
+                    whole(scatter),
+                    str(repetitions),
+                    *("–" if np.isnan(share) else whole(share) for share in shares),
+                    "–" if np.isnan(found.named) else f"{found.named:.1f}",
                 )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtrit
+from table import head, percent, row, whole
 
 from ioassay.analysis.narrowness import CONFIDENCE, LOOK
 from ioassay.studies.repetitions import LEAST
@@ -52,19 +53,27 @@ def outcome(scatter: float, at_most: int, look: float, times: int) -> Outcome:
 def main() -> None:
     """Print the table of docs/concepts/measuring.md."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
-    print(
-        "| at most | confidence of a look | scatter | stop as narrow | stop and miss | covered where narrow "
-        "| repetitions |"
+    head(
+        "at most",
+        "scatter",
+        "confidence of a look",
+        "stop and miss",
+        "stop as narrow",
+        "covered of these",
+        "repetitions",
     )
-    print("|" + "---|" * 7)
     for at_most in (10, 30, 100):
-        for look in (CONFIDENCE, LOOK):
-            for scatter in SCATTERS:
+        for scatter in SCATTERS:
+            for look in (CONFIDENCE, LOOK):
                 found = outcome(scatter, at_most, look, times if at_most < 100 else times // 4)
-                print(
-                    f"| {at_most} | {look:.0%} | {scatter:.0%} | {found.narrow:.1%} | {found.misses:.1%} "
-                    f"| {found.covered:.0%} | {found.repetitions:.1f} |",
-                    flush=True,
+                row(
+                    str(at_most),
+                    whole(scatter),
+                    whole(look),
+                    percent(found.misses),
+                    percent(found.narrow),
+                    "–" if np.isnan(found.covered) else whole(found.covered),
+                    f"{found.repetitions:.1f}",
                 )
 
 

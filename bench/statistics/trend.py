@@ -10,6 +10,7 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from table import head, percent, row, whole
 
 from ioassay.analysis.trend.course import courses
 from ioassay.testing.nights import history
@@ -19,11 +20,20 @@ SCATTER = 0.03
 
 Array = NDArray[np.float64]
 Kind = Literal[
-    "independent", "common nights", "t5", "t3", "neighbours 0.3", "neighbours 0.6", "one-sided", "slow", "slow for all"
+    "independent",
+    "common nights",
+    "heavy tails (t, 5)",
+    "heavy tails (t, 3)",
+    "one-sided",
+    "slow nights",
+    "slow nights for all",
+    "correlated 0.3",
+    "correlated 0.6",
 ]
-"""How runs scatter. `slow`: on one night of five a series loses 22 %; `for all`: all series do on the same nights."""
+"""How runs scatter. `slow nights`: on one night of five a series loses 22 %; `for all`: all lose it on the same nights.
+"""
 
-Decline = Literal["latest alone", "last 3", "last third", "gradually"]
+Decline = Literal["latest run alone", "last 3 runs", "last third", "gradual"]
 
 
 def nights(kind: Kind, dice: np.random.Generator, runs: int) -> Array:
@@ -32,15 +42,15 @@ def nights(kind: Kind, dice: np.random.Generator, runs: int) -> Array:
     match kind:
         case "common nights":
             own = own / 2 + dice.normal(0, SCATTER, runs)
-        case "t5" | "t3":
-            own = SCATTER * dice.standard_t(int(kind[1:]), (SERIES, runs))
+        case "heavy tails (t, 5)" | "heavy tails (t, 3)":
+            own = SCATTER * dice.standard_t(5 if "5" in kind else 3, (SERIES, runs))
         case "one-sided":
             own = -dice.exponential(SCATTER, (SERIES, runs))
-        case "slow":
+        case "slow nights":
             own = own - 0.25 * (dice.random((SERIES, runs)) < 0.2)
-        case "slow for all":
+        case "slow nights for all":
             own = own - 0.25 * (dice.random(runs) < 0.2)
-        case "neighbours 0.3" | "neighbours 0.6":
+        case "correlated 0.3" | "correlated 0.6":
             share = float(kind.split()[1])
             for at in range(1, runs):
                 own[:, at] = share * own[:, at - 1] + np.sqrt(1 - share**2) * own[:, at]
@@ -61,9 +71,9 @@ def false_alarms(kind: Kind, runs: int, times: int) -> tuple[float, float]:
 def detected(decline: Decline, runs: int, scatter: float, loss: float, times: int) -> float:
     """The share of collections in which the one series that declined is said to have."""
     dice = np.random.default_rng(7)
-    lost = {"latest alone": 1, "last 3": 3, "last third": runs // 3}
+    lost = {"latest run alone": 1, "last 3 runs": 3, "last third": runs // 3}
     factor = np.ones(runs)
-    if decline == "gradually":
+    if decline == "gradual":
         factor = np.linspace(1, 1 - loss, runs)
     else:
         factor[-lost[decline] :] = 1 - loss
@@ -75,25 +85,42 @@ def detected(decline: Decline, runs: int, scatter: float, loss: float, times: in
     return count / times
 
 
+def detectable(runs: int, scatter: float, times: int) -> tuple[float, float]:
+    """The smallest detectable drop, the median of collections without a change, and how often one of this size is
+    detected in the latest run alone.
+    """
+    dice = np.random.default_rng(3)
+    drops = []
+    for _ in range(times):
+        found = courses([history(row) for row in 1e9 * dice.lognormal(0, scatter, (SERIES, runs))], 0.05)
+        drops += [one.smallest_detectable_drop for one in found if one.smallest_detectable_drop is not None]
+    drop = float(np.median(drops))
+    return drop, detected("latest run alone", runs, scatter, drop, times)
+
+
 def main() -> None:
-    """Print both tables of docs/concepts/statistics.md."""
+    """Print the tables of docs/concepts/statistics.md."""
     times = int(sys.argv[1]) if len(sys.argv) > 1 else 400
     lengths = (6, 12, 30, 60)
-    print("| scatter of the runs | " + " | ".join(f"{runs} runs" for runs in lengths) + " |\n|" + "---|" * 5)
+    head("scatter of the runs", *(f"{runs} runs" for runs in lengths))
     for kind in get_args(Kind):
         # Of 60 runs a collection takes five times as long.
         shares = [false_alarms(kind, runs, times if runs < 60 else times // 4) for runs in lengths]
-        print(
-            f"| {kind} | " + " | ".join(f"{told:.1%} ({declined:.1%})" for told, declined in shares) + " |", flush=True
-        )
-    print("\n| runs, their scatter | " + " | ".join(get_args(Decline)) + " |\n|" + "---|" * 5)
+        row(kind, *(f"{percent(told)} ({percent(declined)})" for told, declined in shares))
+    print()
+    head("runs, their scatter", *get_args(Decline))
     for scatter in (0.02, 0.05):
         for runs in (8, 14, 30):
             cells = (
-                ", ".join(f"{detected(decline, runs, scatter, loss, times // 4):.0%}" for loss in (0.2, 0.3))
+                ", ".join(whole(detected(decline, runs, scatter, loss, times // 4)) for loss in (0.2, 0.3))
                 for decline in get_args(Decline)
             )
-            print(f"| {runs} runs, {scatter:.0%} | " + " | ".join(cells) + " |", flush=True)
+            row(f"{runs} runs, {whole(scatter)}", *cells)
+    print()
+    head("runs, their scatter", "smallest detectable drop", "detected")
+    for scatter in (0.02, 0.05):
+        for runs in (8, 14, 30):
+            row(f"{runs} runs, {whole(scatter)}", *map(whole, detectable(runs, scatter, times // 2)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,84 @@
+"""How many differences of a comparison of many points are said to be more than chance, and how many are.
+
+python bench/statistics/many_ratios.py [TIMES]
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+from table import head, percent, row, whole
+
+from ioassay.analysis import intervals
+from ioassay.analysis.compare import chance
+from ioassay.analysis.compare.chance import Chance, Judged
+
+SCATTER = 0.05
+FACTOR = 1.5
+"""Of the points that truly differ."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of many comparisons: shares of them, and means of how many points."""
+
+    any_differs: float
+    any_certain: float
+    too_many: float
+    """The share in which more points are said to differ than do."""
+    differing: float
+    certain: float
+    confidence: float
+
+
+def compared(dice: np.random.Generator, points: int, truly: int, repetitions: int) -> Chance:
+    """One comparison, of which the first `truly` points differ."""
+    logs = dice.normal(0, SCATTER, (points, 2, repetitions))
+    logs[:truly, 0] += np.log(FACTOR)
+    judged = []
+    for other, mine in np.exp(logs).tolist():
+        interval = intervals.of_ratio(other, mine)
+        assert interval is not None
+        judged.append(Judged(interval, intervals.chance_of_order(other, mine)))
+    found = chance.of(judged)
+    assert found is not None
+    return found
+
+
+def outcome(points: int, truly: int, repetitions: int, times: int) -> Outcome:
+    """What comparisons of points say of which `truly` differ."""
+    dice = np.random.default_rng(repetitions)
+    found = [compared(dice, points, truly, repetitions) for _ in range(times)]
+    return Outcome(
+        any_differs=float(np.mean([one.differing > 0 for one in found])),
+        any_certain=float(np.mean([one.certain > 0 for one in found])),
+        too_many=float(np.mean([one.certain > truly for one in found])),
+        differing=float(np.mean([one.differing for one in found])),
+        certain=float(np.mean([one.certain for one in found])),
+        confidence=found[0].confidence,
+    )
+
+
+def main() -> None:
+    """Print the tables of docs/concepts/statistics.md."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    cases = [(points, repetitions) for points in (2, 8, 20) for repetitions in (3, 5, 7, 10)]
+    head("points, none differs", "repetitions", "some interval excludes 1", "a difference is reported", "allowed")
+    for points, repetitions in cases:
+        found = outcome(points, 0, repetitions, times)
+        shares = (percent(found.any_differs), percent(found.any_certain), whole(1 - found.confidence))
+        row(str(points), f"{repetitions} and {repetitions}", *shares)
+    print()
+    head(
+        "points, half differ by 1.5 times", "repetitions", "intervals exclude 1 at", "at least, on average", "too many"
+    )
+    for points, repetitions in cases:
+        found = outcome(points, points // 2, repetitions, times)
+        means = (f"{found.differing:.1f}", f"{found.certain:.1f}")
+        row(str(points), f"{repetitions} and {repetitions}", *means, percent(found.too_many))
+
+
+if __name__ == "__main__":
+    main()
