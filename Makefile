@@ -127,12 +127,22 @@ attack: build ## Attack it in every known way (as root, hours; goes on where it 
 	nice $(BIN)/python -m tests.attack --tries $(TRIES) --jobs $(JOBS) --json $(OUTCOMES) || failed=1; \
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
 
+PYTHON_SOURCES := python tests bench examples/reframe
+# docs/reference/front-ends.md is written by the engine's own code.
+DOCUMENTS := *.md docs/*.md docs/concepts docs/guides docs/reference/[!f]*.md
+
+format: build ## Format Rust, Python and documents (lines of 100 characters).
+	cargo fmt --all
+	$(BIN)/ruff format --quiet $(PYTHON_SOURCES)
+	$(BIN)/mdformat $(DOCUMENTS)
+
 lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 	cargo run --release --locked --quiet -p ioassay-dev -- check
-	$(BIN)/ruff format --check --quiet python tests bench examples/reframe
-	$(BIN)/ruff check --quiet python tests bench examples/reframe
+	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
+	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
+	$(BIN)/mdformat --check $(DOCUMENTS)
 	$(BIN)/mypy
 	$(BIN)/mypy bench/peers
 	$(BIN)/mypy bench/statistics

@@ -6,7 +6,7 @@ import pytest
 
 from ioassay.lab.library import LABS, changed, read
 from ioassay.lab.reference import PAGE, page
-from ioassay.written.reference import DOCS
+from ioassay.written.reference import DOCS, formatted
 from ioassay.written.source import SourceError, parse_source
 
 HEAD = "name: mine\ntitle: For tests\n"
@@ -48,5 +48,5 @@ def test_options_of_the_command_line_are_keys_of_the_lab() -> None:
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:
-    assert (DOCS / PAGE).read_text() == page()
+    assert (DOCS / PAGE).read_text() == formatted(page())
     assert "|  |" not in page()

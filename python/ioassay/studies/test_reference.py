@@ -2,12 +2,12 @@
 
 from ioassay.studies.model import Study
 from ioassay.studies.reference import PAGE, page
-from ioassay.written.reference import DOCS
+from ioassay.written.reference import DOCS, formatted
 from ioassay.written.validate import keys
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:
-    assert (DOCS / PAGE).read_text() == page()
+    assert (DOCS / PAGE).read_text() == formatted(page())
 
 
 def test_every_option_has_a_row_with_its_meaning() -> None:

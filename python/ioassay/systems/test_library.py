@@ -14,7 +14,7 @@ from ioassay.systems.claims import check
 from ioassay.systems.library import builtin_systems, find_system, read
 from ioassay.systems.reference import PAGE, page
 from ioassay.systems.rows import SCHEMA, rows
-from ioassay.written.reference import DOCS
+from ioassay.written.reference import DOCS, formatted
 from ioassay.written.source import SourceError, parse_source
 
 KNOWN = builtin_systems()
@@ -184,4 +184,4 @@ def test_a_recomputed_claim_is_shown_with_a_digit_more_than_was_said() -> None:
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:
-    assert (DOCS / PAGE).read_text() == page()
+    assert (DOCS / PAGE).read_text() == formatted(page())

@@ -7,6 +7,7 @@ For the checkout only: an installed package has no `docs/`. Not here: which kind
 from __future__ import annotations
 
 import sys
+import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,9 @@ from ioassay.units import format_bytes, format_duration
 from ioassay.written.validate import keys, kind_of, leaf, part_of
 from ioassay.written.values import Kind, Part
 
-DOCS = Path(__file__).parents[3] / "docs/reference"
+ROOT = Path(__file__).parents[3]
+
+DOCS = ROOT / "docs/reference"
 
 
 @dataclass(frozen=True)
@@ -66,9 +69,18 @@ def table(head: list[str], rows: list[list[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
+def formatted(page: str) -> str:
+    """The page with its lines wrapped, as `make lint` wants every document."""
+    import mdformat  # noqa: PLC0415  (developers have it, an installed package has not)
+
+    options = tomllib.loads((ROOT / ".mdformat.toml").read_text())
+    return mdformat.text(page, options=options, extensions={"gfm", "tables"})
+
+
 def main(name: str, page: str, module: str, arguments: Sequence[str]) -> int:
     """Writes the page `name`, or with `--check` says whether it is stale; returns the exit code."""
     file = DOCS / name
+    page = formatted(page)
     if arguments == ["--check"]:
         if file.is_file() and file.read_text() == page:
             return 0
