@@ -140,6 +140,7 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
 	cargo run --release --locked --quiet -p ioassay-dev -- check
+	$(BIN)/datamodel-codegen --all-jobs --check
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff check --quiet $(PYTHON_SOURCES)
 	$(BIN)/mdformat --check $(DOCUMENTS)
@@ -152,8 +153,9 @@ lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	$(BIN)/python -m ioassay.criteria.reference --check
 	$(BIN)/python -m ioassay.results.doubts_reference --check
 
-generate: build ## Write the generated files: schemas and reference pages.
+generate: build ## Write the generated files: schemas, their Python types, reference pages.
 	cargo run --release --locked --quiet -p ioassay-dev -- generate
+	$(BIN)/datamodel-codegen --all-jobs
 	$(BIN)/python -m ioassay.studies.reference
 	$(BIN)/python -m ioassay.lab.reference
 	$(BIN)/python -m ioassay.systems.reference

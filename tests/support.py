@@ -20,8 +20,9 @@ from ioassay.lab.library import LABS, read
 from ioassay.lab.model import Lab
 from ioassay.lab.requirements import Requirement, missing
 from ioassay.lab.running import running
+from ioassay.protocol.event import Event
 from ioassay.results.document import RunDocument
-from ioassay.results.events import Event, EventTail, read_events
+from ioassay.results.events import ProgressTail, read_events
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import load, read_document
 
@@ -148,7 +149,7 @@ class Measurement(Command):
         return any(
             line["bytes"] > 0
             for file in self.out.glob(f"logs/{name}.*/progress.jsonl")
-            for line in EventTail(file, "progress").new()
+            for line in ProgressTail(file).new()
         )
 
     def until_moving(self, name: str = "long") -> None:

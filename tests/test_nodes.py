@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.lab.requirements import Command as Needed
-from ioassay.results.events import EventTail, read_events
+from ioassay.results.events import ProgressTail, read_events
 from ioassay.results.run_directory import load, read_document
 
 from .attack import lost_nodes
@@ -99,9 +99,7 @@ def test_a_job_that_comes_to_its_time_limit_ends_in_order_and_keeps_what_it_has(
 
     def is_moving() -> bool:
         assert command.process.poll() is None, command.end()
-        return any(
-            line["bytes"] > 0 for line in EventTail(run / "logs" / "long.c002.r1" / "progress.jsonl", "progress").new()
-        )
+        return any(line["bytes"] > 0 for line in ProgressTail(run / "logs" / "long.c002.r1" / "progress.jsonl").new())
 
     until(is_moving, "the second case to move data")
     number = ioassay("lab", "exec", lab, "squeue", "--noheader", "--format=%i")[1].strip()
@@ -131,7 +129,7 @@ def test_a_node_that_is_cut_off_ends_the_run_by_name_and_resume_does_the_rest(la
 
     def second_is_moving() -> bool:
         assert command.process.poll() is None, command.end()
-        lines = EventTail(run / "logs" / "sequential.c004.r2" / "progress.jsonl", "progress").new()
+        lines = ProgressTail(run / "logs" / "sequential.c004.r2" / "progress.jsonl").new()
         return any(line["bytes"] > 0 for line in lines)
 
     until(second_is_moving, "the second sweep to move data")

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 from ioassay.results.document import RunDocument
-from ioassay.results.events import EventTail
+from ioassay.results.events import ProgressTail
 from ioassay.results.run_directory import load, read_document
 
 from .support import Measurement, ioassay, measure, study, until, workload
@@ -63,7 +63,7 @@ def test_what_is_not_needed_is_not_resumed_and_the_order_stays(target: Path, tmp
     file.write_text(file.read_text().replace("workloads:", "case_order: interleaved\nworkloads:", 1))
     run = Measurement(file, target, tmp_path / "run")
     last = tmp_path / "run/logs/long.c002.r3/progress.jsonl"
-    until(lambda: any(line["bytes"] > 0 for line in EventTail(last, "progress").new()), "the last case to move data")
+    until(lambda: any(line["bytes"] > 0 for line in ProgressTail(last).new()), "the last case to move data")
     run.process.send_signal(signal.SIGTERM)
     run.end()
     before = read_document(tmp_path / "run")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from ioassay.lab import network
 from ioassay.lab.running import find, running
-from ioassay.results.events import EventTail, read_events
+from ioassay.results.events import ProgressTail, read_events
 from ioassay.results.run_directory import read_document
 
 from ..support import Command, ioassay, until, workload
@@ -296,8 +296,8 @@ def _wait(command: Command, run: Path, when: str) -> None:
     logs = run / "logs" / "long.c004.r1"
     reached = {
         "before": lambda: (run / "run.json").exists() and read_document(run).state == "running",
-        "write": lambda: any(line["bytes"] > 0 for line in EventTail(logs / "progress.jsonl", "progress").new()),
-        "pause": lambda: any(line["name"] == "pause" for line in EventTail(logs / "progress.jsonl", "progress").new()),
+        "write": lambda: any(line["bytes"] > 0 for line in ProgressTail(logs / "progress.jsonl").new()),
+        "pause": lambda: any(line["name"] == "pause" for line in ProgressTail(logs / "progress.jsonl").new()),
     }[when]
 
     def is_reached() -> bool:

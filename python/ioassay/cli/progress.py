@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple, TextIO, cast
+from typing import TYPE_CHECKING, NamedTuple, TextIO, cast
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -29,9 +29,12 @@ from ioassay.execution.watcher import Watcher
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry, RunDocument
-from ioassay.results.events import Event
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT, ascending
 from ioassay.units import OPERATIONS_UNITS, RateUnit, format_about_bytes, format_count, format_rate
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event, EventPhase
+    from ioassay.protocol.progress import Progress
 
 NS_PER_S = 1_000_000_000
 
@@ -68,7 +71,7 @@ class Lines:
     def case_begins(self, case: CaseEntry) -> None:
         """Nothing: its phases speak."""
 
-    def progress(self, case: CaseEntry, progress: Event) -> None:
+    def progress(self, case: CaseEntry, progress: Progress) -> None:
         """Nothing: a log is no place for it."""
 
     def event(self, case: CaseEntry, event: Event) -> None:
@@ -81,7 +84,8 @@ class Lines:
         kinds = ", ".join(sorted({doubt["kind"] for doubt in event["doubts"]}))
         self._say(
             f"[{self._ended}/{self._count}] {_where(self._names, case)} {_label(event)}: "
-            f"{_rate(event, _unit_of(case, event, self._units[case.workload]))}, {_amount(case, event)} "
+            f"{_rate(event, event['duration_ns'], _unit_of(case, event, self._units[case.workload]))}, "
+            f"{_amount(case, event)} "
             f"in {event['duration_ns'] / NS_PER_S:.2f} s" + (f" (doubts: {kinds})" if kinds else "")
         )
 
@@ -130,7 +134,7 @@ class LiveView:
         self._latest: _Place = ()
         self._phases_ended: set[str] = set()
         self._measured: Counter[str] = Counter()
-        self._progress: Event | None = None
+        self._progress: Progress | None = None
         self._began_s = self._case_began_s = time.monotonic()
 
     def run_begins(self, document: RunDocument) -> None:
@@ -158,7 +162,7 @@ class LiveView:
         self._case_began_s = time.monotonic()
         self._draw()
 
-    def progress(self, case: CaseEntry, progress: Event) -> None:
+    def progress(self, case: CaseEntry, progress: Progress) -> None:
         """Moves the line of the running step."""
         self._progress = progress if progress["name"] not in self._phases_ended else None
         self._draw()
@@ -173,7 +177,7 @@ class LiveView:
             return
         self._ended += 1
         self._doubts.update(doubt["kind"] for doubt in event["doubts"])
-        phase = _phase(case, event)
+        phase = _phase(case, event["name"])
         assert phase is not None
         self._measured[phase.name] += 1
         if self._measured[phase.name] == sum(len(job.operations) for job in phase.jobs):
@@ -181,7 +185,7 @@ class LiveView:
         by_place = self._rates.setdefault((case.workload, _label(event)), {})
         unit = _unit_of(case, event, self._units[case.workload])
         self._row_units[case.workload, _label(event)] = unit
-        bisect.insort(by_place.setdefault(_place(case), []), _per_second(event, unit))
+        bisect.insort(by_place.setdefault(_place(case), []), _per_second(event, event["duration_ns"], unit))
         self._draw()
 
     def case_ends(self, case: CaseEntry) -> None:
@@ -249,7 +253,7 @@ class LiveView:
         """How much of the running phase is done, from 0 to 1. `None` where nobody knows how much there is to do."""
         if self._case is None or self._progress is None:
             return None
-        phase = _phase(self._case, self._progress)
+        phase = _phase(self._case, self._progress["name"])
         return share_done(phase, self._progress["bytes"], self._progress["operations"]) if phase else None
 
     def _left(self) -> tuple[int, dict[tuple[str, str], float]]:
@@ -275,11 +279,11 @@ class LiveView:
         share = self._share()
         if share is not None:
             text.append(f"  {share:4.0%}")
-        phase = _phase(self._case, self._progress)
+        phase = _phase(self._case, self._progress["name"])
         if phase and self._progress["operations"]:
             operations = [operation for job in phase.jobs for operation in job.operations]
             unit = _unit(phase.jobs, operations, self._units[self._case.workload])
-            text.append(f"  {_rate(self._progress | {'duration_ns': self._progress['elapsed_ns']}, unit)}")
+            text.append(f"  {_rate(self._progress, self._progress['elapsed_ns'], unit)}")
         return text.append(f"  {self._progress['elapsed_ns'] / NS_PER_S:.0f} s", style="dim")
 
     def _table(self) -> RenderableType:
@@ -365,7 +369,7 @@ def _headings(places: Sequence[_Place], names: Names) -> dict[_Place, str]:
     return headings | {(): "×".join("ranks" if axis == RANKS_PER_CLIENT else axis for axis in told)}
 
 
-def _label(event: Event) -> str:
+def _label(event: EventPhase) -> str:
     return series.label(series.Series(event["name"], event["job"], event["operation"]))
 
 
@@ -373,9 +377,9 @@ def _units_of(case: CaseEntry) -> Counter[tuple[str, str]]:
     return Counter({(case.workload, phase.name): units_of(phase) for phase in case.phases})
 
 
-def _phase(case: CaseEntry, event: Event) -> PhaseEntry | None:
-    """The phase that an event speaks of; `None` of what stands between phases."""
-    return next((phase for phase in case.phases if phase.name == event["name"]), None)
+def _phase(case: CaseEntry, name: str) -> PhaseEntry | None:
+    """The phase that is called so; `None` of what stands between phases."""
+    return next((phase for phase in case.phases if phase.name == name), None)
 
 
 class _Unit(NamedTuple):
@@ -386,7 +390,7 @@ class _Unit(NamedTuple):
     """What stands for it: `MB/s`, `creates/s`."""
 
 
-def _unit_of(case: CaseEntry, event: Event, wanted: RateUnit) -> _Unit:
+def _unit_of(case: CaseEntry, event: EventPhase, wanted: RateUnit) -> _Unit:
     """The unit of a measurement."""
     return _unit([case.job(event["name"], event["job"])], [event["operation"]], wanted)
 
@@ -400,7 +404,7 @@ def _unit(jobs: Sequence[JobEntry], operations: Sequence[Operation], wanted: Rat
     return _Unit(rate, format.counting(rate, noun))
 
 
-def _amount(case: CaseEntry, event: Event) -> str:
+def _amount(case: CaseEntry, event: EventPhase) -> str:
     moves = case.job(event["name"], event["job"]).files
     return format_about_bytes(event["bytes"]) if moves else format_count(event["operations"], "operation")
 
@@ -447,13 +451,13 @@ def _units(document: RunDocument) -> dict[str, RateUnit]:
     return {case.workload: wanted.get(case.workload, "MB/s") for case in document.cases}
 
 
-def _per_second(moved: Event, unit: _Unit) -> float:
+def _per_second(moved: EventPhase | Progress, took_ns: int, unit: _Unit) -> float:
     amount = moved["operations"] if unit.rate in OPERATIONS_UNITS else moved["bytes"]
-    return float(amount * NS_PER_S / max(1, moved["duration_ns"]))
+    return float(amount * NS_PER_S / max(1, took_ns))
 
 
-def _rate(moved: Event, unit: _Unit) -> str:
-    return f"{format_rate(_per_second(moved, unit), unit.rate).split()[0]} {unit.word}"
+def _rate(moved: EventPhase | Progress, took_ns: int, unit: _Unit) -> str:
+    return f"{format_rate(_per_second(moved, took_ns, unit), unit.rate).split()[0]} {unit.word}"
 
 
 def _clock(seconds: float) -> str:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import io
 import re
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import pytest
 from rich.console import Console
@@ -12,6 +12,8 @@ from ioassay.cli.progress import Lines, LiveView, _Lasting
 from ioassay.cli.remaining import Remaining, units_of
 from ioassay.execution.check import Need
 from ioassay.execution.watcher import Watcher
+from ioassay.protocol.event import Event
+from ioassay.protocol.progress import Progress
 from ioassay.results.document import (
     OPERATIONS,
     CaseEntry,
@@ -24,7 +26,6 @@ from ioassay.results.document import (
     SummaryRow,
     WorkloadEntry,
 )
-from ioassay.results.events import Event
 
 GB = 10**9
 
@@ -88,7 +89,7 @@ def _document(cases: list[CaseEntry]) -> RunDocument:
 def _phase(name: Literal["write", "read"], seconds: float, complete: bool = True, **more: Any) -> Event:
     moved = {"bytes": 4 * GB, "operations": 8000, "duration_ns": int(seconds * 1e9)}
     names = {"name": name, "job": name, "operation": name}
-    return {"event": "phase", **names, "complete": complete, "doubts": [], **moved, **more}
+    return cast(Event, {"event": "phase", **names, "complete": complete, "doubts": [], **moved, **more})
 
 
 NEED = Need(written_bytes=8 << 30, at_once_bytes=4 << 30, at_once_files=1, free_bytes=90 << 30, file_system="lustre")
@@ -103,7 +104,7 @@ def _show(watcher: Watcher) -> None:
     watcher.progress(cases[0], _moving("write", 0.5))
     doubts = [{"kind": "shared-node"}, {"kind": "short-phase"}]
     watcher.event(cases[0], _phase("write", 2, doubts=doubts))
-    watcher.event(cases[0], {"event": "cold-cache"})
+    watcher.event(cases[0], cast(Event, {"event": "cold-cache"}))
     watcher.event(cases[0], _phase("read", 1))
     cases[0].state = "complete"
     watcher.case_ends(cases[0])
@@ -117,9 +118,8 @@ def _show(watcher: Watcher) -> None:
     watcher.run_ends(document)
 
 
-def _moving(name: str, share: float) -> Event:
-    moved = {"elapsed_ns": 10**9, "bytes": int(4 * GB * share), "operations": 500}
-    return {"step": 0, "name": name, **moved}
+def _moving(name: str, share: float) -> Progress:
+    return {"step": 0, "name": name, "elapsed_ns": 10**9, "bytes": int(4 * GB * share), "operations": 500}
 
 
 def test_without_a_terminal_there_is_a_line_per_phase() -> None:
@@ -231,7 +231,7 @@ def test_metadata_is_shown_in_operations_by_their_name_even_where_its_items_hold
     view = LiveView(Console(file=stream, width=100, height=24, force_terminal=True, color_system=None), None)
     view.run_begins(_document([case]))
     view.case_begins(case)
-    moving = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 6000 * 3901, "operations": 6000}
+    moving: Progress = {"step": 0, "name": "write", "elapsed_ns": 10**9, "bytes": 6000 * 3901, "operations": 6000}
     view.progress(case, moving)
     assert "write   75%  6000 creates/s  1 s" in stream.getvalue()
     job.planned_bytes = job.planned_operations = 0  # a walk: nobody knows how many entries there are

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ioassay import mounts
 from ioassay.doctor import checks
@@ -27,11 +27,13 @@ from ioassay.execution.places import nodes_of, secrets_of
 from ioassay.execution.start import Start
 from ioassay.launchers import Node, find_launcher
 from ioassay.launchers.hosts import allocated
-from ioassay.results.events import Event
 from ioassay.results.lock import Lock
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
 from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import SurveyedNode
 
 _FIRST = "Mend what is said above first."
 
@@ -98,7 +100,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
     yield from _of_target(facts, survey["nodes"])
 
 
-def _of_target(facts: Facts, nodes: Sequence[Event]) -> Iterator[Line]:
+def _of_target(facts: Facts, nodes: Sequence[SurveyedNode]) -> Iterator[Line]:
     if facts.target is None:
         yield from _unchecked(["target"], "None was named.", "Write --target DIR.")
     elif facts.target_kind != "directory":

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ioassay.errors import IoassayError
-from ioassay.results.events import Event
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import EventSurvey
 
 
 @dataclass(frozen=True)
@@ -94,8 +96,8 @@ class Meeting:
     """What the first node was to create there."""
     events: str
     """Where the first rank was to write what all have found."""
-    survey: Event | None
-    """That (protocol: Survey)."""
+    survey: EventSurvey | None
+    """That."""
     failure: Problem | None = None
     """What the engine says of why it did not work."""
     printed: str = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,7 +15,8 @@ from ioassay.doctor.checks.naming import listed, who_differs
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.doctor.verdict import Verdict
 from ioassay.launchers.printed import meaning, telling
-from ioassay.results.events import Event
+from ioassay.protocol.event import EventSurvey, SurveyedNode
+from ioassay.results.events import PROTOCOL_VERSION
 
 HERE = ControlPlane("0.1", "3.11", "/bin/ioassay-engine", "0.1", "/home/me")
 
@@ -42,9 +43,9 @@ SRUN = Launcher(
 )
 
 
-def node(name: str, **changed: Any) -> Event:
+def node(name: str, **changed: Any) -> SurveyedNode:
     """A node with which all is well; `part__field` changes a field of a part of it."""
-    made: Event = {
+    made: Any = {
         "ranks": 4,
         "processors": 8,
         "environment": {
@@ -86,17 +87,24 @@ def node(name: str, **changed: Any) -> Event:
             made[part][field] = value
         else:
             made[part] = value
-    return made
+    return cast(SurveyedNode, made)
 
 
-def two(**changed: Any) -> list[Event]:
+def two(**changed: Any) -> list[SurveyedNode]:
     """Two nodes with which all is well but for what is changed on the second, `n2`."""
     return [node("n1"), node("n2", **changed)]
 
 
-def met(survey: list[Event] | None = None, **changed: Any) -> Meeting:
+def met(survey: list[SurveyedNode] | None = None, **changed: Any) -> Meeting:
     """Two nodes that have met, with 4 ranks each."""
-    made = Meeting(["n1", "n2"], 4, "/scratch", "/scratch/ioassay-doctor-1", "/home/me/e", {"nodes": survey or two()})
+    found: EventSurvey = {
+        "event": "survey",
+        "version": PROTOCOL_VERSION,
+        "engine_version": __version__,
+        "unix_ns": 1_700_000_000_000_000_000,
+        "nodes": survey or two(),
+    }
+    made = Meeting(["n1", "n2"], 4, "/scratch", "/scratch/ioassay-doctor-1", "/home/me/e", found)
     return replace(made, **changed)
 
 
@@ -137,7 +145,7 @@ def test_of_a_site_with_which_all_is_well_every_line_says_so() -> None:
     ],
 )
 def test_what_is_not_right_on_a_node_is_said_with_its_name_and_what_to_do(
-    judge: Callable[[Sequence[Event]], Verdict], changed: dict[str, Any], status: str, words: str
+    judge: Callable[[Sequence[SurveyedNode]], Verdict], changed: dict[str, Any], status: str, words: str
 ) -> None:
     verdict = judge(two(**changed))
     assert (verdict.status, words in verdict.seen) == (status, True), verdict
@@ -164,7 +172,7 @@ def test_memory_need_not_be_locked_unless_there_is_infiniband() -> None:
     ],
 )
 def test_what_is_not_right_with_the_target_is_said_with_the_node_and_what_to_do(
-    judge: Callable[[Meeting, Sequence[Event]], Verdict], changed: dict[str, Any], status: str, words: str
+    judge: Callable[[Meeting, Sequence[SurveyedNode]], Verdict], changed: dict[str, Any], status: str, words: str
 ) -> None:
     verdict = judge(met(), two(**changed))
     assert (verdict.status, words in verdict.seen) == (status, True), verdict
@@ -172,7 +180,9 @@ def test_what_is_not_right_with_the_target_is_said_with_the_node_and_what_to_do(
 
 def test_who_mounts_it_otherwise_is_named_with_how() -> None:
     changed = [node("n1"), node("n2"), node("n3")]
-    changed[2]["environment"]["mount"]["options"] = ["ro"]
+    mount = changed[2]["environment"]["mount"]
+    assert mount is not None
+    mount["options"] = ["ro"]
     verdict = target.mounted_alike(met(), changed)
     assert verdict is not None
     assert verdict.status == "warning"

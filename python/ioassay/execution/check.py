@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
@@ -16,8 +16,12 @@ from ioassay.execution.follow import LAUNCH_S
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
 from ioassay.execution.start import Start
-from ioassay.results.events import Event, EventTail
+from ioassay.results.events import EventTail
 from ioassay.results.planned import is_walled, writes_again
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event, EventChecked
+    from ioassay.protocol.plan import Plan
 
 _WRONG_PLAN = 2  # the engine's exit code
 
@@ -51,7 +55,7 @@ class Need:
     """A stop rule may spare cases, so that less is written."""
 
 
-def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: bool) -> Need:
+def check(plans: Mapping[str, Plan], start: Start, *, stops_early: bool) -> Need:
     """Checks every plan on one node, of repetitions the last. `stops_early`: stop rules may spare some of them.
 
     Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
@@ -64,7 +68,7 @@ def check(plans: Mapping[str, dict[str, Any]], start: Start, *, stops_early: boo
             lines.writelines(json.dumps(plans[cases[-1]]) + "\n" for cases in alike)
         events = directory / "events.jsonl"
         command = start.alone(engine.check_arguments(events, [file]))
-        limits_s = [plan["time_limit_ns"] / 1e9 for plan in plans.values() if "time_limit_ns" in plan]
+        limits_s = [limit_ns / 1e9 for plan in plans.values() if (limit_ns := plan.get("time_limit_ns"))]
         silent_s = (LAUNCH_S if start.stands_between else 0) + max([_SILENT_S, *(limit + 3 for limit in limits_s)])
         with Interruption() as interruption:
             process = EngineProcess(command, directory / "stderr.txt", environment=start.environment())
@@ -123,18 +127,19 @@ def _reports(
     return reported
 
 
-def _alike(plans: Mapping[str, dict[str, Any]]) -> list[list[str]]:
+def _alike(plans: Mapping[str, Plan]) -> list[list[str]]:
     """The cases whose plans differ in nothing but the name of the case and its seed: repetitions of one another."""
     alike: dict[str, list[str]] = {}
     for case, plan in plans.items():
-        alike.setdefault(json.dumps(plan | {"case": "", "seed": 0}), []).append(case)
+        alike.setdefault(json.dumps({**plan, "case": "", "seed": 0}), []).append(case)
     return list(alike.values())
 
 
-def _need(checked_cases: list[tuple[Event, int]]) -> Need:
+def _need(checked_cases: list[tuple[EventChecked, int]]) -> Need:
     """Of each plan that was checked what the engine said, and how many cases have it."""
     checked = [event for event, _ in checked_cases]
-    mount = checked[0]["node"]["mount"]
+    node = checked[0].get("node")
+    mount = node["mount"] if node else None
     return Need(
         written_bytes=sum(event["written_bytes"] * cases for event, cases in checked_cases),
         at_once_bytes=max(event["file_set_bytes"] for event in checked),

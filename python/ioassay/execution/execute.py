@@ -21,7 +21,7 @@ from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
 from ioassay.results.document import CaseEntry, RunState, now
-from ioassay.results.events import EventTail
+from ioassay.results.events import EventTail, ProgressTail
 from ioassay.results.ingest import Row
 from ioassay.results.outcome import Outcome, outcome
 from ioassay.results.point import SweepPoint
@@ -100,7 +100,7 @@ def _run_case(
     files = run.files(case.id)
     run.begin(case)
     watcher.case_begins(case)
-    progress = EventTail(files.progress, "progress")
+    progress = ProgressTail(files.progress)
 
     told = False
 

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
 
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
 from ioassay.launchers.printed import is_lost, losses
-from ioassay.results.events import Event, EventTail
+from ioassay.results.events import EventTail
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event
 
 # Often enough for a live display, seldom enough to leave the processors to the ranks.
 _LOOK_EVERY_S = 0.2

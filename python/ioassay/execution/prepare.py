@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ioassay import __version__, mounts
 from ioassay.errors import UsageError
@@ -24,6 +24,9 @@ from ioassay.results.origin import StudyOrigin
 from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Plan
 
 BATCH = "sbatch"
 """The whole run as a job of Slurm (`execution.batch`), in which `srun` is the launcher."""
@@ -60,7 +63,7 @@ class Prepared:
 
     path: Path
     document: RunDocument
-    plans: dict[str, dict[str, Any]]
+    plans: dict[str, Plan]
     need: Need
 
     def create(self) -> RunWriter:

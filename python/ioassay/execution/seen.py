@@ -24,7 +24,8 @@ def sees_target(run: RunDocument) -> bool:
     same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
     if node.get("block_device") is not None and not same_machine:
         return False
-    noted = node.get("mount") or {}
-    mount = mount_of(run.target)
-    here = mount and (mount.point, mount.source, mount.file_system)
-    return here == tuple(noted.get(key) for key in ("mount_point", "source", "file_system"))
+    noted, mount = node.get("mount"), mount_of(run.target)
+    if noted is None or mount is None:
+        return False
+    here = (mount.point, mount.source, mount.file_system)
+    return here == (noted["mount_point"], noted["source"], noted["file_system"])

@@ -12,7 +12,8 @@ from ioassay.execution import follow as module
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
-from ioassay.results.events import Event, EventTail
+from ioassay.protocol.event import Event
+from ioassay.results.events import EventTail
 
 HANGS_S = 60
 """Longer than any wait that is tested here."""

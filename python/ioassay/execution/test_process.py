@@ -11,7 +11,8 @@ from ioassay.errors import CannotRun
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
-from ioassay.results.events import Event, EventTail
+from ioassay.protocol.event import Event
+from ioassay.results.events import EventTail
 
 POLITE = "import signal, time, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); print('ready', flush=True); "
 DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('ready', flush=True); "

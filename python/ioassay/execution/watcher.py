@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ioassay.results.document import CaseEntry, RunDocument
-from ioassay.results.events import Event
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event
+    from ioassay.protocol.progress import Progress
 
 
 class Watcher(Protocol):
@@ -19,12 +22,12 @@ class Watcher(Protocol):
         """The engine is being started for `case`."""
         ...
 
-    def progress(self, case: CaseEntry, progress: Event) -> None:
-        """Where the running step stands (protocol: Progress), a few times a second."""
+    def progress(self, case: CaseEntry, progress: Progress) -> None:
+        """Where the running step stands, a few times a second."""
         ...
 
     def event(self, case: CaseEntry, event: Event) -> None:
-        """The engine reported something (protocol: Event)."""
+        """The engine reported something."""
         ...
 
     def case_ends(self, case: CaseEntry) -> None:

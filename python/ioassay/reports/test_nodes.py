@@ -65,7 +65,8 @@ def test_what_a_run_of_an_earlier_version_does_not_tell_has_no_row() -> None:
 
 
 def test_nodes_that_nobody_could_tell_apart_by_their_rows_are_told_once() -> None:
-    first, second = environment("c1") | LUSTRE, environment("c2") | LUSTRE | {"boot_id": "77aa"}
+    first: dict[str, Any] = {**environment("c1"), **LUSTRE}
+    second: dict[str, Any] = {**environment("c2"), **LUSTRE, "boot_id": "77aa"}
     # What was free when each looked, and a few pages that the kernel keeps for itself.
     second |= {"mount": second["mount"] | {"free_bytes": 3 * GIB}, "memory_bytes": 128 * GIB - 40960}
     first |= {"memory_bytes": 128 * GIB - 8192}

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
+from ioassay.protocol.event import Event, EventPhase, Outcome, RankRecord
 from ioassay.results.document import CaseEntry, JobEntry, PhaseEntry, RunDocument, StudyEntry, WorkloadEntry
-from ioassay.results.events import Event
 from ioassay.testing.builder import environment
 
 MIB = 1 << 20
@@ -44,8 +43,8 @@ def _job(name: str) -> JobEntry:
     )
 
 
-def _phase(name: str = "write") -> Event:
-    def rank(number: int, samples: list[int]) -> dict[str, Any]:
+def _phase(name: str = "write") -> EventPhase:
+    def rank(number: int, samples: list[int]) -> RankRecord:
         return {
             "rank": number,
             "node": 0,
@@ -116,8 +115,8 @@ def _phase(name: str = "write") -> Event:
     }
 
 
-def _events(case: str, outcome: str | None = "complete", phases: list[str] | None = None) -> list[Event]:
-    started = {
+def _events(case: str, outcome: Outcome | None = "complete", phases: list[str] | None = None) -> list[Event]:
+    started: Event = {
         "event": "started",
         "version": 2,
         "engine_version": "0.1.0",
@@ -127,7 +126,7 @@ def _events(case: str, outcome: str | None = "complete", phases: list[str] | Non
         "workspace": "/target/ioassay-r",
         "nodes": [environment("n1")],
     }
-    events = [started, *[_phase(name) for name in (["write"] if phases is None else phases)]]
+    events: list[Event] = [started, *[_phase(name) for name in (["write"] if phases is None else phases)]]
     if outcome is not None:
         events.append({"event": "removed", "files": 2, "left": []})
         events.append({"event": "finished", "outcome": outcome, "signal": None, "unix_ns": 1_700_000_009_000_000_000})
@@ -140,7 +139,7 @@ def case() -> CaseEntry:
 
 
 @pytest.fixture
-def phase() -> Event:
+def phase() -> EventPhase:
     return _phase()
 
 

@@ -7,9 +7,33 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from ioassay.results.planned import Plan, Shape
+from ioassay.results.planned import Shape, bytes_each
 from ioassay.units import format_bytes, format_count, format_duration
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import (
+        CacheMethod,
+        FileSet,
+        Fsync,
+        Hook,
+        Job,
+        Limit,
+        Order,
+        Rate,
+        SiteCommand,
+        Source,
+        Step,
+        StepColdCache,
+        Storage,
+        Think,
+        Tree,
+        WorkData,
+        WorkFind,
+        WorkMetadata,
+    )
+    from ioassay.results.planned import Contents
 
 _CACHE_METHODS = {
     "drop-caches": "dropping all caches of the nodes (needs root)",
@@ -79,20 +103,20 @@ def recording(sample_interval_ns: int) -> str:
     )
 
 
-def storage(through: Plan) -> str:
+def storage(through: Storage) -> str:
     """How I/O is done."""
     said = [f"{through['api']} storage API"]
     said += ["past the page cache"] * through.get("direct", False)
     said += [f"with {through['depth']} transfers of each rank in flight"] if through.get("depth", 1) > 1 else []
     said += [f"in {through['vectors']} pieces per call"] if through.get("vectors", 1) > 1 else []
     said += [f"{key} {value}" for key, value in sorted(through.get("options", {}).items())]
-    uring = through.get("uring") or {}
-    said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
-    said += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
+    if uring := through.get("uring"):
+        said += [f"io_uring {key.replace('_', ' ')}" for key, on in uring.items() if on is True]
+        said += [f"io_uring batches of {uring['batch']}"] if uring.get("batch") else []
     return ", ".join(said)
 
 
-def sets(plan: Plan) -> Iterator[str]:
+def sets(plan: Contents) -> Iterator[str]:
     """What is written, read, created and looked at, a sentence for each file set and tree."""
     several = len(plan.get("files", {})) + len(plan.get("trees", {})) > 1
     for name, files in plan.get("files", {}).items():
@@ -101,7 +125,7 @@ def sets(plan: Plan) -> Iterator[str]:
         yield (f"tree {name}: " if several else "") + tree(one)
 
 
-def _file_set(plan: Plan, name: str, files: Plan) -> str:
+def _file_set(plan: Contents, name: str, files: FileSet) -> str:
     count = files["files_per_rank"]
     own = "a file" if count == 1 else f"{count} files"
     shared = "one file" if count == 1 else own
@@ -120,7 +144,7 @@ def _file_set(plan: Plan, name: str, files: Plan) -> str:
     return f"{layout}; {block}{segments}{in_each}{offset}, {moved}"
 
 
-def tree(one: Plan) -> str:
+def tree(one: Tree) -> str:
     """A tree."""
     count = Shape.of(one, ranks=1).directories
     directories = "one directory" if count == 1 else f"{count} directories"
@@ -133,7 +157,7 @@ def tree(one: Plan) -> str:
     return f"{_SHARINGS[one['sharing']]}; {directories}{levels}, with {items}{displaced}{names}"
 
 
-def steps(plan: Plan) -> str:
+def steps(plan: Contents) -> str:
     """What happens in a case, step after step: the end of a sentence about a workload."""
     return f"takes these steps in each case: {'; '.join(_step(plan, step) for step in plan['steps'])}."
 
@@ -145,26 +169,26 @@ def said_once(sentences: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{title} {sentence}" for title, sentence in sentences]
 
 
-def order(of: str | Plan) -> str:
+def order(of: Order) -> str:
     """The order of a file set's transfers."""
     return _filled(_ORDERS, of)
 
 
-def rate(limit: Plan) -> str:
+def rate(limit: Rate) -> str:
     """The rate of a job."""
     if "bytes_per_s" in limit:
         return f"{format_bytes(limit['bytes_per_s'])}/s"
     return f"{limit['operations_per_s']} operations per second"
 
 
-def think(pauses: Plan) -> str:
+def think(pauses: Think) -> str:
     """The pauses between operations."""
     every = pauses["every_operations"]
     after = "each operation" if every == 1 else f"every {every} operations"
     return f"a pause of {format_duration(pauses['duration_ns'])} after {after}"
 
 
-def _filled(words: Mapping[str, str], value: str | Plan) -> str:
+def _filled(words: Mapping[str, str], value: Order | Fsync | Source) -> str:
     """The words for a variant of the plan, with what it carries put in."""
     if isinstance(value, str):
         return words[value]
@@ -173,7 +197,7 @@ def _filled(words: Mapping[str, str], value: str | Plan) -> str:
     return words[variant].format(carried, carried, **carries)
 
 
-def _step(plan: Plan, step: Plan) -> str:
+def _step(plan: Contents, step: Step) -> str:
     match step["step"]:
         case "pause":
             return f"wait {format_duration(step['duration_ns'])}"
@@ -189,7 +213,7 @@ def _step(plan: Plan, step: Plan) -> str:
     return f"{settled}at the same time ({name}) {beside}"
 
 
-def _cold_cache(step: Plan) -> str:
+def _cold_cache(step: StepColdCache) -> str:
     said = [_hook(hook) for hook in step.get("hooks", [])]
     ways = ", then by ".join(_way(step, way) for way in step["attempts"])
     if ways:
@@ -197,27 +221,28 @@ def _cold_cache(step: Plan) -> str:
     return f"{', then '.join(said)}; what still is in memory is measured on every node"
 
 
-def _way(step: Plan, way: str) -> str:
-    return _CACHE_METHODS[way] + (f" (`{_line(step['remount'])}`)" if way == "remount" else "")
+def _way(step: StepColdCache, way: CacheMethod) -> str:
+    remount = step.get("remount")
+    return _CACHE_METHODS[way] + (f" (`{_line(remount)}`)" if way == "remount" and remount else "")
 
 
-def _hook(hook: Plan) -> str:
+def _hook(hook: Hook) -> str:
     host = f" for the server {hook['host']}" if "host" in hook else ""
     return f"run `{_line(hook['command'])}`{host}"
 
 
-def _line(command: Plan) -> str:
+def _line(command: SiteCommand) -> str:
     """A command as it was meant: what is for a shell as its line."""
     words = command["words"]
     return str(words[2]) if words[:2] == ["sh", "-c"] and len(words) == 3 else shlex.join(words)
 
 
-def _which(plan: Plan, name: str) -> str:
+def _which(plan: Contents, name: str) -> str:
     """A file set or tree by name, where there are several."""
     return f" of {name}" if len(plan.get("files", {})) + len(plan.get("trees", {})) > 1 else ""
 
 
-def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
+def _work(plan: Contents, job: Job, name: str | None = None) -> str:
     work = job["work"]
     match work["kind"]:
         case "data":
@@ -225,8 +250,8 @@ def _work(plan: Plan, job: Plan, name: str | None = None) -> str:
         case "metadata":
             verb = work["operation"]["kind"]
             said = f"{_ON_TREES[verb]}{_which(plan, work['tree'])}{_called(name, verb)}"
-            return said + _details(work) + _through(job) + _pace(plan, job)
-        case _:
+            return said + _on_tree(work) + _through(job) + _pace(plan, job)
+        case "find":
             tree = f"the tree {work['tree']}" if "tree" in work else "what the run has created"
             where = work.get("root") or tree
             return (
@@ -238,42 +263,53 @@ def _called(name: str | None, verb: str) -> str:
     return "" if name in (None, verb) else f" ({name})"
 
 
-def _data(plan: Plan, work: Plan, name: str | None) -> str:
+def _data(plan: Contents, work: WorkData, name: str | None) -> str:
     which = _which(plan, work["files"])
-    if isinstance(work["transfer"], Mapping):
-        said = (
-            f"read {work['transfer']['mixed']} % of the transfers{which} and write the others{_called(name, 'mixed')}"
-        )
+    transfer = work["transfer"]
+    if isinstance(transfer, str):
+        said = f"{transfer}{which.removeprefix(' of')}{_called(name, transfer)}"
     else:
-        said = f"{work['transfer']}{which.removeprefix(' of')}{_called(name, work['transfer'])}"
+        said = f"read {transfer['mixed']} % of the transfers{which} and write the others{_called(name, 'mixed')}"
     if work["order"] != _usual_order(plan, work["files"]):
         said += f" {order(work['order'])}"
-    return said + _details(work)
+    return said + _on_files(work)
 
 
-def _usual_order(plan: Plan, files: str) -> str | Plan:
+def _usual_order(plan: Contents, files: str) -> Order:
     """The order in which a file set is taken first; only others need saying."""
-    works = (job["work"] for step in plan["steps"] for job in step.get("jobs", []))
-    first: str | Plan = next((work["order"] for work in works if work.get("files") == files), "sequential")
-    return first
+    works = (job["work"] for step in plan["steps"] if step["step"] == "phase" for job in step["jobs"])
+    return next((work["order"] for work in works if work["kind"] == "data" and work["files"] == files), "sequential")
 
 
-def _details(work: Plan) -> str:
-    """What a job says beyond its file set or tree."""
-    operation = work.get("operation", {})
-    fsync = work.get("fsync", "at-close" if operation.get("fsync") else "never")
-    said = [_filled(_FSYNCS, fsync), _filled(_SOURCES, work.get("source", "own"))]
-    said += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
-    each = operation.get("write_bytes") or operation.get("bytes")
-    said += [f"{format_bytes(each)} each"] if each else []
-    said += [_ITEM_ORDERS[work["order"]]] if work["kind"] == "metadata" else []
-    said += [f"in pieces of {format_bytes(work['piece_bytes'])}"] if work.get("piece_bytes") else []
-    said += [_shifted(operation["kind"], work["shift"])] if work.get("shift") else []
-    said += [f"with all {_compared(work)} compared"] if work.get("verify") else []
+def _on_files(work: WorkData) -> str:
+    """What a job says beyond its file set."""
+    said = [_filled(_FSYNCS, work["fsync"]), _filled(_SOURCES, work.get("source", "own"))]
+    pieces = work.get("piece_bytes")
+    said += [f"in pieces of {format_bytes(pieces)}"] if pieces else []
+    said += [f"with all {work['verify']} compared"] if work.get("verify") else []
     said += [f"under a lock of the {work['lock']}"] if work.get("lock") else []
     said += [f"into files made {work['size']} at open"] if work.get("size") else []
     said += [f"with the advice {listed(work['advice'])}"] if work.get("advice") else []
     said += ["with barriers between open, transfers and close"] if work.get("barriers") else []
+    return _beside(said)
+
+
+def _on_tree(work: WorkMetadata) -> str:
+    """What a job says beyond its tree."""
+    operation = work["operation"]
+    said = [_FSYNCS["at-close"]] if operation.get("fsync") else []
+    said += ["with a sync of the nodes at the end that counts in the time"] if work.get("sync_at_end") else []
+    each = bytes_each(operation)
+    said += [f"{format_bytes(each)} each"] if each else []
+    said += [_ITEM_ORDERS[work["order"]]]
+    said += [_shifted(operation["kind"], work["shift"])] if work.get("shift") else []
+    # The plan only says that something is compared.
+    compared = "reads" if operation["kind"] in ("read", "replace") else "writes"
+    said += [f"with all {compared} compared"] if work.get("verify") else []
+    return _beside(said)
+
+
+def _beside(said: Sequence[str]) -> str:
     return "".join(f", {one}" for one in said if one)
 
 
@@ -285,50 +321,54 @@ def _shifted(kind: str, shift: int) -> str:
     return f"in the n-th directory those of the rank {times} before, by new ones of the rank {times} after"
 
 
-def _compared(work: Plan) -> str:
-    """Of a tree the plan only says that something is."""
-    if work["kind"] == "data":
-        return str(work["verify"])
-    return "reads" if work["operation"]["kind"] in ("read", "replace") else "writes"
-
-
-def _through(job: Plan) -> str:
+def _through(job: Job) -> str:
     """How a job does its I/O, where it says so itself."""
-    return f", through the {storage(job['storage'])}" if "storage" in job else ""
+    own = job.get("storage")
+    return f", through the {storage(own)}" if own else ""
 
 
-def _pace(plan: Plan, job: Plan) -> str:
+def _pace(plan: Contents, job: Job) -> str:
     said = [*_limits(plan, job.get("limit", {}))]
-    said += [f"at most {rate(job['rate'])}"] if job.get("rate") else []
-    said += [f"with {think(job['think'])}"] if job.get("think") else []
-    return "".join(f", {one}" for one in said)
+    if at_most := job.get("rate"):
+        said.append(f"at most {rate(at_most)}")
+    if pauses := job.get("think"):
+        said.append(f"with {think(pauses)}")
+    return _beside(said)
 
 
-def _limits(plan: Plan, limit: Plan) -> Iterator[str]:
-    if "bytes_per_rank" in limit:
-        yield f"at most {format_bytes(limit['bytes_per_rank'])} per rank"
-    if "operations_per_rank" in limit:
-        yield f"at most {limit['operations_per_rank']} operations per rank"
-    if "at_rate_of" in limit:
-        earlier = limit["at_rate_of"]
-        phase = plan["steps"][earlier["step"]]["name"]
-        yield f"as many as {phase} would have done in {format_duration(earlier['duration_ns'])}"
-    if "stonewall_ns" in limit:
+def _limits(plan: Contents, limit: Limit) -> Iterator[str]:
+    if (most_bytes := limit.get("bytes_per_rank")) is not None:
+        yield f"at most {format_bytes(most_bytes)} per rank"
+    if (most := limit.get("operations_per_rank")) is not None:
+        yield f"at most {most} operations per rank"
+    if earlier := limit.get("at_rate_of"):
+        yield f"as many as {_phase(plan, earlier['step'])} would have done in {format_duration(earlier['duration_ns'])}"
+    if (stonewall_ns := limit.get("stonewall_ns")) is not None:
         after = ", after which every rank does as much as the fastest" if limit.get("wear_out") else ""
-        yield f"until a stonewall at {format_duration(limit['stonewall_ns'])}{after}"
-    if "minimum_ns" in limit:
-        yield f"again and again for at least {format_duration(limit['minimum_ns'])}"
+        yield f"until a stonewall at {format_duration(stonewall_ns)}{after}"
+    if (minimum_ns := limit.get("minimum_ns")) is not None:
+        yield f"again and again for at least {format_duration(minimum_ns)}"
 
 
-def _conditions(plan: Plan, find: Plan) -> str:
+def _phase(plan: Contents, step: int) -> str:
+    """The name of the phase that is this step."""
+    phase = plan["steps"][step]
+    assert phase["step"] == "phase"  # checked when the plan was read
+    return phase["name"]
+
+
+def _conditions(plan: Contents, find: WorkFind) -> str:
     said: list[str] = [find.get("entries") or "every entry"]
     said += [f"named {find['name']}"] if find.get("name") else []
-    said += [f"of exactly {format_bytes(find['size_bytes'])}"] if "size_bytes" in find else []
-    said += [f"of at least {format_bytes(find['at_least_bytes'])}"] if "at_least_bytes" in find else []
-    said += [f"of at most {format_bytes(find['at_most_bytes'])}"] if "at_most_bytes" in find else []
-    if "newer_than_step" in find:
-        said.append(f"changed since the phase {plan['steps'][find['newer_than_step']]['name']}")
-    said += ["newer than a given time"] if "newer_than_unix_ns" in find else []
+    if (exactly := find.get("size_bytes")) is not None:
+        said.append(f"of exactly {format_bytes(exactly)}")
+    if (at_least := find.get("at_least_bytes")) is not None:
+        said.append(f"of at least {format_bytes(at_least)}")
+    if (at_most := find.get("at_most_bytes")) is not None:
+        said.append(f"of at most {format_bytes(at_most)}")
+    if (step := find.get("newer_than_step")) is not None:
+        said.append(f"changed since the phase {_phase(plan, step)}")
+    said += ["newer than a given time"] if find.get("newer_than_unix_ns") is not None else []
     return " ".join(said)
 
 

@@ -12,13 +12,17 @@ import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, Literal, TypeVar
 
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
 from ioassay.results.protocol import reason, validator
 from ioassay.results.stored_directory import StoredDirectory
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event
+    from ioassay.protocol.progress import Progress  # noqa: F401 (in the bases of a class)
 
 PROTOCOL_VERSION = 2
 """The version of the protocol that this reader understands."""
@@ -30,23 +34,23 @@ _MOST_LINE_BYTES = 256 << 20
 
 _REMEDY = "The file is damaged. Restore it, or remove that line to read the rest."
 
-Event = dict[str, Any]
-"""One line: a tagged object of the protocol."""
-
 Kind = Literal["event", "progress"]
 
+Line = TypeVar("Line")
 
-class EventTail:
+
+class _Tail(Generic[Line]):
     """Follows a file of this process's own that another process appends to. One that does not exist yet is empty."""
 
-    def __init__(self, path: Path, kind: Kind = "event") -> None:
+    _KIND: ClassVar[Kind]
+
+    def __init__(self, path: Path) -> None:
         self._path = path
-        self._kind: Kind = kind
         self._read_bytes = 0
         self._lines = 0
 
-    def new(self) -> list[Event]:
-        """The events of all lines completed since the last call. Raises `UsageError` on a line that is none."""
+    def new(self) -> list[Line]:
+        """What is in all lines completed since the last call. Raises `UsageError` on a line that is wrong."""
         try:
             with StoredDirectory.open(self._path.parent) as directory:
                 file = directory.open_file(self._path.name, MOST_BYTES)
@@ -55,14 +59,26 @@ class EventTail:
         with file:
             return self._parse(file)
 
-    def _parse(self, file: BinaryIO) -> list[Event]:
+    def _parse(self, file: BinaryIO) -> list[Line]:
         file.seek(self._read_bytes)
-        events = []
-        for line, event in _events(file, self._kind, self._path, self._lines):
+        read = []
+        for line, content in _lines(file, self._KIND, self._path, self._lines):
             self._read_bytes += len(line)
             self._lines += 1
-            events.append(event)
-        return events
+            read.append(content)
+        return read
+
+
+class EventTail(_Tail["Event"]):
+    """Follows `events.jsonl`."""
+
+    _KIND = "event"
+
+
+class ProgressTail(_Tail["Progress"]):
+    """Follows `progress.jsonl`."""
+
+    _KIND = "progress"
 
 
 def read_events(path: Path) -> list[Event]:
@@ -77,27 +93,27 @@ def stored_events(directory: StoredDirectory, name: str) -> list[Event]:
     except FileNotFoundError:
         return []
     with file:
-        return [event for _, event in _events(file, "event", directory.path / name, 0)]
+        return [event for _, event in _lines(file, "event", directory.path / name, 0)]
 
 
-def _events(file: BinaryIO, kind: Kind, shown: Path, earlier: int) -> Iterator[tuple[bytes, Event]]:
-    """Each whole line with its event; `earlier` lines are before the first."""
+def _lines(file: BinaryIO, kind: Kind, shown: Path, earlier: int) -> Iterator[tuple[bytes, Any]]:
+    """Each whole line with what is in it; `earlier` lines are before the first."""
     for number in itertools.count(earlier + 1):
         line = file.readline(_MOST_LINE_BYTES)
         if not line.endswith(b"\n") and len(line) < _MOST_LINE_BYTES:
             return
-        yield line, _event(line, kind, f"{shown}, line {number}")
+        yield line, _content(line, kind, f"{shown}, line {number}")
 
 
-def _event(line: bytes, kind: Kind, where: str) -> Event:
+def _content(line: bytes, kind: Kind, where: str) -> Any:
     try:
-        event: Event = validator(kind).validate_json(line)
+        content = validator(kind).validate_json(line)
     except ValidationError as error:
         _refuse_newer(line, where)
         raise UsageError(f"{where}: not an event: {reason(error)}.", _REMEDY) from error
-    if event.get("event") == "started" and event["version"] > PROTOCOL_VERSION:
-        raise _newer(where, event["version"])
-    return event
+    if content.get("event") == "started" and content["version"] > PROTOCOL_VERSION:
+        raise _newer(where, content["version"])
+    return content
 
 
 def _refuse_newer(line: bytes, where: str) -> None:

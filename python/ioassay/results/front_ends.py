@@ -12,7 +12,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 from pydantic_core import ValidationError
@@ -29,13 +29,16 @@ from ioassay.results.document import (
 )
 from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.results.origin import FrontEndOrigin
-from ioassay.results.planned import Plan, case_entry, stored_plan
+from ioassay.results.planned import case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Component, Count, StoredModel
 from ioassay.results.summary import Summary
 from ioassay.results.versions import damaged, parse
 from ioassay.units import format_count
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Plan
 
 NAME = "front-end.json"
 
@@ -55,7 +58,7 @@ _TITLES = {
 
 
 class _Case(StoredModel):
-    """One case (protocol: FrontEndCase)."""
+    """One case (`protocol.front_end.FrontEndCase`)."""
 
     id: Component
     workload: str
@@ -63,7 +66,7 @@ class _Case(StoredModel):
 
 
 class _FrontEnd(StoredModel):
-    """`front-end.json` (protocol: FrontEnd)."""
+    """`front-end.json` (`protocol.front_end.FrontEnd`)."""
 
     version: int
     engine_version: str
@@ -145,9 +148,11 @@ def may_remain(directory: StoredDirectory, case: str) -> list[str]:
 
     The first `MOST_NAMED` paths, and how many more there are.
     """
-    plan = _plan(directory, case) or {}
-    place = plan.get("target", {}).get("in-place")
-    if place is None or place.get("keep"):
+    plan = _plan(directory, case)
+    if plan is None or "in-place" not in plan["target"]:
+        return []
+    place = plan["target"]["in-place"]
+    if place.get("keep"):
         return []
     paths = [path for files in place.get("files", {}).values() for path in files]
     paths += [path for tree in place.get("trees", {}).values() for path in tree["containers"]]
@@ -194,16 +199,12 @@ def _case(front_end: _FrontEnd, case: _Case, plan: Plan | None) -> CaseEntry:
 
 def _target(plan: Plan) -> tuple[TargetKind, str]:
     """What kind of place a plan's I/O goes to, and which."""
-    ((kind, place),) = plan["target"].items()
-    match kind:
-        case "in-place":
-            return "in-place", str(place["directory"])
-        case "device":
-            return "device", str(place["path"])
-        case "url":
-            return "url", str(place)
-        case _:
-            return "directory", str(place)
+    target = plan["target"]
+    if "in-place" in target:
+        return "in-place", target["in-place"]["directory"]
+    if "device" in target:
+        return "device", target["device"]["path"]
+    return ("url", target["url"]) if "url" in target else ("directory", target["directory"])
 
 
 def _study(front_end: _FrontEnd, plans: Mapping[str, Plan | None]) -> StudyEntry:

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
 from ioassay.results import schema
 from ioassay.results.document import CaseEntry
-from ioassay.results.events import Event
 from ioassay.results.point import text as point_text
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event, EventPhase, RankRecord, Stonewall
 
 Tables = dict[str, pl.DataFrame]
 """Every table of `schema.TABLES` by name."""
@@ -126,7 +128,7 @@ def case_tables(case: CaseEntry, events: Iterable[Event]) -> Tables:
     return rows.tables()
 
 
-def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: Event) -> None:
+def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: EventPhase) -> None:
     name = f"{phase['name']} {phase['job']} {phase['operation']}"
     if tuple(_key(case, phase).values()) not in case.measured:
         raise Inconsistent(f"the case does not measure {name}")
@@ -146,13 +148,13 @@ def joined_tables(parts: Iterable[Tables]) -> Tables:
     return {name: pl.concat([part[name] for part in every]) for name in schema.TABLES}
 
 
-def _phase_columns(case: CaseEntry, nodes: list[str], phase: Event) -> dict[str, Columns]:
+def _phase_columns(case: CaseEntry, nodes: list[str], phase: EventPhase) -> dict[str, Columns]:
     """Of each table to which a phase contributes, the columns beside the key."""
     return {
         "measurements": _measurement(case, phase),
         "ranks": _ranks(nodes, phase),
         "samples": _samples(phase),
-        "latencies": phase["latencies"],
+        "latencies": _latencies(phase),
         "doubts": _doubts(phase),
     }
 
@@ -162,14 +164,14 @@ def rate(amount: int, duration_ns: int) -> float | None:
     return amount * NS_PER_S / duration_ns if duration_ns > 0 else None
 
 
-def _key(case: CaseEntry, phase: Event) -> Key:
+def _key(case: CaseEntry, phase: EventPhase) -> Key:
     """The columns of `schema.KEY`."""
     return {"case": case.id, "phase": phase["name"], "job": phase["job"], "operation": phase["operation"]}
 
 
-def _measurement(case: CaseEntry, phase: Event) -> Columns:
+def _measurement(case: CaseEntry, phase: EventPhase) -> Columns:
     job = case.job(phase["name"], phase["job"])
-    stonewall = phase.get("stonewall") or {}
+    settled = phase.get("settled")
     row = {
         "workload": case.workload,
         "file_set": job.file_set,
@@ -187,30 +189,37 @@ def _measurement(case: CaseEntry, phase: Event) -> Columns:
         "rate_operations_per_s": rate(phase["operations"], phase["duration_ns"]),
         "first_finished_rate_bytes_per_s": rate(phase["first_finished_bytes"], phase["first_finished_ns"]),
         "first_finished_rate_operations_per_s": rate(phase["first_finished_operations"], phase["first_finished_ns"]),
-        "stonewall_ns": stonewall.get("at_ns"),
-        "stonewall_bytes": stonewall.get("bytes"),
-        "stonewall_operations": stonewall.get("operations"),
-        "stonewall_least_operations": stonewall.get("least_operations"),
-        "stonewall_most_operations": stonewall.get("most_operations"),
-        "stonewall_rate_bytes_per_s": rate(stonewall.get("bytes", 0), stonewall.get("at_ns", 0)),
-        "stonewall_rate_operations_per_s": rate(stonewall.get("operations", 0), stonewall.get("at_ns", 0)),
-        "settled_ns": (phase.get("settled") or {}).get("waited_ns"),
+        "settled_ns": settled["waited_ns"] if settled else None,
         "short_transfers": sum(rank["short_transfers"] for rank in phase["ranks"]),
     }
-    return _columns([phase | row], schema.MEASUREMENTS)
+    return _columns([{**phase, **_stonewall(phase.get("stonewall")), **row}], schema.MEASUREMENTS)
 
 
-def _ranks(nodes: list[str], phase: Event) -> Columns:
-    rows = [rank | rank["usage"] | _at_stonewall(rank) | {"node": nodes[rank["node"]]} for rank in phase["ranks"]]
+def _stonewall(met: Stonewall | None) -> Row:
+    if met is None:
+        return {}
+    return {
+        "stonewall_ns": met["at_ns"],
+        "stonewall_bytes": met["bytes"],
+        "stonewall_operations": met["operations"],
+        "stonewall_least_operations": met.get("least_operations"),
+        "stonewall_most_operations": met.get("most_operations"),
+        "stonewall_rate_bytes_per_s": rate(met["bytes"], met["at_ns"]),
+        "stonewall_rate_operations_per_s": rate(met["operations"], met["at_ns"]),
+    }
+
+
+def _ranks(nodes: list[str], phase: EventPhase) -> Columns:
+    rows = [{**rank, **rank["usage"], **_at_stonewall(rank), "node": nodes[rank["node"]]} for rank in phase["ranks"]]
     return _columns(rows, schema.RANKS)
 
 
-def _at_stonewall(rank: Event) -> Event:
-    done = rank.get("at_stonewall") or {}
-    return {"stonewall_bytes": done.get("bytes"), "stonewall_operations": done.get("operations")}
+def _at_stonewall(rank: RankRecord) -> Row:
+    done = rank.get("at_stonewall")
+    return {"stonewall_bytes": done["bytes"], "stonewall_operations": done["operations"]} if done else {}
 
 
-def _samples(phase: Event) -> Columns:
+def _samples(phase: EventPhase) -> Columns:
     # Columns, not rows: a long phase of many ranks has millions of samples.
     columns: dict[str, list[Any]] = {"rank": [], "sample": [], "bytes": [], "operations": []}
     for rank in phase["ranks"]:
@@ -222,14 +231,22 @@ def _samples(phase: Event) -> Columns:
     return columns
 
 
+def _latencies(phase: EventPhase) -> Columns:
+    buckets = phase["latencies"]
+    return {"lowest_ns": buckets["lowest_ns"], "highest_ns": buckets["highest_ns"], "count": buckets["count"]}
+
+
 def evidence(values: Mapping[str, object]) -> str:
     """The evidence of a doubt, as its column has it."""
     return json.dumps(dict(values), sort_keys=True, separators=(",", ":"))
 
 
-def _doubts(phase: Event) -> Columns:
+def _doubts(phase: EventPhase) -> Columns:
     # A kind without evidence has none in the event either.
-    rows = [doubt | {"evidence": evidence(doubt.get("evidence", {}))} for doubt in phase["doubts"]]
+    rows = [
+        {**doubt, "evidence": evidence(cast(Mapping[str, object], doubt.get("evidence", {})))}
+        for doubt in phase["doubts"]
+    ]
     return _columns(rows, schema.DOUBTS)
 
 

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING
 
-from ioassay.results.events import Event
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event, Failure
+    from ioassay.protocol.event import Outcome as End
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The end of a case, as far as the engine could tell."""
 
-    state: Literal["complete", "failed", "interrupted"] | None
+    state: End | None
     """`None` where the engine's last word is missing: it was killed, or is still at work."""
-    failure: Event | None
-    """What went wrong first (protocol: Failure)."""
+    failure: Failure | None
+    """What went wrong first."""
     leftovers: list[str]
     """Paths that are still on the target."""
 
@@ -34,8 +36,9 @@ def outcome(events: Sequence[Event], workspace: str | None = None) -> Outcome:
     """Reads the end of a case off its events. An engine that has begun and ended without its last word may have created
     `workspace`, or its call to do so may still hang.
     """
-    of_kind = {event["event"]: event for event in reversed(events)}  # the first of each kind
-    finished, removed, started = (of_kind.get(kind) for kind in ("finished", "removed", "started"))
+    finished = next((event for event in events if event["event"] == "finished"), None)
+    removed = next((event for event in events if event["event"] == "removed"), None)
+    started = next((event for event in events if event["event"] == "started"), None)
     if removed is not None:
         leftovers = [left["path"] for left in removed["left"]]
     elif started is not None:
@@ -44,11 +47,11 @@ def outcome(events: Sequence[Event], workspace: str | None = None) -> Outcome:
         leftovers = [workspace] if workspace is not None and finished is None else []
     return Outcome(
         state=finished["outcome"] if finished is not None else None,
-        failure=of_kind.get("error"),
+        failure=next((event for event in events if event["event"] == "error"), None),
         leftovers=leftovers,
     )
 
 
-def sentence(failure: Event) -> str:
+def sentence(failure: Failure) -> str:
     """A failure and its remedy in one; the engine writes both without a full stop."""
     return "; ".join(part for part in (failure["message"], failure["remedy"]) if part) + "."

@@ -1,6 +1,6 @@
 """What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
 
-A plan is the protocol's (`crates/protocol/src/plan.rs`), as JSON. The amounts are the engine's own
+The amounts are the engine's own
 (`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
 file set. Under a stonewall that is the most there can be, under a minimum time the least.
 
@@ -12,18 +12,41 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
 from ioassay.results import protocol
-from ioassay.results.document import OPERATIONS, REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
+from ioassay.results.document import REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.versions import damaged
 
-Plan = Mapping[str, Any]
-"""A plan, or one of the objects in it."""
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import (
+        EntryOrder,
+        FileSet,
+        Job,
+        MetadataOperation,
+        Order,
+        Payload,
+        Plan,
+        RankCount,
+        Step,
+        Storage,
+        Tree,
+        Work,
+    )
+
+    class Contents(TypedDict):
+        """What of a plan its amounts and its description follow from."""
+
+        storage: Storage
+        ranks: RankCount
+        files: NotRequired[dict[str, FileSet]]
+        trees: NotRequired[dict[str, Tree]]
+        steps: list[Step]
+
 
 _BEYOND_COUNTING = 2**63
 
@@ -41,7 +64,7 @@ class Shape:
     items_per_part: int
 
     @classmethod
-    def of(cls, tree: Plan, ranks: int) -> Shape:
+    def of(cls, tree: Tree, ranks: int) -> Shape:
         """The shape of a plan's tree in a case of `ranks` ranks."""
         made_for = _count(tree, ranks)
         depth, branch = tree["depth"], tree["branch"]
@@ -95,11 +118,15 @@ def unfitting(plan: Plan) -> str | None:
         return "its transfers move nothing"
     for job in _jobs(plan):
         work = job["work"]
-        if work.get("files") is not None and work["files"] not in files:
+        if work["kind"] == "data" and work["files"] not in files:
             return f"it has no files {work['files']}"
-        if work.get("tree") is not None and work["tree"] not in trees:
-            return f"it has no tree {work['tree']}"
-        earlier = [job.get("limit", {}).get("at_rate_of", {}).get("step"), work.get("newer_than_step")]
+        if work["kind"] != "data" and (tree := work.get("tree")) is not None and tree not in trees:
+            return f"it has no tree {tree}"
+        rate_of = job.get("limit", {}).get("at_rate_of")
+        earlier = [
+            rate_of["step"] if rate_of else None,
+            work.get("newer_than_step") if work["kind"] == "find" else None,
+        ]
         if any(step is not None and (step >= len(phases) or phases[step] is None) for step in earlier):
             return "it refers to a phase that it does not have"
     return None
@@ -153,70 +180,71 @@ def _case_entry(
     )
 
 
-def file_set_bytes(plan: Plan) -> int:
+def file_set_bytes(plan: Contents) -> int:
     """Size of all files of a case, and of what its items hold."""
     ranks = _ranks(plan)
     held = dict.fromkeys(plan.get("trees", {}), 0)
     for job in _jobs(plan):
         work = job["work"]
         if work["kind"] == "metadata" and _writes(work):
-            held[work["tree"]] = max(held[work["tree"]], _bytes_each(work))
+            held[work["tree"]] = max(held[work["tree"]], bytes_each(work["operation"]))
     in_trees = sum(Shape.of(plan["trees"][name], ranks).items * each for name, each in held.items())
     return in_trees + sum(_size(files, ranks) for files in plan.get("files", {}).values())
 
 
-def written_bytes(plan: Plan) -> int:
+def written_bytes(plan: Contents) -> int:
     """What all phases of a case write together in one pass."""
     return sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
 
 
-def is_walled(plan: Plan) -> bool:
+def is_walled(plan: Contents) -> bool:
     """True if a stonewall, or the rate of an earlier job, may end something before all of it is written."""
     ends = {"stonewall_ns", "at_rate_of"}
     return any(not ends.isdisjoint(job.get("limit", {})) and _writes(job["work"]) for job in _jobs(plan))
 
 
-def writes_again(plan: Plan) -> bool:
+def writes_again(plan: Contents) -> bool:
     """True if a minimum time may let something be written more than once."""
     return any(_begins_again(plan, job) and _writes(job["work"]) for job in _jobs(plan))
 
 
-def _begins_again(plan: Plan, job: Plan) -> bool:
+def _begins_again(plan: Contents, job: Job) -> bool:
     """True if ranks that have done all their work have time left, and are allowed to do more."""
-    limit = job.get("limit", {})
-    if limit.get("minimum_ns") is None or job["work"]["kind"] != "data":
+    limit, work = job.get("limit", {}), job["work"]
+    if limit.get("minimum_ns") is None or work["kind"] != "data":
         return False
-    files = plan["files"][job["work"]["files"]]
+    files = plan["files"][work["files"]]
     part = _part(files)
     most = [limit.get("bytes_per_rank"), (limit.get("operations_per_rank") or 0) * files["transfer_bytes"] or None]
     return all(one is None or one > part for one in most)
 
 
-def _ranks(plan: Plan) -> int:
-    return int(plan["ranks"]["clients"] * plan["ranks"]["per_client"])
+def _ranks(plan: Contents) -> int:
+    return plan["ranks"]["clients"] * plan["ranks"]["per_client"]
 
 
-def _count(part: Plan, ranks: int) -> int:
+def _count(part: FileSet | Tree | Job, ranks: int) -> int:
     """How many ranks a file set or tree is made for, or do a job."""
-    return int(part["ranks"]["count"]) if part.get("ranks") else ranks
+    some = part.get("ranks")
+    return some["count"] if some else ranks
 
 
-def _jobs(plan: Plan) -> Iterator[Plan]:
+def _jobs(plan: Contents) -> Iterator[Job]:
     for step in plan["steps"]:
         if step["step"] == "phase":
             yield from step["jobs"]
 
 
-def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
+def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
     work, ranks = job["work"], _ranks(plan)
     operations, steps = _operations_of(work), _steps(plan, job)
     # Of an item that is replaced the old one is read and the new one written.
     moves = 2 if _replaces(work) else 1
-    entry = {
+    entry: dict[str, Any] = {
         "name": job["name"],
         "operations": operations,
         "ranks": _count(job, ranks),
-        "order": order_text(work.get("order", "sequential")),
+        "order": "sequential" if work["kind"] == "find" else order_text(work["order"]),
         "planned_operations": steps * (len(operations) if _replaces(work) else 1),
         "planned_bytes": steps * moves * _bytes_each_of(plan, job),
         "fsync": _fsync_text(work),
@@ -234,14 +262,14 @@ def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
         return JobEntry(
             **entry,
             file_set=work["files"],
-            layout="N-M" if isinstance(files["layout"], Mapping) else files["layout"],
+            layout=files["layout"] if isinstance(files["layout"], str) else "N-M",
             files=_groups(files, ranks) * files["files_per_rank"],
             transfer_bytes=files["transfer_bytes"],
             payload=payload_text(files["payload"]),
             file_set_bytes=_size(files, ranks),
         )
     if work["kind"] == "metadata":
-        tree, each = plan["trees"][work["tree"]], _bytes_each(work)
+        tree, each = plan["trees"][work["tree"]], bytes_each(work["operation"])
         return JobEntry(
             **entry,
             file_set=work["tree"],
@@ -254,32 +282,35 @@ def _entry(plan: Plan, job: Plan, command: str) -> JobEntry:
     return JobEntry(**entry, file_set="", layout="", files=0, transfer_bytes=None, file_set_bytes=0)
 
 
-def _operations_of(work: Plan) -> list[Operation]:
+def _operations_of(work: Work) -> list[Operation]:
     """What a job's operations do: a measurement for each."""
-    if work["kind"] == "data" and isinstance(work["transfer"], Mapping):
-        return ["read", "write"]
-    if _replaces(work):
-        return [*REPLACEMENT]
-    said = {"data": work.get("transfer"), "metadata": work.get("operation", {}).get("kind"), "find": "find"}
-    return [operation for operation in OPERATIONS if operation == said[work["kind"]]]
+    match work["kind"]:
+        case "data":
+            return [work["transfer"]] if isinstance(work["transfer"], str) else ["read", "write"]
+        case "metadata":
+            kind = work["operation"]["kind"]
+            return [*REPLACEMENT] if kind == "replace" else [kind]
+        case "find":
+            return ["find"]
 
 
-def _replaces(work: Plan) -> bool:
-    return bool(work["kind"] == "metadata" and work["operation"]["kind"] == "replace")
+def _replaces(work: Work) -> bool:
+    return work["kind"] == "metadata" and work["operation"]["kind"] == "replace"
 
 
-def _steps(plan: Plan, job: Plan) -> int:
+def _steps(plan: Contents, job: Job) -> int:
     """Transfers that the ranks of a job move together, or items that they work on; 0 for a walk, which finds what
     there is.
     """
     work, limit, ranks = job["work"], job.get("limit", {}), _ranks(plan)
     if work["kind"] == "find":
         return 0
-    most: int | None = limit.get("operations_per_rank")
+    most = limit.get("operations_per_rank")
     if work["kind"] == "data":
         files = plan["files"][work["files"]]
-        part: int = min(_part(files), limit.get("bytes_per_rank", _part(files)))
-        each: int = part // files["transfer_bytes"]
+        most_bytes = limit.get("bytes_per_rank")
+        part = _part(files) if most_bytes is None else min(_part(files), most_bytes)
+        each = part // files["transfer_bytes"]
         return min(each, most or each) * _count(job, ranks)
     tree, verb = plan["trees"][work["tree"]], work["operation"]["kind"]
     shape = Shape.of(tree, ranks)
@@ -292,70 +323,85 @@ def _steps(plan: Plan, job: Plan) -> int:
     return min(shape.items_per_part, most or shape.items_per_part) * workers
 
 
-def _writes(work: Plan) -> bool:
+def _writes(work: Work) -> bool:
     if work["kind"] == "data":
-        return bool(work["transfer"] != "read")
+        return work["transfer"] != "read"
     return work["kind"] == "metadata" and work["operation"]["kind"] in ("create", "write", "replace")
 
 
-def _bytes_each_of(plan: Plan, job: Plan) -> int:
+def _bytes_each_of(plan: Contents, job: Job) -> int:
     """Bytes that one operation of a job moves."""
     work = job["work"]
-    return int(plan["files"][work["files"]]["transfer_bytes"]) if work["kind"] == "data" else _bytes_each(work)
+    match work["kind"]:
+        case "data":
+            return plan["files"][work["files"]]["transfer_bytes"]
+        case "metadata":
+            return bytes_each(work["operation"])
+        case "find":
+            return 0
 
 
-def _bytes_each(work: Plan) -> int:
+def bytes_each(operation: MetadataOperation) -> int:
     """Bytes that a job moves into or out of each item."""
-    operation = work.get("operation", {})
-    return int(operation.get("write_bytes", 0) or operation.get("bytes", 0))
+    match operation["kind"]:
+        case "create":
+            return operation["write_bytes"]
+        case "read" | "write" | "replace":
+            return operation["bytes"]
+        case _:
+            return 0
 
 
-def _groups(files: Plan, ranks: int) -> int:
+def _groups(files: FileSet, ranks: int) -> int:
     """Groups of ranks that share files; as many as ranks where each has its own."""
     layout = files["layout"]
-    if isinstance(layout, Mapping):
-        return int(layout["N-M"])
+    if not isinstance(layout, str):
+        return layout["N-M"]
     return 1 if layout == "N-1" else _count(files, ranks)
 
 
-def _part(files: Plan) -> int:
+def _part(files: FileSet) -> int:
     """What one rank has in all its files, in bytes."""
-    return int(files["files_per_rank"] * files["segments"] * files["block_bytes"])
+    return files["files_per_rank"] * files["segments"] * files["block_bytes"]
 
 
-def _size(files: Plan, ranks: int) -> int:
+def _size(files: FileSet, ranks: int) -> int:
     """Of all files of a file set together, in bytes, without the shift at their beginning."""
     return _part(files) * _count(files, ranks)
 
 
-def order_text(order: str | Plan) -> str:
+def order_text(order: Order | EntryOrder) -> str:
     """A plan's order as studies spell it: `strided 4`, `hot-spot 10% 90%`. What IOR's are drawn from is left out."""
     if isinstance(order, str):
         return order
-    ((word, value),) = order.items()
-    if word in ("ior-shuffled", "ior-drawn"):
-        return word
-    if isinstance(value, Mapping):
-        return " ".join([word, *(f"{percent}%" for percent in value.values())])
-    return f"{word} {value:g}"
+    if "strided" in order:
+        return f"strided {order['strided']:g}"
+    if "zipf" in order:
+        return f"zipf {order['zipf']:g}"
+    if "hot-spot" in order:
+        spot = order["hot-spot"]
+        return f"hot-spot {spot['transfers_percent']}% {spot['operations_percent']}%"
+    return "ior-shuffled" if "ior-shuffled" in order else "ior-drawn"
 
 
-def payload_text(payload: Plan) -> str:
+def payload_text(payload: Payload) -> str:
     """A plan's payload as studies spell it, `reducible 50% 20%`; without the signature of IOR's."""
-    percents = [payload.get("zero_percent"), payload.get("duplicate_percent")]
-    return " ".join([payload["kind"], *(f"{percent}%" for percent in percents if percent is not None)])
+    if payload["kind"] == "reducible":
+        return f"reducible {payload['zero_percent']}% {payload['duplicate_percent']}%"
+    return payload["kind"]
 
 
-def _item_payload(tree: Plan) -> str:
+def _item_payload(tree: Tree) -> str:
     """What a tree's items hold. A plan names only what can be verified; other items are random bytes, none twice."""
-    return payload_text(tree["payload"]) if tree.get("payload") else "unique"
+    payload = tree.get("payload")
+    return payload_text(payload) if payload else "unique"
 
 
-def _fsync_text(work: Plan) -> str | None:
+def _fsync_text(work: Work) -> str | None:
     """When a job forces what it changes to stable storage, as studies spell it; `None` where it changes nothing."""
     if work["kind"] == "data" and _writes(work):
         when = work["fsync"]
-        return f"every {when['every-writes']} writes" if isinstance(when, Mapping) else str(when)
+        return when if isinstance(when, str) else f"every {when['every-writes']} writes"
     if work["kind"] == "metadata" and work["operation"]["kind"] not in ("stat", "read"):
         if work["operation"].get("fsync"):
             return "at-close"

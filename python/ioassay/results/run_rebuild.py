@@ -7,19 +7,23 @@ writing anything (`run_writer`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from ioassay.errors import UsageError
 from ioassay.results import front_ends
 from ioassay.results.document import CaseEntry, RunDocument, RunState, moment
-from ioassay.results.events import Event, stored_events
+from ioassay.results.events import stored_events
 from ioassay.results.ingest import Inconsistent, TableRows, Tables, joined_tables
 from ioassay.results.outcome import outcome
 from ioassay.results.run_files import events_name
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables
 from ioassay.results.versions import damaged
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Event
 
 
 def completed_tables(directory: StoredDirectory, document: RunDocument) -> Tables:

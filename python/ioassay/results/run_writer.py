@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -44,6 +44,9 @@ from ioassay.results.run_rebuild import completed_tables, rebuild, take_over_sta
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_tables import read_tables, table_name
 from ioassay.results.versions import damaged
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Plan
 
 _MOST_PLANS_BYTES = 1 << 30
 """Of `PLANS`: 10,000 cases take some 10 MiB."""
@@ -76,7 +79,7 @@ class RunWriter:
         self._document_bytes = 0
 
     @classmethod
-    def create(cls, path: Path, document: RunDocument, plans: Mapping[str, dict[str, Any]]) -> RunWriter:
+    def create(cls, path: Path, document: RunDocument, plans: Mapping[str, Plan]) -> RunWriter:
         """Makes a new run directory with a plan per case, keyed by the case's id.
 
         Raises `UsageError` when `path` exists and holds anything.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import ValidationError
@@ -63,8 +63,13 @@ Moment = Annotated[str, AfterValidator(_moment)]
 Component = Annotated[str, AfterValidator(_component)]
 """A name that becomes a file or a directory: never a path that leads elsewhere."""
 
-Node = Annotated[dict[str, Any], AfterValidator(_node)]
-"""A node as the engine describes it (protocol: Environment)."""
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Environment
+
+    Node = Environment
+else:
+    Node = Annotated[dict[str, Any], AfterValidator(_node)]
+    """A node as the engine describes it."""
 
 Setting = Annotated[Any, AfterValidator(_bounded)]
 

@@ -36,7 +36,7 @@ def _example(schema: dict[str, Any]) -> Any:
     return 3
 
 
-def told(plan: dict[str, Any]) -> str:
+def told(plan: Any) -> str:
     """Everything that is said of a plan, by words that must be there for every variant."""
     text = " ".join([*described.sets(plan), described.steps(plan), described.storage(plan["storage"])])
     assert "{" not in text

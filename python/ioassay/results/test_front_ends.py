@@ -12,8 +12,8 @@ import jsonschema
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.protocol.event import Event
 from ioassay.results import schema
-from ioassay.results.events import Event
 from ioassay.results.front_ends import MOST_NAMED
 from ioassay.results.lock import Lock
 from ioassay.results.run_directory import load, read_document
@@ -24,7 +24,7 @@ from ioassay.testing.front_ends import ior_plan, leave
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 
-Events = Callable[..., list[Event]]
+Events = Callable[..., list[Any]]
 Lines = Callable[[list[Event]], str]
 Left = Callable[..., Path]
 

@@ -1,16 +1,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import polars as pl
 import pytest
 
 from ioassay.results import schema
 from ioassay.results.document import CaseEntry
-from ioassay.results.events import Event
 from ioassay.results.ingest import case_tables, empty_tables, joined_tables
 
-Events = Callable[..., list[Event]]
+Events = Callable[..., list[Any]]
 MIB = 1 << 20
 
 

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
+from ioassay.protocol.plan import Tree
 from ioassay.results.document import JobEntry
-from ioassay.results.planned import Shape, case_entry, writes_again
+from ioassay.results.planned import Shape, case_entry, order_text, writes_again
 from ioassay.testing.front_ends import MIB, ior_plan
 
 
-def job(plan: dict[str, Any], phase: str) -> JobEntry:
+def job(plan: Any, phase: str) -> JobEntry:
     return case_entry(plan, "test-0", 1, lambda phase, job: f"command of {phase}").job(phase, phase)
 
 
-def tree_plan(sharing: str, operation: dict[str, Any], limit: dict[str, Any] | None = None) -> dict[str, Any]:
+def tree_plan(sharing: str, operation: dict[str, Any], limit: dict[str, Any] | None = None) -> Any:
     work = {"kind": "metadata", "tree": "tree", "operation": operation, "order": "sequential", "paths": "full"}
     tree = {"sharing": sharing, "depth": 2, "branch": 3, "items_per_directory": 10, "leaves_only": True}
     return {
@@ -143,7 +144,14 @@ def test_of_an_item_that_is_replaced_four_operations_are_counted_and_both_conten
 
 
 def test_a_tree_too_large_to_count_is_not_counted_to_the_end() -> None:
-    tree = {"sharing": "unique", "depth": 10**9, "branch": 1000, "items_per_directory": 1, "leaves_only": False}
+    tree: Tree = {
+        "sharing": "unique",
+        "depth": 10**9,
+        "branch": 1000,
+        "items_per_directory": 1,
+        "leaves_only": False,
+        "items": "files",
+    }
     assert Shape.of(tree, 1).entries > 2**63
 
 
@@ -209,3 +217,7 @@ def test_items_without_a_payload_of_their_own_hold_unique_bytes(payload: dict[st
     plan = tree_plan("unique", {"kind": "create", "with": "open", "write_bytes": 100})
     plan["trees"]["tree"] |= {"payload": payload} if payload else {}
     assert job(plan, "it").payload == told
+
+
+def test_the_percentages_of_a_hot_spot_come_in_the_order_in_which_a_study_has_them() -> None:
+    assert order_text({"hot-spot": {"operations_percent": 90, "transfers_percent": 10}}) == "hot-spot 10% 90%"

@@ -11,20 +11,20 @@ import polars as pl
 import pytest
 
 from ioassay.errors import UsageError
+from ioassay.protocol.event import Event
 from ioassay.reports import markdown
 from ioassay.reports.content import assemble
 from ioassay.results import run_directory, run_writer, schema, stored_tables
 from ioassay.results.document import RunDocument
-from ioassay.results.events import Event
 from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.testing.front_ends import ior_plan
 
-Events = Callable[..., list[Event]]
+Events = Callable[..., list[Any]]
 Lines = Callable[[list[Event]], str]
 
-PLANS: dict[str, dict[str, Any]] = {case: ior_plan(case, Path("/target/file")) for case in ("seq-1", "seq-2")}
+PLANS: dict[str, Any] = {case: ior_plan(case, Path("/target/file")) for case in ("seq-1", "seq-2")}
 
 
 @pytest.fixture

@@ -6,12 +6,17 @@ Not here: how any of it is done; the engine does that.
 from __future__ import annotations
 
 import shlex
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
 from ioassay.studies.values import CacheMethod, HostName, Waiting, Words, each_once
 from ioassay.written.values import Part
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Hook as HookPlan
+    from ioassay.protocol.plan import SiteCommand as SiteCommandPlan
+    from ioassay.protocol.plan import StepColdCache as StepColdCachePlan
 
 TIME_LIMIT_NS = 300 * 10**9
 """An unmount writes out what is dirty, and a server may need its time to start."""
@@ -45,7 +50,7 @@ class Remount(Part):
         default=TIME_LIMIT_NS, description="How long it may take on a node. Then it is killed, and has failed."
     )
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> SiteCommandPlan:
         """As the plan has it."""
         return {"words": local(self.command or REMOUNT), "time_limit_ns": self.time_limit}
 
@@ -74,7 +79,7 @@ class Hook(Part):
         each_once("names a host")(self.hosts)
         return self
 
-    def plan(self) -> list[dict[str, Any]]:
+    def plan(self) -> list[HookPlan]:
         """As the plan has it: a command for each host."""
         if not self.hosts:
             return [{"command": self._command(local(self.command))}]
@@ -83,7 +88,7 @@ class Hook(Part):
         via = shlex.split(self.via) if isinstance(self.via, str) else self.via
         return [{"host": host, "command": self._command([*via, host, line])} for host in self.hosts]
 
-    def _command(self, words: list[str]) -> dict[str, Any]:
+    def _command(self, words: list[str]) -> SiteCommandPlan:
         return {"words": words, "time_limit_ns": self.time_limit}
 
 
@@ -109,13 +114,11 @@ class ColdCache(Part):
             raise ValueError("says how to remount, but does not; add `remount` to its `methods`")
         return self
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> StepColdCachePlan:
         """The step of the plan."""
-        hooks = [command for hook in self.hooks for command in hook.plan()]
-        remount = (self.remount or Remount()).plan() if "remount" in self.methods else None
-        return {
-            "step": "cold-cache",
-            **({"hooks": hooks} if hooks else {}),
-            "attempts": list(self.methods),
-            **({"remount": remount} if remount else {}),
-        }
+        made: StepColdCachePlan = {"step": "cold-cache", "attempts": [*self.methods]}
+        if hooks := [command for hook in self.hooks for command in hook.plan()]:
+            made["hooks"] = hooks
+        if "remount" in self.methods:
+            made["remount"] = (self.remount or Remount()).plan()
+        return made

@@ -9,7 +9,7 @@ import hashlib
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ioassay.results.document import CaseEntry, JobEntry
 from ioassay.results.planned import case_entry
@@ -23,13 +23,15 @@ from ioassay.studies.target import Target
 
 LONGEST_POINT_NAME = 120
 """Characters; a case's name becomes that of a directory."""
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Plan
 
 PLAN_VERSION = 2
 """Version of `plan.json`; the engine refuses any other than its own."""
 
 
-def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[tuple[CaseEntry, dict[str, Any]]]:
-    """The cases with their plans (protocol: Plan).
+def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[tuple[CaseEntry, Plan]]:
+    """The cases with their plans.
 
     Repetitions are outermost: every point of the sweep is measured once before any is measured again. A run that
     ends early has the whole sweep, and a system that drifts shows it as spread between repetitions. `case_order`
@@ -81,21 +83,29 @@ class _Repeated:
     """A point of a sweep, for all its repetitions, of which there may be thousands: names and seeds differ."""
 
     entry: CaseEntry
-    plan: dict[str, Any]
+    plan: Plan
 
 
 def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target, launcher: str) -> _Repeated:
     workload = point.workload
-    plan = {
+    contents = plans.work(point)
+    plan: Plan = {
         "version": PLAN_VERSION,
         "run": run,
         "case": _ANY_REPETITION,
         "target": target.plan(),
-        **plans.work(point),
+        "storage": contents["storage"],
+        "ranks": contents["ranks"],
+        "steps": contents["steps"],
         "seed": 0,
-        **({"time_limit_ns": workload.time_limit} if workload.time_limit is not None else {}),
         "sample_interval_ns": study.sample_interval,
     }
+    if "files" in contents:
+        plan["files"] = contents["files"]
+    if "trees" in contents:
+        plan["trees"] = contents["trees"]
+    if workload.time_limit is not None:
+        plan["time_limit_ns"] = workload.time_limit
     jobs = {(step.name, job): work for step in workload.steps for job, work in step.jobs()}
 
     inside = target.inside(run, _ANY_REPETITION)
@@ -108,13 +118,13 @@ def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target
     return _Repeated(case_entry(plan, name, 1, equivalent, point.values), plan)
 
 
-def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> tuple[CaseEntry, dict[str, Any]]:
+def _case(study: Study, repeated: _Repeated, case: str, repetition: int) -> tuple[CaseEntry, Plan]:
     def own(job: JobEntry) -> JobEntry:
         return job.model_copy(update={"command": job.command.replace(_ANY_REPETITION, case)})
 
     phases = [phase.model_copy(update={"jobs": [own(job) for job in phase.jobs]}) for phase in repeated.entry.phases]
     entry = repeated.entry.model_copy(update={"id": case, "repetition": repetition, "phases": phases})
-    return entry, repeated.plan | {"case": case, "seed": _seed(study.seed, case)}
+    return entry, {**repeated.plan, "case": case, "seed": _seed(study.seed, case)}
 
 
 def _names(points: Sequence[Point]) -> dict[Point, str]:

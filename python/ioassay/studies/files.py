@@ -6,7 +6,7 @@ Not here: what is done to them (`studies.steps`), how they divide among ranks (`
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -27,6 +27,9 @@ from ioassay.studies.values import (
     Transfer,
 )
 from ioassay.written.values import Count, Part, Size, YesNo
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Tree as TreePlan
 
 SIZES = ("total", "per_client", "per_rank", "per_file")
 """The keys of a file set's size, of which it has one."""
@@ -145,16 +148,20 @@ class Tree(Part):
             raise ValueError("has names that do not tell whose items are whose; take `sharing: unique`")
         return self
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> TreePlan:
         """As the plan has it, made for all ranks."""
-        return {
+        made: TreePlan = {
             "sharing": self.sharing,
             "depth": self.depth,
             "branch": self.branch,
             "items_per_directory": self.items,
             "leaves_only": self.leaves_only,
             "items": self.of,
-            **({"displaced": self.displaced} if self.displaced else {}),
-            **({"names": self.names} if self.names != "mdtest" else {}),
-            **({"payload": spelling.payload_plan(self.payload)} if self.payload else {}),
         }
+        if self.displaced:
+            made["displaced"] = self.displaced
+        if self.names != "mdtest":
+            made["names"] = self.names
+        if self.payload:
+            made["payload"] = spelling.payload_plan(self.payload)
+        return made

@@ -5,73 +5,86 @@ Keys that ask for nothing are left out, as the protocol wants it.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Workload
 from ioassay.studies.steps import Find, Limit, Mixed, Phase, Step, Work
 from ioassay.studies.sweep import Placed, Point, RankRange
 
-Plan = dict[str, Any]
+if TYPE_CHECKING:
+    from ioassay.protocol import plan
+    from ioassay.results.planned import Contents
 
 
-def work(point: Point) -> Plan:
-    """`storage`, `ranks`, `files` and `trees` where there are any, `steps`: all that a case does."""
+def work(point: Point) -> Contents:
+    """All that a case does: `files` and `trees` only where there are any."""
     workload = point.workload
     ranges = sweep.rank_ranges(point)
-    files = {name: _file_set(placed, point) for name, placed in sweep.placed(point).items()}
-    trees = {name: _ranks(ranges[name], point) | tree.plan() for name, tree in workload.trees.items()}
-    return {
+    made: Contents = {
         "storage": workload.storage.plan(),
         "ranks": {"clients": point.clients, "per_client": point.ranks_per_client},
-        **({"files": files} if files else {}),
-        **({"trees": trees} if trees else {}),
         "steps": [_step(point, step) for step in workload.steps],
     }
+    if files := {name: _file_set(placed, point) for name, placed in sweep.placed(point).items()}:
+        made["files"] = files
+    if trees := {name: tree.plan() for name, tree in workload.trees.items()}:
+        made["trees"] = trees
+        for name, tree in trees.items():
+            _share(tree, ranges[name], point)
+    return made
 
 
-def _ranks(ranks: RankRange, point: Point) -> Plan:
-    """Left out where it is all of them."""
-    if ranks.count == point.ranks:
-        return {}
-    return {"ranks": {"first": ranks.first, "count": ranks.count}}
+def _share(part: plan.FileSet | plan.Tree | plan.Job, ranks: RankRange, point: Point) -> None:
+    """Says for which ranks `part` is, where that is not all of them."""
+    if ranks.count != point.ranks:
+        part["ranks"] = {"first": ranks.first, "count": ranks.count}
 
 
-def _file_set(placed: Placed, point: Point) -> Plan:
+def _file_set(placed: Placed, point: Point) -> plan.FileSet:
     spec = placed.files_of
-    return {
-        "layout": {"N-M": placed.groups} if spec.layout == "N-M" else spec.layout,
-        **_ranks(placed.ranks, point),
+    made: plan.FileSet = {
+        "layout": {"N-M": placed.groups or 1} if spec.layout == "N-M" else spec.layout,
         "files_per_rank": spec.files_per_rank,
         "transfer_bytes": spec.transfer,
         "block_bytes": placed.block_bytes,
         "segments": placed.segments,
-        **({"offset_bytes": spec.offset} if spec.offset else {}),
         "payload": spelling.payload_plan(spec.payload),
     }
+    _share(made, placed.ranks, point)
+    if spec.offset:
+        made["offset_bytes"] = spec.offset
+    return made
 
 
-def _step(point: Point, step: Step) -> Plan:
+def _step(point: Point, step: Step) -> plan.Step:
     if step.cold_cache is not None:
         return step.cold_cache.plan()
     if step.pause is not None:
         return {"step": "pause", "duration_ns": step.pause}
-    jobs = [{"name": name, **_job(point, work)} for name, work in step.jobs()]
-    settles = any(sweep.settles(point.workload, work) for _, work in step.jobs())
-    return {"step": "phase", "name": step.name, **({"settle": True} if settles else {}), "jobs": jobs}
+    jobs = [_job(point, name, work) for name, work in step.jobs()]
+    assert step.name is not None  # of a phase
+    made: plan.StepPhase = {"step": "phase", "name": step.name, "jobs": jobs}
+    if any(sweep.settles(point.workload, work) for _, work in step.jobs()):
+        made["settle"] = True
+    return made
 
 
-def _job(point: Point, work: Work) -> Plan:
+def _job(point: Point, name: str, work: Work) -> plan.Job:
     workload, phase = point.workload, work.phase
     if phase is None:
-        return {"work": _find(workload, work.body)}
+        return {"name": name, "work": _find(workload, work.body)}
     on = sweep.works_on(workload, work)
     assert on is not None  # checked before
     on_files = on in workload.files
-    job = _ranks(sweep.rank_ranges(point)[on], point)
+    job: plan.Job = {
+        "name": name,
+        "work": _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on),
+    }
+    _share(job, sweep.rank_ranges(point)[on], point)
     if phase.storage is not None:
         job["storage"] = phase.storage.plan()
-    job["work"] = _data(workload, work, phase, on) if on_files else _metadata(workload, work, phase, on)
     if phase.limit is not None and (limit := _limit(workload, phase.limit)):
         job["limit"] = limit
     if phase.rate is not None:
@@ -81,61 +94,99 @@ def _job(point: Point, work: Work) -> Plan:
     return job
 
 
-def _data(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
-    said = {
-        "verify": phase.verify,
-        "size": phase.size,
-        "lock": phase.lock,
-        "advice": list(phase.advice) or None,
-        "barriers": phase.barriers or None,
-        "source": spelling.SOURCE.plan(phase.read_from) if phase.read_from not in (None, "own") else None,
-    }
-    return {
+def _data(workload: Workload, work: Work, phase: Phase, on: str) -> plan.WorkData:
+    made: plan.WorkData = {
         "kind": "data",
         "files": on,
-        "transfer": {"mixed": phase.read} if isinstance(phase, Mixed) else work.verb,
+        "transfer": _transfer(work, phase),
         "order": spelling.ORDER.plan(sweep.order_of(workload, work)),
         "fsync": spelling.FSYNC.plan(sweep.fsync_of(workload, work)),
-        **{key: value for key, value in said.items() if value is not None},
     }
+    if phase.verify is not None:
+        made["verify"] = phase.verify
+    if phase.size is not None:
+        made["size"] = phase.size
+    if phase.lock is not None:
+        made["lock"] = phase.lock
+    if phase.advice:
+        made["advice"] = [*phase.advice]
+    if phase.barriers:
+        made["barriers"] = True
+    if phase.read_from not in (None, "own"):
+        made["source"] = spelling.SOURCE.plan(phase.read_from)
+    return made
 
 
-def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> Plan:
+def _transfer(work: Work, phase: Phase) -> plan.Transfer:
+    if isinstance(phase, Mixed):
+        return {"mixed": phase.read}
+    assert work.verb in ("write", "read")  # the others go with trees
+    return work.verb
+
+
+def _metadata(workload: Workload, work: Work, phase: Phase, on: str) -> plan.WorkMetadata:
     when = sweep.fsync_of(workload, work)
-    fsync = when == "at-close"
-    operation: Plan = {"kind": work.verb}
-    match work.verb:
-        case "create":
-            operation |= {"with": phase.using or "open", "write_bytes": phase.bytes or 0, "fsync": fsync}
-        case "write":
-            operation |= {"bytes": phase.bytes or 0, "fsync": fsync}
-        case "read" | "replace":
-            operation |= {"bytes": phase.bytes or 0}
-    return {
+    made: plan.WorkMetadata = {
         "kind": "metadata",
         "tree": on,
-        "operation": operation,
-        "order": "interleaved" if work.verb == "replace" else phase.order or "sequential",
-        **({"shift": phase.shift} if phase.shift else {}),
+        "operation": _operation(work, phase, fsync=when == "at-close"),
+        "order": spelling.ITEM_ORDER.plan("interleaved" if work.verb == "replace" else phase.order or "sequential"),
         "paths": phase.paths or "full",
-        **({"verify": True} if phase.verify else {}),
-        **({"sync_at_end": True} if when == "at-end" else {}),
     }
+    if phase.shift:
+        made["shift"] = phase.shift
+    if phase.verify:
+        made["verify"] = True
+    if when == "at-end":
+        made["sync_at_end"] = True
+    return made
 
 
-def _find(workload: Workload, find: Phase | Find) -> Plan:
+def _operation(work: Work, phase: Phase, *, fsync: bool) -> plan.MetadataOperation:
+    each = phase.bytes or 0
+    match work.verb:
+        case "create":
+            return {"kind": "create", "with": phase.using or "open", "write_bytes": each, "fsync": fsync}
+        case "write":
+            return {"kind": "write", "bytes": each, "fsync": fsync}
+        case "read":
+            return {"kind": "read", "bytes": each}
+        case "replace":
+            return {"kind": "replace", "bytes": each}
+        case _:
+            return _BARE[work.verb or ""]
+
+
+_BARE: Mapping[str, plan.MetadataOperation] = {
+    "create-tree": {"kind": "create-tree"},
+    "stat": {"kind": "stat"},
+    "rename": {"kind": "rename"},
+    "remove": {"kind": "remove"},
+    "remove-tree": {"kind": "remove-tree"},
+}
+"""The operations that move nothing."""
+
+
+def _find(workload: Workload, find: Phase | Find) -> plan.WorkFind:
     assert isinstance(find, Find)
-    said = {
-        "root": find.root,
-        "tree": find.tree,
-        "name": find.named,
-        "size_bytes": find.exactly,
-        "at_least_bytes": find.at_least,
-        "at_most_bytes": find.at_most,
-        "newer_than_step": _index(workload, find.newer_than) if find.newer_than else None,
-        "entries": find.entries,
-    }
-    return {"kind": "find", **{key: value for key, value in said.items() if value is not None}}
+    made: plan.WorkFind = {"kind": "find"}
+    if find.root is not None:
+        made["root"] = find.root
+    if find.tree is not None:
+        made["tree"] = find.tree
+    if find.named is not None:
+        made["name"] = find.named
+    if find.exactly is not None:
+        made["size_bytes"] = find.exactly
+    if find.at_least is not None:
+        made["at_least_bytes"] = find.at_least
+    if find.at_most is not None:
+        made["at_most_bytes"] = find.at_most
+    if find.newer_than:
+        made["newer_than_step"] = _index(workload, find.newer_than)
+    if find.entries is not None:
+        made["entries"] = find.entries
+    return made
 
 
 def _index(workload: Workload, phase: str) -> int:
@@ -143,14 +194,19 @@ def _index(workload: Workload, phase: str) -> int:
     return [step.name for step in workload.steps].index(phase)
 
 
-def _limit(workload: Workload, limit: Limit) -> Plan:
-    earlier = limit.at_rate_of
-    said = {
-        "bytes_per_rank": limit.bytes,
-        "operations_per_rank": limit.operations,
-        "at_rate_of": {"step": _index(workload, earlier.phase), "duration_ns": earlier.time} if earlier else None,
-        "stonewall_ns": limit.stonewall,
-        "wear_out": limit.wear_out or None,
-        "minimum_ns": limit.minimum,
-    }
-    return {key: value for key, value in said.items() if value is not None}
+def _limit(workload: Workload, limit: Limit) -> plan.Limit:
+    made: plan.Limit = {}
+    if limit.bytes is not None:
+        made["bytes_per_rank"] = limit.bytes
+    if limit.operations is not None:
+        made["operations_per_rank"] = limit.operations
+    if limit.at_rate_of is not None:
+        earlier = limit.at_rate_of
+        made["at_rate_of"] = {"step": _index(workload, earlier.phase), "duration_ns": earlier.time}
+    if limit.stonewall is not None:
+        made["stonewall_ns"] = limit.stonewall
+    if limit.wear_out:
+        made["wear_out"] = True
+    if limit.minimum is not None:
+        made["minimum_ns"] = limit.minimum
+    return made

@@ -9,16 +9,19 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Plan, Storage
 
 OWN = frozenset({"posix", "uring", "mmap", "object", "nfs", "null", "skeleton"})
 """The engine's own storage APIs, which need no library."""
 
 
-def locate(plans: Sequence[dict[str, Any]]) -> None:
+def locate(plans: Sequence[Plan]) -> None:
     """Names the library of every plug-in in `plans`, and in the place of a library's path the API that it has.
 
     The engine is asked only where a plan has a plug-in. Raises `UsageError` for one that cannot be used as it is.
@@ -39,12 +42,13 @@ def locate(plans: Sequence[dict[str, Any]]) -> None:
             raise UsageError(f"The storage API {api['name']} is a plug-in that is not built.", f"{api['remedy']}")
         if api["problem"] is not None:
             raise UsageError(f"{api['problem']}.", api["remedy"])
-        storage |= {"api": api["name"], "plugin": api["path"]}
+        storage["api"], storage["plugin"] = api["name"], api["path"]
 
 
-def speak_mpi(plans: Sequence[dict[str, Any]]) -> bool:
+def speak_mpi(plans: Sequence[Plan]) -> bool:
     """True if a storage API of `plans` needs ranks that are MPI processes."""
-    paths = sorted({storage["plugin"] for plan in plans for storage in _storages(plan) if "plugin" in storage})
+    plug_ins = {storage.get("plugin") for plan in plans for storage in _storages(plan)}
+    paths = sorted(path for path in plug_ins if path is not None)
     return any(api["needs_mpi"] for api in listing(paths)["apis"] if api["path"] in paths) if paths else False
 
 
@@ -58,7 +62,8 @@ def listing(paths: Sequence[str] = ()) -> dict[str, Any]:
     return found
 
 
-def _storages(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _storages(plan: Plan) -> Iterator[Storage]:
     yield plan["storage"]
     for step in plan["steps"]:
-        yield from (job["storage"] for job in step.get("jobs", []) if "storage" in job)
+        if step["step"] == "phase":
+            yield from (storage for job in step["jobs"] if (storage := job.get("storage")))

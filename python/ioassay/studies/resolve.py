@@ -288,10 +288,9 @@ def _inherit(tree: Entries) -> Entries:
 def _done(workload: Workload) -> str:
     """What a workload does at its first point: the same text for all that do the same."""
     work = plans.work(sweep.points(workload)[0])
-    jobs = [job for step in work["steps"] for job in step.get("jobs", [])]
-    if all("storage" in job for job in jobs):
-        del work["storage"]
-    return json.dumps(work, sort_keys=True)
+    jobs = [job for step in work["steps"] if step["step"] == "phase" for job in step["jobs"]]
+    is_heeded = any("storage" not in job for job in jobs)
+    return json.dumps({**work, "storage": work["storage"] if is_heeded else None}, sort_keys=True)
 
 
 def _entry(

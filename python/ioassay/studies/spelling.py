@@ -12,11 +12,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ioassay import units
 from ioassay.units import format_duration
 from ioassay.written.source import nearest, quoted
+
+if TYPE_CHECKING:
+    from ioassay.protocol import plan
 
 LONGEST_NS = 86_400 * 10**9
 """Longer than a day nothing waits."""
@@ -203,10 +206,10 @@ def _signature(text: str) -> int:
     return int(text)
 
 
-def payload_plan(text: str) -> dict[str, Any]:
+def payload_plan(text: str) -> plan.Payload:
     """The plan's payload: an object with its kind."""
-    plan = PAYLOAD.plan(text)
-    return plan if isinstance(plan, dict) else {"kind": plan}
+    said = PAYLOAD.plan(text)
+    return cast("plan.Payload", said if isinstance(said, dict) else {"kind": said})
 
 
 SOURCE = Choice(
@@ -231,7 +234,7 @@ SOURCE = Choice(
 _THINK = re.compile(r"([0-9]+ ?[a-z]+)(?: every ([0-9]+) operations?)?")
 
 
-def think_plan(text: str) -> dict[str, int]:
+def think_plan(text: str) -> plan.Think:
     """`10ms` or `10ms every 100 operations` as the plan's think time."""
     found = _THINK.fullmatch(text)
     if found is None:
@@ -240,7 +243,7 @@ def think_plan(text: str) -> dict[str, int]:
     return {"duration_ns": waiting(found[1]), "every_operations": count(found[2] or "1")}
 
 
-def rate_plan(text: str) -> dict[str, int]:
+def rate_plan(text: str) -> plan.Rate:
     """`200MB/s` or `5kIOPS` as the plan's rate."""
     operations = text.endswith("IOPS")
     value = units.parse_operations_rate(text) if operations else units.parse_rate(text)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 from pydantic import Field, model_validator
 
 from ioassay.studies.values import ApiName, Batch, Depth, PlugInOptions, Vectors
 from ioassay.written.values import Part, YesNo
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Storage as StoragePlan
+    from ioassay.protocol.plan import Uring as UringPlan
 
 
 class Uring(Part):
@@ -30,6 +34,16 @@ class Uring(Part):
     iopoll: YesNo = Field(
         default=False, description="The kernel polls the device for completions; needs `direct` and a device that can."
     )
+
+    def plan(self) -> UringPlan:
+        """As the plan has it."""
+        return {
+            "batch": self.batch,
+            "registered_buffers": self.registered_buffers,
+            "registered_files": self.registered_files,
+            "sqpoll": self.sqpoll,
+            "iopoll": self.iopoll,
+        }
 
 
 class Storage(Part):
@@ -69,14 +83,17 @@ class Storage(Part):
             )
         return self
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> StoragePlan:
         """As the plan has it."""
-        plan: dict[str, Any] = {"api": self.api}
+        made: StoragePlan = {"api": self.api}
         if self.options:
-            plan["options"] = dict(self.options)
+            made["options"] = dict(self.options)
         if self.direct:
-            plan["direct"] = True
-        plan |= {key: value for key in ("depth", "vectors") if (value := getattr(self, key)) != 1}
+            made["direct"] = True
+        if self.depth != 1:
+            made["depth"] = self.depth
+        if self.vectors != 1:
+            made["vectors"] = self.vectors
         if self.uring:
-            plan["uring"] = self.uring.model_dump()
-        return plan
+            made["uring"] = self.uring.plan()
+        return made

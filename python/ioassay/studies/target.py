@@ -11,10 +11,13 @@ import os
 import re
 import stat
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ioassay import mounts
 from ioassay.errors import UsageError
+
+if TYPE_CHECKING:
+    from ioassay.protocol.plan import Target as TargetPlan
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -35,11 +38,11 @@ class Target:
             return "posix"
         return "nfs" if self.place.startswith("nfs://") else "object"
 
-    def plan(self) -> dict[str, Any]:
+    def plan(self) -> TargetPlan:
         """As the plan has it."""
         if self.kind == "device":
             return {"device": {"path": self.place, "destroy_data": self.place}}
-        return {self.kind: self.place}
+        return {"url": self.place} if self.kind == "url" else {"directory": self.place}
 
     def workspace(self, run: str) -> str:
         """The engine's own directory or prefix in it; a device has none and is named itself."""

@@ -20,11 +20,10 @@ FIVE_MINUTES_NS = 300 * 10**9
 SSH = ["ssh", "-o", "BatchMode=yes"]
 
 
-def cold(written: str) -> dict[str, Any]:
+def cold(written: str) -> Any:
     """The cold-cache step of the plan."""
     ((_, plan), *_) = expanded(f"{HEAD}{FILES}steps: [write, {{cold-cache: {written}}}, read]\n")
-    step: dict[str, Any] = plan["steps"][1]
-    return step
+    return plan["steps"][1]
 
 
 def command(words: list[str], time_limit_ns: int = FIVE_MINUTES_NS) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from ioassay.studies.resolve import scales
 TARGET = Target("directory", "/mnt/target")
 PLAN_SCHEMA = Path(__file__).parents[1] / "schemas/plan.json"
 
-Cases = list[tuple[CaseEntry, dict[str, Any]]]
+Cases = list[tuple[CaseEntry, Any]]
 
 
 def cases(text: str, *settings: str, scale: str | None = None) -> Cases:

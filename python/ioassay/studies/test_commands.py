@@ -1,9 +1,8 @@
 """The equivalent IOR command lines, beside those of the paper's appendix, and mdtest's."""
 
-from typing import Any
-
 import pytest
 
+from ioassay.protocol.plan import Plan
 from ioassay.results.document import CaseEntry
 from ioassay.studies import Target, expand, find_study, parse_source, resolve
 
@@ -15,7 +14,7 @@ def commands(case: str, *settings: str, scale: str | None = None, launcher: str 
     return of_case(expand(resolved, "R", Target("directory", "/mnt/nfs"), launcher), case)
 
 
-def of_case(expanded: list[tuple[CaseEntry, dict[str, Any]]], case: str) -> list[str]:
+def of_case(expanded: list[tuple[CaseEntry, Plan]], case: str) -> list[str]:
     return [job.command for entry, _ in expanded if entry.id == case for phase in entry.phases for job in phase.jobs]
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from ioassay import engine
 from ioassay.errors import UsageError
+from ioassay.protocol.plan import Storage
 from ioassay.results import described
 from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
 
@@ -32,11 +33,10 @@ workloads:
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
 
 
-def storage_of(written: str) -> dict[str, object]:
+def storage_of(written: str) -> Storage:
     resolved = resolve(parse_source(STUDY.replace("{storage}", written), "my.yaml", "study"), None, [])
     ((_, plan),) = expand(resolved, "r1", Target("directory", "/t"), "local")
-    storage: dict[str, object] = plan["storage"]
-    return storage
+    return plan["storage"]
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from ioassay.protocol.plan import Plan
 from ioassay.results import described
 from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
@@ -57,14 +58,14 @@ workloads:
 """
 
 
-def expanded(text: str) -> list[tuple[CaseEntry, dict[str, Any]]]:
+def expanded(text: str) -> list[tuple[CaseEntry, Plan]]:
     cases = expand(resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", "/t"), "local")
     for _, plan in cases:
         PLAN_SCHEMA.validate(plan)
     return cases
 
 
-def only(text: str) -> tuple[CaseEntry, dict[str, Any]]:
+def only(text: str) -> tuple[CaseEntry, Any]:
     (case,) = expanded(text)
     return case
 

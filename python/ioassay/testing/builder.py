@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from ioassay.protocol.event import Environment
 from ioassay.results import schema
 from ioassay.results.document import (
     CaseEntry,
@@ -456,7 +457,7 @@ class RunBuilder:
         )
 
 
-def environment(host: str) -> dict[str, Any]:
+def environment(host: str) -> Environment:
     """A node as the engine describes it."""
     return {
         "host": host,

@@ -16,7 +16,7 @@ from ioassay.testing.builder import STARTED_UNIX_NS
 MIB = 1 << 20
 
 
-def ior_plan(case: str, files: Path, ranks: int = 2, seed: int = 7) -> dict[str, Any]:
+def ior_plan(case: str, files: Path, ranks: int = 2, seed: int = 7) -> Any:
     """`ior -F -w -r -t 256k -b 1m -z -C -e -d 0` on files that begin with `files`."""
 
     def phase(verb: str, **more: Any) -> dict[str, Any]:

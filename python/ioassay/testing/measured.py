@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ioassay.protocol.event import EventPhase, EventStarted, RankRecord
 from ioassay.results.document import CaseEntry, JobEntry, RunDocument
-from ioassay.results.events import Event
+from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.results.ingest import TableRows
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
@@ -29,8 +30,7 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
     rows = TableRows()
     for case in cases:
         case.state = "complete"
-        nodes = {"event": "started", "nodes": [environment("client00")]}
-        rows.add(case, [nodes, *(_event(case, key, rate(case, key)) for key in case.measured)])
+        rows.add(case, [_STARTED, *(_event(case, key, rate(case, key)) for key in case.measured)])
     document = RunDocument(
         run="20260202-024000-example",
         study=resolved.entry,
@@ -49,9 +49,22 @@ def measured(text: str, rate: Operations = lambda case, key: 1000.0) -> LoadedRu
     return LoadedRun(document=document, samples=joined.pop("samples").lazy(), **joined)
 
 
-def _event(case: CaseEntry, key: Measurement, rate: float) -> Event:
-    _, phase, name, operation = key
+_STARTED: EventStarted = {
+    "event": "started",
+    "version": PROTOCOL_VERSION,
+    "engine_version": "0.1.0",
+    "run": "example",
+    "case": "any",
+    "unix_ns": STARTED_UNIX_NS,
+    "workspace": "/mnt/store/ioassay-example",
+    "nodes": [environment("client00")],
+}
+
+
+def _event(case: CaseEntry, key: Measurement, rate: float) -> EventPhase:
+    _, phase, name, measured = key
     job = case.job(phase, name)
+    [operation] = [each for each in job.operations if each == measured]
     operations = max(1, job.planned_operations // len(job.operations))
     each = job.transfer_bytes or 0
     duration_ns = max(1, round(operations / rate * 1e9))
@@ -89,7 +102,7 @@ def _event(case: CaseEntry, key: Measurement, rate: float) -> Event:
     }
 
 
-def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: int) -> Event:
+def _rank(job: JobEntry, number: int, operations: int, each: int, duration_ns: int) -> RankRecord:
     samples = -(-duration_ns // 10**9)
     spread = [operations // samples + (at < operations % samples) for at in range(samples)]
     return {

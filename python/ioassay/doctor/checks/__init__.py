@@ -7,11 +7,14 @@ to ask is decided by who calls (`examine`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ioassay.doctor.checks import control_plane, launcher, meeting, nodes, reached, target
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Reached
 from ioassay.doctor.verdict import Verdict
-from ioassay.results.events import Event
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import SurveyedNode
 
 CONTROL_PLANE: Mapping[str, Callable[[ControlPlane], Verdict | None]] = {
     "ioassay": control_plane.versions,
@@ -36,7 +39,7 @@ MEETING: Mapping[str, Callable[[Meeting], Verdict | None]] = {
 }
 """Of all nodes together."""
 
-NODES: Mapping[str, Callable[[Sequence[Event]], Verdict | None]] = {
+NODES: Mapping[str, Callable[[Sequence[SurveyedNode]], Verdict | None]] = {
     "machines": nodes.machines,
     "alike": nodes.alike,
     "processors": nodes.processors,
@@ -51,9 +54,9 @@ NODES: Mapping[str, Callable[[Sequence[Event]], Verdict | None]] = {
     "cold caches": nodes.cold_caches,
     "io_uring": nodes.io_uring,
 }
-"""Of what each node says of itself (protocol: SurveyedNode)."""
+"""Of what each node says of itself."""
 
-TARGET: Mapping[str, Callable[[Meeting, Sequence[Event]], Verdict | None]] = {
+TARGET: Mapping[str, Callable[[Meeting, Sequence[SurveyedNode]], Verdict | None]] = {
     "target": target.usable,
     "same file system": target.same,
     "mount": target.mounted_alike,

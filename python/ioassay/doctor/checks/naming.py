@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from ioassay.results.events import Event
+if TYPE_CHECKING:
+    from ioassay.protocol.event import SurveyedNode
+
 
 _MOST = 5
 
 
-def host(node: Event) -> str:
+def host(node: SurveyedNode) -> str:
     """The name of a surveyed node."""
-    return str(node["environment"]["host"])
+    return node["environment"]["host"]
 
 
 def listed(names: Sequence[str]) -> str:
@@ -22,14 +25,14 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def on(concerned: Sequence[Event], nodes: Sequence[Event]) -> str:
+def on(concerned: Sequence[SurveyedNode], nodes: Sequence[SurveyedNode]) -> str:
     """`on all nodes`, or on which."""
     if len(nodes) == 1:
         return f"on {host(nodes[0])}"
     return "on all nodes" if len(concerned) == len(nodes) else f"on {listed([host(node) for node in concerned])}"
 
 
-def who_differs(nodes: Sequence[Event], what: Callable[[Event], str]) -> str | None:
+def who_differs(nodes: Sequence[SurveyedNode], what: Callable[[SurveyedNode], str]) -> str | None:
     """Which nodes have something else than most, and what; `None` where all have the same."""
     values = [what(node) for node in nodes]
     (usual, _), *others = Counter(values).most_common()

@@ -1,14 +1,20 @@
-"""What each node says of itself (protocol: SurveyedNode). Every function gets all of them."""
+"""What each node says of itself. Every function gets all of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from ioassay.doctor.checks.naming import host, listed, on, who_differs
 from ioassay.doctor.verdict import Verdict, failed, ok, warning
-from ioassay.results.events import Event
 from ioassay.units import format_about_bytes, format_count, format_duration
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import Limits, SurveyedNode
+
+    _Limit = Callable[[Limits], int | None]
+    """One of the limits of a node; `None` where it has none."""
 
 _FILES_BESIDE = 256
 """What a process of MPI has open besides: libraries, shared memory, sockets to its neighbours."""
@@ -29,7 +35,7 @@ _SAMPLES_APART_NS = 1_000_000
 _WALL_APART_NS = 1_000_000_000
 
 
-def machines(nodes: Sequence[Event]) -> Verdict:
+def machines(nodes: Sequence[SurveyedNode]) -> Verdict:
     """Nodes are machines of their own."""
     machines = {node["environment"]["boot_id"] or host(node) for node in nodes}
     names = listed([host(node) for node in nodes])
@@ -41,9 +47,9 @@ def machines(nodes: Sequence[Event]) -> Verdict:
     return ok(f"{names}.")
 
 
-def alike(nodes: Sequence[Event]) -> Verdict:
+def alike(nodes: Sequence[SurveyedNode]) -> Verdict:
     """Nodes have the same system and the same hardware."""
-    kinds: dict[str, Callable[[Event], str]] = {
+    kinds: dict[str, Callable[[SurveyedNode], str]] = {
         "kernel": lambda node: node["environment"]["kernel"].split(" #")[0],
         "system": lambda node: node["environment"]["operating_system"] or "",
         "processor": lambda node: node["environment"]["cpu_model"] or "",
@@ -60,7 +66,7 @@ def alike(nodes: Sequence[Event]) -> Verdict:
     return ok("; ".join(what(nodes[0]) for kind, what in kinds.items() if kind in ("kernel", "system", "memory")))
 
 
-def processors(nodes: Sequence[Event]) -> Verdict:
+def processors(nodes: Sequence[SurveyedNode]) -> Verdict:
     """There is a processor for each rank."""
     crowded = [node for node in nodes if node["ranks"] > node["processors"]]
     if not crowded:
@@ -77,7 +83,7 @@ def processors(nodes: Sequence[Event]) -> Verdict:
     )
 
 
-def clocks(nodes: Sequence[Event]) -> Verdict:
+def clocks(nodes: Sequence[SurveyedNode]) -> Verdict:
     """The time lines of all nodes can be laid on each other."""
     far = {host(node): node["clock_uncertainty_ns"] or 0 for node in nodes}
     name, most_ns = max(far.items(), key=lambda item: item[1])
@@ -92,7 +98,7 @@ def clocks(nodes: Sequence[Event]) -> Verdict:
     return ok(f"Operations are timed by {source}{apart}.")
 
 
-def time_of_day(nodes: Sequence[Event]) -> Verdict:
+def time_of_day(nodes: Sequence[SurveyedNode]) -> Verdict:
     """Something keeps the nodes' wall clocks in time, and they agree."""
     apart = {host(node): abs(node["wall_clock"]["offset_ns"] or 0) for node in nodes}
     name, most_ns = max(apart.items(), key=lambda item: item[1])
@@ -113,59 +119,61 @@ def time_of_day(nodes: Sequence[Event]) -> Verdict:
     )
 
 
-def open_files(nodes: Sequence[Event]) -> Verdict:
+def open_files(nodes: Sequence[SurveyedNode]) -> Verdict:
     """Ranks and launcher may have enough files open (`ulimit -n`)."""
     needed = max(_FILES_BESIDE + _FILES_PER_RANK * node["ranks"] for node in nodes)
-    return _limit(nodes, "open_files", needed, "ulimit -n", str)
+    return _limit(nodes, lambda limits: limits["open_files"], needed, "ulimit -n", str)
 
 
-def processes(nodes: Sequence[Event]) -> Verdict:
+def processes(nodes: Sequence[SurveyedNode]) -> Verdict:
     """There may be enough processes (`ulimit -u`)."""
     needed = max(_PROCESSES_BESIDE + _PROCESSES_PER_RANK * node["ranks"] for node in nodes)
-    return _limit(nodes, "processes", needed, "ulimit -u", str)
+    return _limit(nodes, lambda limits: limits["processes"], needed, "ulimit -u", str)
 
 
-def file_size(nodes: Sequence[Event]) -> Verdict:
+def file_size(nodes: Sequence[SurveyedNode]) -> Verdict:
     """Files may be as large as ranks need to meet, and data files as they are (`ulimit -f`)."""
     needed = max(node["limits"]["meeting_bytes"] for node in nodes)
-    verdict = _limit(nodes, "file_bytes", needed, "ulimit -f", format_about_bytes)
-    limited = [node for node in nodes if node["limits"]["file_bytes"] is not None]
+    verdict = _limit(nodes, lambda limits: limits["file_bytes"], needed, "ulimit -f", format_about_bytes)
+    limited = _limited(nodes, lambda limits: limits["file_bytes"])
     if verdict.status == "ok" and limited:
-        least = min(node["limits"]["file_bytes"] for node in limited)
+        least = min(limit for _, limit in limited)
         return warning(
-            f"No file may become larger than {format_about_bytes(least)} {on(limited, nodes)}.",
+            f"No file may become larger than {format_about_bytes(least)} {on([node for node, _ in limited], nodes)}.",
             "Raise it (ulimit -f unlimited, /etc/security/limits.conf), or measure with smaller files.",
         )
     return verdict
 
 
-def locked_memory(nodes: Sequence[Event]) -> Verdict:
+def locked_memory(nodes: Sequence[SurveyedNode]) -> Verdict:
     """MPI over InfiniBand may lock what it sends (`ulimit -l`)."""
     adapters = [node for node in nodes if any(link.get("state") for link in node["environment"].get("network", []))]
-    low = [node for node in adapters if _is_below(node["limits"]["locked_bytes"], _LEAST_LOCKED_BYTES)]
+    limited = _limited(adapters, lambda limits: limits["locked_bytes"])
+    low = [(node, limit) for node, limit in limited if limit < _LEAST_LOCKED_BYTES]
     if low:
-        least = min(node["limits"]["locked_bytes"] for node in low)
+        least = min(limit for _, limit in low)
+        where = on([node for node, _ in low], nodes)
         return warning(
-            f"ulimit -l is {format_about_bytes(least)} {on(low, nodes)}, and there are adapters of InfiniBand.",
+            f"ulimit -l is {format_about_bytes(least)} {where}, and there are adapters of InfiniBand.",
             "Raise it to unlimited (/etc/security/limits.conf; slurmd: LimitMEMLOCK=infinity), or MPI may be slow.",
         )
-    return ok(f"ulimit -l {_least(nodes, 'locked_bytes', format_about_bytes)}")
+    return ok(f"ulimit -l {_least(nodes, lambda limits: limits['locked_bytes'], format_about_bytes)}")
 
 
-def core_files(nodes: Sequence[Event]) -> Verdict:
+def core_files(nodes: Sequence[SurveyedNode]) -> Verdict:
     """What a process that dies leaves (`ulimit -c`)."""
-    return ok(f"ulimit -c {_least(nodes, 'core_bytes', format_about_bytes)}")
+    return ok(f"ulimit -c {_least(nodes, lambda limits: limits['core_bytes'], format_about_bytes)}")
 
 
-def shared_memory(nodes: Sequence[Event]) -> Verdict:
+def shared_memory(nodes: Sequence[SurveyedNode]) -> Verdict:
     """There is room in /dev/shm for MPI."""
-    gone = [node for node in nodes if node["limits"]["shared_memory_bytes"] is None]
-    if gone:
+    rooms = _limited(nodes, lambda limits: limits["shared_memory_bytes"])
+    if len(rooms) < len(nodes):
+        gone = [node for node in nodes if node["limits"]["shared_memory_bytes"] is None]
         return warning(f"There is no /dev/shm {on(gone, nodes)}.", "Mount a tmpfs there; most MPIs need one.")
-    low = [node for node in nodes if node["limits"]["shared_memory_bytes"] < _shared_bytes(node["ranks"])]
-    least = min(nodes, key=lambda node: node["limits"]["shared_memory_bytes"])
-    free = format_about_bytes(least["limits"]["shared_memory_bytes"])
-    if low:
+    least, room = min(rooms, key=lambda one: one[1])
+    free = format_about_bytes(room)
+    if any(room < _shared_bytes(node["ranks"]) for node, room in rooms):
         return warning(
             f"/dev/shm has {free} free on {host(least)}, for {format_count(least['ranks'], 'rank')}.",
             "Remove what lies there, or make it larger (mount -o remount,size=…; containers: --shm-size).",
@@ -173,7 +181,7 @@ def shared_memory(nodes: Sequence[Event]) -> Verdict:
     return ok(f"/dev/shm has {free} free{f' on {host(least)}' if len(nodes) > 1 else ''}.")
 
 
-def cold_caches(nodes: Sequence[Event]) -> Verdict:
+def cold_caches(nodes: Sequence[SurveyedNode]) -> Verdict:
     """What is needed to read from the storage and not from memory."""
     kept = [node for node in nodes if not node["abilities"]["drop_caches"]]
     blind = [node for node in nodes if not node["abilities"]["cachestat"]]
@@ -191,7 +199,7 @@ def cold_caches(nodes: Sequence[Event]) -> Verdict:
     return ok(f"The page cache may be dropped; what stays is {measured}; {mounts}.")
 
 
-def io_uring(nodes: Sequence[Event]) -> Verdict:
+def io_uring(nodes: Sequence[SurveyedNode]) -> Verdict:
     """The kernel gives a ring to who asks."""
     refused = [node for node in nodes if node["abilities"]["io_uring_refused"]]
     if refused:
@@ -204,24 +212,25 @@ def io_uring(nodes: Sequence[Event]) -> Verdict:
     return ok("Available.")
 
 
-def _limit(nodes: Sequence[Event], key: str, needed: int, command: str, show: Callable[[int], str]) -> Verdict:
-    low = [node for node in nodes if _is_below(node["limits"][key], needed)]
+def _limit(nodes: Sequence[SurveyedNode], of: _Limit, needed: int, command: str, show: Callable[[int], str]) -> Verdict:
+    low = [(node, limit) for node, limit in _limited(nodes, of) if limit < needed]
     if low:
-        least = min(node["limits"][key] for node in low)
+        least = min(limit for _, limit in low)
         return failed(
-            f"{command} is {show(least)} {on(low, nodes)}; "
-            f"{format_count(low[0]['ranks'], 'rank')} need about {show(needed)}.",
+            f"{command} is {show(least)} {on([node for node, _ in low], nodes)}; "
+            f"{format_count(low[0][0]['ranks'], 'rank')} need about {show(needed)}.",
             f"Raise it ({command}, /etc/security/limits.conf, for Slurm in the unit of slurmd), or take fewer ranks.",
         )
-    return ok(f"{command} {_least(nodes, key, show)}")
+    return ok(f"{command} {_least(nodes, of, show)}")
 
 
-def _is_below(limit: int | None, needed: int) -> bool:
-    return limit is not None and limit < needed
+def _limited(nodes: Sequence[SurveyedNode], of: _Limit) -> list[tuple[SurveyedNode, int]]:
+    """The nodes that have a limit, each with it."""
+    return [(node, limit) for node in nodes if (limit := of(node["limits"])) is not None]
 
 
-def _least(nodes: Sequence[Event], key: str, show: Callable[[int], str]) -> str:
-    limits = [node["limits"][key] for node in nodes if node["limits"][key] is not None]
+def _least(nodes: Sequence[SurveyedNode], of: _Limit, show: Callable[[int], str]) -> str:
+    limits = [limit for _, limit in _limited(nodes, of)]
     return show(min(limits)) if limits else "unlimited"
 
 

@@ -44,20 +44,23 @@ def meeting(
     told = False
     with EngineProcess(command, output, environment=start.environment(), through=start.stands_between) as process:
 
-        def look() -> None:
+        def stop_when_late() -> None:
             nonlocal told
             if not told and time.monotonic() > deadline:
                 told = True
                 process.stop(signal.SIGTERM)
 
-        seen = {event["event"]: event for event in follow(process, interruption, EventTail(events), on_look=look)}
-    error, survey = seen.get("error"), seen.get("survey")
+        seen = follow(process, interruption, EventTail(events), on_look=stop_when_late)
+    error = next((event for event in seen if event["event"] == "error"), None)
+    survey = next((event for event in seen if event["event"] == "survey"), None)
+    removed = next((event for event in seen if event["event"] == "removed"), None)
+    look = survey["nodes"][0].get("target") if survey is not None else None
     left: list[str] = []
-    if target is not None and "removed" not in seen:
+    if target is not None and removed is None:
         left = _clean(start, target.workspace(run), scratch, interruption)
-    elif target is not None and (survey is None or survey["nodes"][0]["target"]["shared"]):
+    elif target is not None and removed is not None and (survey is None or (look and look["shared"])):
         # What the first node has not created is not there either.
-        left = [entry["path"] for entry in seen["removed"]["left"]]
+        left = [entry["path"] for entry in removed["left"]]
     return Meeting(
         nodes=[node.name for node in start.nodes],
         ranks_per_node=ranks_per_node,
