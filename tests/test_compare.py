@@ -80,7 +80,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
         (["compare", "before"], "ioassay compare A B"),
         (["compare", "before", "isilon-f80"], "did you mean `isilon-f800`?"),
         (["compare", "before", "./absent"], "cannot be read"),
-        (["compare", "before", "."], "is not a run directory"),
+        (["compare", "before", "empty"], "is not a run directory"),
         (["compare", "before", "after", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
         (["compare", "before", "after", "--format", "html"], "Name it with -o."),
         (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
@@ -99,6 +99,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
     ],
 )
 def test_what_is_typed_or_written_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:
+    (runs / "empty").mkdir()
     (runs / "criteria.yaml").write_text(CRITERIA.replace("LIMIT", "fast"))
     code, out, err = ioassay(*arguments, directory=runs)
     assert (code, out) == (2, "")

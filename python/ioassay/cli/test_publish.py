@@ -74,7 +74,7 @@ def test_what_fails_on_the_way_leaves_nothing(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
     run = _stored(tmp_path / "run")
     with pytest.raises(UsageError, match="not a run directory"):
-        publish([run, tmp_path], tmp_path / "out")
+        publish([run, tmp_path / "absent"], tmp_path / "out")
 
     def interrupted(*_: object) -> object:
         yield publication.File("report.html", b"<p>")
