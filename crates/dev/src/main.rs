@@ -1,7 +1,9 @@
 //! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
-//! the front ends, the signals that end no run.
+//! the front ends, the facts that the control plane goes by too.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
+
+mod facts;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,9 +13,8 @@ use ioassay_protocol::events::{Event, Progress};
 use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
 use schemars::{Schema, schema_for};
-use serde_json::json;
 
-/// Generate or check the JSON schemas, the reference of the front ends and the signals that end no run.
+/// Generate or check the JSON schemas, the reference of the front ends and the facts for the control plane.
 #[derive(Parser)]
 struct Arguments {
     /// What to do.
@@ -33,7 +34,6 @@ fn generated() -> Vec<(PathBuf, String)> {
     let control_plane = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/ioassay");
     let schemas = control_plane.join("schemas");
     let reference = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference");
-    let signals = json!({ "not_stopping": ioassay_engine::supervise::not_stopping().collect::<Vec<_>>() });
     let text = |schema: Schema| format!("{:#}\n", schema.as_value());
     vec![
         (schemas.join("plan.json"), text(schema_for!(Plan))),
@@ -41,7 +41,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (schemas.join("front-end.json"), text(schema_for!(FrontEnd))),
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
-        (control_plane.join("execution/signals.json"), format!("{signals:#}\n")),
+        (control_plane.join("protocol/facts.py"), facts::module()),
     ]
 }
 

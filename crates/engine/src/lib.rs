@@ -5,6 +5,7 @@
 //! the user's data and [`beneath`] keeps files within it, [`cache`] empties and measures the page cache,
 //! [`rank_set`] is who does the I/O: ranks that are [`forked`], or those that a launcher has started ([`launched`]), [`exit`] how it ends,
 //! [`stdio`] is how anything is printed, [`compiled`] has C code compiled by the site's own compilers. [`survey`] looks at nodes before anything is measured there.
+//! [`facts`] are those that the control plane goes by too.
 
 #![deny(clippy::print_stderr, clippy::print_stdout, reason = "they panic where nothing can be written: see `stdio`")]
 
@@ -14,6 +15,7 @@ pub mod case;
 pub mod command;
 pub mod compiled;
 pub mod exit;
+pub mod facts;
 pub mod failure;
 pub mod forked;
 pub mod hosts;

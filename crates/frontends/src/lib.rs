@@ -10,6 +10,7 @@ pub mod common;
 #[cfg(test)]
 mod corpus;
 mod doubts;
+pub mod facts;
 pub mod io500;
 pub mod ior;
 pub mod iozone;
@@ -75,14 +76,11 @@ const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the enviro
 const IO500: &str =
     "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
 
-/// The names of IOR's interfaces that do their I/O by MPI.
-const BY_MPI: [&str; 3] = ["MPIIO", "HDF5", "NCMPI"];
-
 /// True if these `arguments`, or the IO500's .ini file that is among them, name an interface that does its I/O by MPI.
 pub fn speaks_mpi(arguments: &[String]) -> bool {
     let named = |text: &str| {
         let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-        words.any(|word| BY_MPI.iter().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
+        words.any(|word| facts::mpi_apis().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
     };
     let in_file = |argument: &String| {
         let text = argument.ends_with(".ini").then(|| std::fs::read(argument).ok()).flatten();

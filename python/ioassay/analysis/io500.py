@@ -23,13 +23,13 @@ from typing import Any, Literal
 
 import polars as pl
 
-from ioassay.results.document import REPLACEMENT, Operation, RunDocument
+from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS, DoubtKind, Io500Phase
+from ioassay.results.document import Operation, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
 from ioassay.units import PER_SECOND, RateUnit, format_bytes
 
-STONEWALL_NS = 300 * 10**9
-"""When the stonewall of a write phase comes, and how long the phase takes at least."""
+_UNSYNCED: DoubtKind = "unsynced-write"
 
 _ROUNDED = 0.01
 """The share by which amounts of an imported submission may be off: they follow from a rate and a rounded time."""
@@ -66,30 +66,22 @@ class Rule:
         return "bytes" if self.group == "bandwidth" else "operations"
 
 
-_EASY, _HARD, _SETS = "mdtest-easy-write", "mdtest-hard-write", "mdworkbench-create"
-_BESIDES = tuple(operation for operation in REPLACEMENT if operation != "create")
-_EXTENDED: tuple[List, ...] = ("extended",)
+def _rule(phase: Io500Phase) -> Rule:
+    *besides, operation = phase.operations
+    return Rule(
+        phase.name,
+        "bandwidth" if phase.unit == UNITS["bandwidth"] else "metadata",
+        operation,
+        layout=phase.layout,
+        moves=phase.moves,
+        walled=phase.walled,
+        all_of=phase.all_of,
+        besides=tuple(besides),
+        lists=phase.lists,
+    )
 
-RULES = (
-    Rule("ior-easy-write", "bandwidth", "write", walled=True),
-    Rule(_EASY, "metadata", "create", "unique", walled=True),
-    Rule(_SETS, "metadata", "create", "unique", 3901, lists=()),
-    Rule("find-easy", "metadata", "find", lists=_EXTENDED),
-    Rule("ior-hard-write", "bandwidth", "write", "N-1", 47_008, walled=True),
-    Rule(_HARD, "metadata", "create", "shared", 3901, walled=True),
-    Rule("find", "metadata", "find"),
-    Rule("find-hard", "metadata", "find", lists=_EXTENDED),
-    Rule("mdworkbench-bench", "metadata", "create", "unique", 3901, all_of=_SETS, besides=_BESIDES, lists=_EXTENDED),
-    Rule("ior-easy-read", "bandwidth", "read", all_of="ior-easy-write"),
-    Rule("mdtest-easy-stat", "metadata", "stat", "unique", all_of=_EASY),
-    Rule("ior-hard-read", "bandwidth", "read", "N-1", 47_008, all_of="ior-hard-write"),
-    Rule("mdtest-hard-stat", "metadata", "stat", "shared", all_of=_HARD),
-    Rule("mdworkbench-delete", "metadata", "remove", "unique", all_of=_SETS, lists=()),
-    Rule("mdtest-easy-delete", "metadata", "remove", "unique", all_of=_EASY),
-    Rule("mdtest-hard-read", "metadata", "read", "shared", 3901, all_of=_HARD),
-    Rule("mdtest-hard-delete", "metadata", "remove", "shared", all_of=_HARD),
-    Rule("ior-rnd4K-easy-read", "bandwidth", "read", lists=()),
-)
+
+RULES = tuple(map(_rule, IO500_PHASES))
 """All phases, in the order in which they run."""
 
 STANDARD = tuple(rule for rule in RULES if "standard" in rule.lists)
@@ -160,7 +152,7 @@ def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
     rows = {rule.phase: row for rule in RULES if (row := _row(measured, rule, run.document)) is not None}
     slack = 0.0 if run.document.imported is None else _ROUNDED
     lists: tuple[List, ...] = ("standard", "extended")
-    for name in lists if any(rule.lists == _EXTENDED and rule.phase in rows for rule in RULES) else lists[:1]:
+    for name in lists if any(rule.lists == ("extended",) and rule.phase in rows for rule in RULES) else lists[:1]:
         phases = tuple(
             _phase(rule, rows, doubts.filter(phase=rule.phase), slack)
             for rule in RULES
@@ -224,7 +216,7 @@ def _breaks(
     if rule.moves is not None and row["transfer_bytes"] not in (rule.moves, *([None] if slack else [])):
         moved = "nothing" if row["transfer_bytes"] is None else format_bytes(row["transfer_bytes"])
         yield f"an operation moves {moved}, and the rules want {format_bytes(rule.moves)}"
-    if rule.group == "bandwidth" and not doubts.filter(kind="unsynced-write").is_empty():
+    if rule.group == "bandwidth" and not doubts.filter(kind=_UNSYNCED).is_empty():
         yield "its files were not forced to stable storage, which the rules count in its time"
     made = rows.get(rule.all_of or "")
     times = 1 + len(rule.besides)
@@ -245,21 +237,20 @@ def _differs(done: int | None, made: int | None, times: int, slack: float) -> bo
 
 def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int | None:
     """How many files there are where a phase walks, which visits directories too but counts no more than these."""
-    below = {"find-easy": (_EASY,), "find-hard": (_HARD,)}
-    made = dict.fromkeys((_EASY, _HARD, _SETS), "operations") | dict.fromkeys(
-        ("ior-easy-write", "ior-hard-write"), "files"
-    )
-    there = [rows[phase][made[phase]] for phase in below.get(walk, (*made,)) if phase in rows]
+    below = {"find-easy": "mdtest-easy-write", "find-hard": "mdtest-hard-write"}
+    made = {rule.phase: "files" for rule in RULES if rule.operation == "write"}
+    made |= {rule.phase: "operations" for rule in RULES if rule.operation == "create" and not rule.besides}
+    there = [rows[phase][made[phase]] for phase in made if phase in rows and below.get(walk, phase) == phase]
     return None if None in there else sum(there)
 
 
 def _about_stonewall(row: Mapping[str, Any], slack: float) -> Iterator[str]:
     wall_ns, duration_ns = row["stonewall_ns"], row["duration_ns"]
-    if wall_ns is not None and wall_ns < STONEWALL_NS and not slack:
-        yield f"its stonewall came at {_time(wall_ns)}, and the rules want {_time(STONEWALL_NS)}"
-    elif duration_ns is not None and duration_ns < STONEWALL_NS:
+    if wall_ns is not None and wall_ns < IO500_STONEWALL_NS and not slack:
+        yield f"its stonewall came at {_time(wall_ns)}, and the rules want {_time(IO500_STONEWALL_NS)}"
+    elif duration_ns is not None and duration_ns < IO500_STONEWALL_NS:
         more = ", because there was no more to do" if wall_ns is None and not slack else ""
-        yield f"it took {_time(duration_ns)}{more}, and the rules want at least {_time(STONEWALL_NS)}"
+        yield f"it took {_time(duration_ns)}{more}, and the rules want at least {_time(IO500_STONEWALL_NS)}"
     if None in (wall_ns, row["operations"], row["ranks"], row["stonewall_most_operations"]):
         return
     if row["operations"] < row["ranks"] * row["stonewall_most_operations"] * (1 - slack):

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.io500 import STANDARD, STONEWALL_NS, Score, scores
+from ioassay.analysis.io500 import STANDARD, Score, scores
+from ioassay.protocol.facts import IO500_STONEWALL_NS
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin, StudyOrigin
 from ioassay.studies import Target, expand, find_study, resolve
@@ -60,8 +61,8 @@ def rows(rates: dict[str, float]) -> dict[str, dict[str, Any]]:
             "bytes": amount,
             "operations": 2 * 8_000 + 4 + 1 if rule.phase == "find" else amount,
             "files": {"ior-easy-write": 4, "ior-hard-write": 1}.get(rule.phase, 0),
-            "duration_ns": STONEWALL_NS + 10**9,
-            "stonewall_ns": STONEWALL_NS + 10**6 if rule.walled else None,
+            "duration_ns": IO500_STONEWALL_NS + 10**9,
+            "stonewall_ns": IO500_STONEWALL_NS + 10**6 if rule.walled else None,
             "stonewall_most_operations": 1000 if rule.walled else None,
             "rate_bytes_per_s": rate * GIB,
             "rate_operations_per_s": rate * 1000,

@@ -16,7 +16,7 @@ from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reach
 from ioassay.doctor.verdict import Verdict
 from ioassay.launchers.printed import meaning, telling
 from ioassay.protocol.event import EventSurvey, SurveyedNode
-from ioassay.results.events import PROTOCOL_VERSION
+from ioassay.protocol.facts import PROTOCOL_VERSION
 
 HERE = ControlPlane("0.1", "3.11", "/bin/ioassay-engine", "0.1", "/home/me")
 

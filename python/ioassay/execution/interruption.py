@@ -7,14 +7,13 @@ several times a second.
 
 from __future__ import annotations
 
-import json
 import signal
 from collections.abc import Iterator
 from functools import cache
-from importlib import resources
 from types import FrameType, TracebackType
 
 from ioassay.errors import CannotRun
+from ioassay.protocol.facts import NOT_STOPPING
 
 _FAULTS = {signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE}
 """What the processor raises: after a handler of Python, the instruction at fault would be executed again, for ever."""
@@ -72,6 +71,5 @@ def _stopping() -> Iterator[int]:
 
 @cache
 def _not_stopping() -> frozenset[int]:
-    """Those that the engine's own table leaves out; the file is generated from it."""
-    table = json.loads(resources.files("ioassay.execution").joinpath("signals.json").read_bytes())
-    return frozenset(signal.Signals[name] for name in table["not_stopping"])
+    """Those that the engine's own table leaves out."""
+    return frozenset(signal.Signals[name] for name in NOT_STOPPING)

@@ -9,6 +9,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ioassay.protocol.facts import COLD_SHARE
 from ioassay.results.planned import Shape, bytes_each
 from ioassay.units import format_bytes, format_count, format_duration
 
@@ -217,7 +218,9 @@ def _cold_cache(step: StepColdCache) -> str:
     said = [_hook(hook) for hook in step.get("hooks", [])]
     ways = ", then by ".join(_way(step, way) for way in step["attempts"])
     if ways:
-        said.append(f"empty the caches on every node by {ways}, until at most 1 % of the files is in memory")
+        said.append(
+            f"empty the caches on every node by {ways}, until at most {100 * COLD_SHARE:g} % of the files is in memory"
+        )
     return f"{', then '.join(said)}; what still is in memory is measured on every node"
 
 

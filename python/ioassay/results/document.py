@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import Field, PrivateAttr
 
+from ioassay.protocol import facts
 from ioassay.results.net_document import NetDocument
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, LabEntry, Origin, StudyOrigin
 from ioassay.results.point import CLIENTS, PLACEMENT, RANKS_PER_CLIENT, Axis, Point, SweepPoint
@@ -41,13 +42,10 @@ def now() -> str:
 TargetKind = Literal["directory", "device", "url", "in-place"]
 """`in-place`: files and trees at paths that the user named, in directories that are the user's own."""
 
-Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
-"""What the operations of a measurement did, as the protocol's `Operation`."""
+Operation = facts.Operation
+"""What the operations of a measurement did."""
 
 OPERATIONS: tuple[Operation, ...] = get_args(Operation)
-
-REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
-"""What is done to each item that is replaced, as the protocol's `MetadataOperation::operations`."""
 
 
 class JobEntry(StoredModel):

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Generic, Literal, Typ
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
+from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.protocol import reason, validator
 from ioassay.results.stored_directory import StoredDirectory
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event
     from ioassay.protocol.progress import Progress  # noqa: F401 (in the bases of a class)
-
-PROTOCOL_VERSION = 2
-"""The version of the protocol that this reader understands."""
 
 MOST_BYTES = 1 << 30
 """Of the events of a case. A phase of 4096 ranks sampled for ten minutes takes 40 MiB."""

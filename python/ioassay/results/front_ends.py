@@ -18,6 +18,7 @@ from pydantic import Field
 from pydantic_core import ValidationError
 
 from ioassay import __version__
+from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results import described, protocol
 from ioassay.results.document import (
     CaseEntry,
@@ -27,7 +28,6 @@ from ioassay.results.document import (
     WorkloadEntry,
     moment,
 )
-from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.results.planned import case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 from pydantic_core import ValidationError
 
 from ioassay.errors import UsageError
+from ioassay.protocol.facts import REPLACEMENT
 from ioassay.results import protocol
-from ioassay.results.document import REPLACEMENT, CaseEntry, JobEntry, Operation, PhaseEntry
+from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.versions import damaged
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.document import CaseEntry, JobEntry
 from ioassay.results.planned import case_entry
 from ioassay.slugs import slug
@@ -25,9 +26,6 @@ LONGEST_POINT_NAME = 120
 """Characters; a case's name becomes that of a directory."""
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
-
-PLAN_VERSION = 2
-"""Version of `plan.json`; the engine refuses any other than its own."""
 
 
 def expand(resolved: ResolvedStudy, run: str, target: Target, launcher: str) -> list[tuple[CaseEntry, Plan]]:
@@ -90,7 +88,7 @@ def _repeated(study: Study, name: str, point: Point, *, run: str, target: Target
     workload = point.workload
     contents = plans.work(point)
     plan: Plan = {
-        "version": PLAN_VERSION,
+        "version": PROTOCOL_VERSION,
         "run": run,
         "case": _ANY_REPETITION,
         "target": target.plan(),

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ioassay.protocol.facts import LARGEST_TRANSFER_BYTES
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
-from ioassay.studies.values import LARGEST_TRANSFER_BYTES
 from ioassay.units import format_bytes
 from ioassay.written.source import Origin, Problem, nearest
 

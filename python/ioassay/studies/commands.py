@@ -11,6 +11,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass, field
 
+from ioassay.protocol.facts import IOR_APIS, MPI_APIS
 from ioassay.results import described
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
@@ -34,16 +35,12 @@ class _Line:
         return shlex.join(self.tokens) + (f"  # {'; '.join(self.notes)}" if self.notes else "")
 
 
-_APIS = {"posix": "POSIX", "uring": "AIO", "mmap": "MMAP", "null": "DUMMY"} | {
-    "mpiio": "MPIIO",
-    "hdf5": "HDF5",
-    "pnetcdf": "NCMPI",
-}
+_APIS = {own: ior for ior, own in IOR_APIS.items()}
 """IOR's APIs that do as our storage APIs do."""
 
 
 _OPTIONS = {
-    **{(api, "collective"): "-c" for api in ("MPIIO", "HDF5", "NCMPI")},
+    **{(api, "collective"): "-c" for api in MPI_APIS},
     ("MPIIO", "view"): "--mpiio.useFileView",
     ("HDF5", "alignment"): "--hdf5.setAlignment={}",
     ("HDF5", "collective_metadata"): "--hdf5.collectiveMetadata",

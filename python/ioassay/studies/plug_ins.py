@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
+from ioassay.protocol.facts import STORAGE_APIS
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan, Storage
-
-OWN = frozenset({"posix", "uring", "mmap", "object", "nfs", "null", "skeleton"})
-"""The engine's own storage APIs, which need no library."""
 
 
 def locate(plans: Sequence[Plan]) -> None:
@@ -26,7 +24,7 @@ def locate(plans: Sequence[Plan]) -> None:
 
     The engine is asked only where a plan has a plug-in. Raises `UsageError` for one that cannot be used as it is.
     """
-    storages = [storage for plan in plans for storage in _storages(plan) if storage["api"] not in OWN]
+    storages = [storage for plan in plans for storage in _storages(plan) if storage["api"] not in STORAGE_APIS]
     if not storages:
         return
     paths = sorted({os.path.abspath(storage["api"]) for storage in storages if os.sep in storage["api"]})

@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from ioassay import units
+from ioassay.protocol.facts import LONGEST_WAIT_NS
 from ioassay.units import format_duration
 from ioassay.written.source import nearest, quoted
 
 if TYPE_CHECKING:
     from ioassay.protocol import plan
-
-LONGEST_NS = 86_400 * 10**9
-"""Longer than a day nothing waits."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,8 @@ def count(text: str, highest: int = units.LARGEST) -> int:
 def waiting(text: str) -> int:
     """A duration in nanoseconds of more than none, up to a day."""
     value = units.parse_duration_ns(text)
-    if not 1 <= value <= LONGEST_NS:
-        raise ValueError(f"{quoted(text)} is out of range; take 1 ns to {format_duration(LONGEST_NS)}")
+    if not 1 <= value <= LONGEST_WAIT_NS:
+        raise ValueError(f"{quoted(text)} is out of range; take 1 ns to {format_duration(LONGEST_WAIT_NS)}")
     return value
 
 

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, Self, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
-from ioassay.results.document import OPERATIONS, REPLACEMENT, Operation
+from ioassay.protocol.facts import REPLACEMENT
+from ioassay.results.document import OPERATIONS, Operation
 from ioassay.studies import spelling
 from ioassay.studies.caches import ColdCache
 from ioassay.studies.storage import Storage

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
+from ioassay.protocol.facts import MOST_RANKS, SECTOR_BYTES
 from ioassay.results.planned import Shape
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
@@ -26,12 +27,9 @@ from ioassay.written.source import Origin, Problem, nearest
 
 RANKS = "ranks"
 """What a figure calls the number of processes that do a job, on all clients together."""
-MOST_RANKS = 1 << 20
 LARGEST_BYTES = 2**63 - 1
 """The largest file offset of the system calls, and the largest integer of the result tables."""
 MOST_CASES = 10_000
-SECTOR_BYTES = 512
-"""Direct I/O moves whole sectors."""
 
 Locate = Callable[..., Origin]
 """Where the value at a path of keys was written."""

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from ioassay.analysis.acceptance import MEASURES
-from ioassay.analysis.io500 import STANDARD, STONEWALL_NS
+from ioassay.analysis.io500 import STANDARD
 from ioassay.errors import UsageError
-from ioassay.studies import builtin_studies, find_study, resolve
+from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS
+from ioassay.studies import Target, builtin_studies, expand, find_study, resolve
 from ioassay.studies.model import LIMITS
 from ioassay.studies.overview import overview
 from ioassay.studies.repetitions import Repetitions
@@ -74,8 +75,21 @@ def test_io500_is_the_standard_list_by_the_rules() -> None:
     assert [name for name in phases if not name.endswith("directories")] == [rule.phase for rule in STANDARD]
     walls = {name: step.phase.limit for name, step in phases.items() if step.phase and step.phase.limit}
     assert [*walls] == [rule.phase for rule in STANDARD if rule.walled]
-    assert {(wall.stonewall, wall.wear_out) for wall in walls.values() if wall} == {(STONEWALL_NS, True)}
+    assert {(wall.stonewall, wall.wear_out) for wall in walls.values() if wall} == {(IO500_STONEWALL_NS, True)}
     assert study.scores == "io500"
+
+
+@pytest.mark.parametrize(("name", "of"), [("io500", "standard"), ("io500-extended", "extended")])
+def test_the_studies_of_the_io500_have_the_order_layouts_and_sizes_of_its_front_end(name: str, of: str) -> None:
+    (case, _), *_ = expand(resolve(find_study(name), None, []), "r", Target("directory", "/t"), "local")
+    jobs = {job.name: job for phase in case.phases for job in phase.jobs}
+    phases = {phase.name: phase for phase in IO500_PHASES if phase.name in jobs}
+    assert [job for job in jobs if job in phases] == [*phases]
+    assert {phase.name for phase in IO500_PHASES if of in phase.lists} <= {*phases}
+    for phase in phases.values():
+        job = jobs[phase.name]
+        fixed = (phase.operations, phase.layout or job.layout, phase.moves or job.transfer_bytes)
+        assert (tuple(job.operations), job.layout, job.transfer_bytes) == fixed, phase.name
 
 
 def test_what_stonewalls_end_is_said_to_be_the_most_that_is_written() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from ioassay import engine
 from ioassay.errors import UsageError
+from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
 from ioassay.results import described
 from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
@@ -48,7 +49,7 @@ def skeleton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_engines_own_names_are_known_here() -> None:
-    assert set(plug_ins.listing()["own"]) == plug_ins.OWN
+    assert tuple(plug_ins.listing()["own"]) == STORAGE_APIS
 
 
 def test_a_plug_in_is_found_by_its_name_and_its_options_become_texts(skeleton: Path) -> None:

@@ -13,19 +13,14 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 
 from ioassay import units
+from ioassay.protocol import facts
 from ioassay.results.document import Benchmark, CaseOrder, Operation
 from ioassay.studies import repetitions, spelling
 from ioassay.units import RateUnit
 from ioassay.written.source import quoted
 from ioassay.written.values import Kind, between, parsed, text_of
 
-MOST_CLIENTS = 1 << 20
-LARGEST_TRANSFER_BYTES = 1 << 30
-LONGEST_PAUSE_NS = 86_400 * 10**9
-SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS = 10**6, 3_600 * 10**9
 SHORTEST_TIME_LIMIT_NS = 10**9
-MOST_IN_FLIGHT = 4096
-MOST_VECTORS = 1024
 DEEPEST_TREE = 64
 
 
@@ -38,8 +33,8 @@ def _counts(noun: str) -> BeforeValidator:
         if not counts:
             raise ValueError(f"is empty; name the counts of {noun}, for example [1, 2, 4]")
         ascending = sorted({count for count in counts if count})
-        if not 1 <= min(counts) <= max(counts) <= MOST_CLIENTS:
-            raise ValueError(f"has a count out of range; take 1 to {MOST_CLIENTS}")
+        if not 1 <= min(counts) <= max(counts) <= facts.MOST_RANKS:
+            raise ValueError(f"has a count out of range; take 1 to {facts.MOST_RANKS}")
         if counts != ascending:
             wrong = "names a count twice" if len(ascending) < len(counts) else "is not in ascending order"
             raise ValueError(f"{wrong}; write {ascending}")
@@ -139,19 +134,21 @@ Percent = Annotated[int, parsed(lambda text: spelling.percent(text, 1, 99)), Kin
 Repeated = Annotated[repetitions.Repetitions, parsed(repetitions.repetitions), Kind(repetitions.FORMS)]
 OrderOfCases = Annotated[CaseOrder, BeforeValidator(text_of)]
 Ordinal = Annotated[int, between(units.parse_count, 0, 2**32 - 1), Kind("whole number")]
-Depth = Annotated[int, between(units.parse_count, 1, MOST_IN_FLIGHT), Kind("whole number")]
-Batch = Annotated[int, between(units.parse_count, 0, MOST_IN_FLIGHT), Kind("whole number")]
-Vectors = Annotated[int, between(units.parse_count, 1, MOST_VECTORS), Kind("whole number")]
+Depth = Annotated[int, between(units.parse_count, 1, facts.MOST_IN_FLIGHT), Kind("whole number")]
+Batch = Annotated[int, between(units.parse_count, 0, facts.MOST_IN_FLIGHT), Kind("whole number")]
+Vectors = Annotated[int, between(units.parse_count, 1, facts.MOST_VECTORS), Kind("whole number")]
 Levels = Annotated[int, between(units.parse_count, 0, DEEPEST_TREE), Kind("whole number")]
 Seed = Annotated[int, parsed(units.parse_count), Kind("whole number")]
 Clients = Annotated[list[int], _counts("clients"), Kind("list of whole numbers, ascending")]
 Swept = Annotated[list[int], _counts("ranks"), Kind("whole number, or a list of them, ascending")]
 SizeOrNone = Annotated[int, between(units.parse_bytes, 0, 2**63 - 1, units.format_bytes), Kind("size")]
-Transfer = Annotated[int, between(units.parse_bytes, 1, LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
-Pause = Annotated[int, between(units.parse_duration_ns, 0, LONGEST_PAUSE_NS, units.format_duration), Kind("duration")]
+Transfer = Annotated[int, between(units.parse_bytes, 1, facts.LARGEST_TRANSFER_BYTES, units.format_bytes), Kind("size")]
+Pause = Annotated[
+    int, between(units.parse_duration_ns, 0, facts.LONGEST_WAIT_NS, units.format_duration), Kind("duration")
+]
 TimeLimit = Annotated[
     int,
-    between(units.parse_duration_ns, SHORTEST_TIME_LIMIT_NS, LONGEST_PAUSE_NS, units.format_duration),
+    between(units.parse_duration_ns, SHORTEST_TIME_LIMIT_NS, facts.LONGEST_WAIT_NS, units.format_duration),
     Kind("duration"),
 ]
 Waiting = Annotated[int, parsed(spelling.waiting), Kind("duration")]
@@ -162,7 +159,7 @@ Stonewall = Annotated[
 ]
 SampleInterval = Annotated[
     int,
-    between(units.parse_duration_ns, SHORTEST_SAMPLE_NS, LONGEST_SAMPLE_NS, units.format_duration),
+    between(units.parse_duration_ns, facts.SHORTEST_SAMPLE_NS, facts.LONGEST_SAMPLE_NS, units.format_duration),
     Kind("duration"),
 ]
 Order = Annotated[str, _spelled(spelling.ORDER), _forms(spelling.ORDER)]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ioassay.results.events import PROTOCOL_VERSION
+from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.testing.builder import STARTED_UNIX_NS
 
 MIB = 1 << 20

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ioassay.protocol.event import EventPhase, EventStarted, RankRecord
+from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.document import CaseEntry, JobEntry, RunDocument
-from ioassay.results.events import PROTOCOL_VERSION
 from ioassay.results.ingest import TableRows
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::Rank;
 use super::resident::Resident;
 use crate::cache::{self, site_command};
+use crate::measure::doubts::COLD_SHARE;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 
@@ -81,7 +82,8 @@ impl<R: Ranks> Rank<'_, R> {
 
     /// True if next to nothing of the file sets is known to be resident.
     fn is_cold(&self, resident: &Resident) -> bool {
-        resident.bytes().is_some_and(|bytes| bytes * 100 <= self.case.plan.file_sets_bytes())
+        let most = COLD_SHARE * self.case.plan.file_sets_bytes() as f64;
+        resident.bytes().is_some_and(|bytes| bytes as f64 <= most)
     }
 
     /// True on all ranks if rank 0 finds that all went `well` and nobody has stopped: all ranks go the same way from here.

@@ -10,7 +10,10 @@ use ioassay_protocol::VERSION;
 use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
 use ioassay_protocol::plan::{Job, Plan, RankRange, Step, Work};
 
-pub use validate::{MOST_RANKS, validate, validate_alignment, validate_meeting};
+pub use validate::{
+    A_DAY_NS, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_RANKS, MOST_VECTORS, SECTOR_BYTES,
+    SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
+};
 
 use crate::workload::layout::{Geometry, geometries};
 use crate::workload::tree::{self, Shape};
@@ -275,7 +278,7 @@ fn read_each(work: &MetadataWork) -> u64 {
 }
 
 /// Bytes that one call of a metadata job moves.
-pub(crate) fn moved_at_once(work: &MetadataWork) -> u64 {
+pub fn moved_at_once(work: &MetadataWork) -> u64 {
     read_each(work).max(written_each(work))
 }
 

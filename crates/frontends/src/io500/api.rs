@@ -8,6 +8,7 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::storage::Storage;
 
 use crate::common::usage;
+use crate::facts::mpi_apis;
 use crate::ior;
 
 /// How options of each of IOR's APIs begin that the engine has, and the APIs that look at them.
@@ -167,7 +168,7 @@ impl Api {
 const DIRECT: &str = "--posix.odirect";
 
 fn mpi_name(name: &str) -> bool {
-    ["MPIIO", "HDF5", "NCMPI"].iter().any(|known| known.eq_ignore_ascii_case(name))
+    mpi_apis().any(|known| known.eq_ignore_ascii_case(name))
 }
 
 /// The words of an API without options that the API `name` does not look at, and without those that are only hints;

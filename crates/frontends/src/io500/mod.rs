@@ -9,6 +9,7 @@ mod commands;
 mod config;
 #[cfg(test)]
 mod corpus;
+pub mod facts;
 mod find;
 mod node;
 mod official;

@@ -8,7 +8,7 @@ mod figures;
 mod hints;
 mod json;
 pub mod options;
-mod parameters;
+pub(super) mod parameters;
 mod report;
 mod text;
 mod translate;

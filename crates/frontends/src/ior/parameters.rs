@@ -46,6 +46,9 @@ pub enum Api {
 }
 
 impl Api {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Posix, Self::Aio, Self::Mmap, Self::Dummy, Self::MpiIo, Self::Hdf5, Self::Ncmpi];
+
     /// Its name in IOR.
     pub fn name(self) -> &'static str {
         match self {
@@ -59,14 +62,27 @@ impl Api {
         }
     }
 
-    /// The plug-in that is it, where it is one: its ranks are MPI processes.
-    pub fn plug_in(self) -> Option<&'static str> {
+    /// The storage API that does as it does.
+    pub fn storage_api(self) -> &'static str {
         match self {
-            Self::MpiIo => Some("mpiio"),
-            Self::Hdf5 => Some("hdf5"),
-            Self::Ncmpi => Some("pnetcdf"),
-            Self::Posix | Self::Aio | Self::Mmap | Self::Dummy => None,
+            Self::Posix => "posix",
+            Self::Aio => "uring",
+            Self::Mmap => "mmap",
+            Self::Dummy => "null",
+            Self::MpiIo => "mpiio",
+            Self::Hdf5 => "hdf5",
+            Self::Ncmpi => "pnetcdf",
         }
+    }
+
+    /// True if its ranks are MPI processes; its storage API is a plug-in then.
+    pub fn is_over_mpi(self) -> bool {
+        matches!(self, Self::MpiIo | Self::Hdf5 | Self::Ncmpi)
+    }
+
+    /// The plug-in that is it, where it is one.
+    pub fn plug_in(self) -> Option<&'static str> {
+        self.is_over_mpi().then(|| self.storage_api())
     }
 
     /// True if it knows direct I/O.
@@ -75,8 +91,7 @@ impl Api {
     }
 
     fn parse(text: &str) -> Result<Self, Failure> {
-        let known = [Self::Posix, Self::Aio, Self::Mmap, Self::Dummy, Self::MpiIo, Self::Hdf5, Self::Ncmpi];
-        if let Some(api) = known.into_iter().find(|api| api.name().eq_ignore_ascii_case(text)) {
+        if let Some(api) = Self::ALL.into_iter().find(|api| api.name().eq_ignore_ascii_case(text)) {
             return Ok(api);
         }
         let remedy = match text.to_ascii_uppercase().as_str() {

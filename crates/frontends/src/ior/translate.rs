@@ -160,12 +160,12 @@ pub fn storage(test: &Test) -> Storage {
         Api::Posix => plain,
         Api::Aio => {
             let uring = Uring { batch: test.batch.min(test.in_flight), ..Uring::default() };
-            Storage { api: "uring".to_owned(), depth: test.in_flight, uring: Some(uring), ..plain }
+            Storage { api: test.api.storage_api().to_owned(), depth: test.in_flight, uring: Some(uring), ..plain }
         }
-        Api::Mmap => Storage { api: "mmap".to_owned(), ..plain },
-        Api::Dummy => Storage::of("null"),
+        Api::Mmap => Storage { api: test.api.storage_api().to_owned(), ..plain },
+        Api::Dummy => Storage::of(test.api.storage_api()),
         Api::MpiIo | Api::Hdf5 | Api::Ncmpi => {
-            let api = test.api.plug_in().expect("they are plug-ins").to_owned();
+            let api = test.api.storage_api().to_owned();
             Storage { api, plugin: test.plug_in.clone(), options: options(test), ..plain }
         }
     }

@@ -1,17 +1,15 @@
 """The doubts that an importer can raise: what a tool does not check, and its output gives away.
 
-The kinds that the engine raises too are called as there (`crates/engine/src/measure/doubts.rs`).
+The kinds that the engine raises too are called as there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ioassay.protocol.facts import SHORTEST_PHASE_NS
 from ioassay.results.importers.model import Doubt
 from ioassay.units import format_duration
-
-SHORTEST_PHASE_S = 1.0
-"""A phase that took less is dominated by its beginning and its end; the engine's limit."""
 
 
 def unsynced_write(option: str) -> Doubt:
@@ -34,12 +32,12 @@ def may_be_cached(why: str, option: str) -> Doubt:
 
 def short_phase(seconds: float) -> Iterator[Doubt]:
     """A phase that took too little time to say anything."""
-    if seconds < SHORTEST_PHASE_S:
+    if seconds * 1e9 < SHORTEST_PHASE_NS:
         yield Doubt(
             kind="short-phase",
             message=f"the phase took only {format_duration(round(seconds * 1e9))}",
             remedy="move more data: a larger total or larger files",
-            evidence={"duration_ns": round(seconds * 1e9), "wanted_ns": round(SHORTEST_PHASE_S * 1e9)},
+            evidence={"duration_ns": round(seconds * 1e9), "wanted_ns": SHORTEST_PHASE_NS},
         )
 
 

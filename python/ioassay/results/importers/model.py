@@ -8,12 +8,32 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
+from ioassay.protocol.facts import DoubtKind
 from ioassay.results import schema
 from ioassay.results.document import Operation
 from ioassay.results.importers.source import Source
+
+OwnDoubt = Literal[
+    "best-of-several",
+    "counted-by-sender",
+    "datagrams-lost",
+    "declared-invalid",
+    "does-not-add-up",
+    "errors-ignored",
+    "job-failed",
+    "live-statistics",
+    "may-be-cached",
+    "mean-only",
+    "not-imported",
+    "parent-sees-less",
+    "ranks-missing",
+    "test-failed",
+]
+"""The doubts that only importers raise. Those that the engine raises too have its name."""
 
 Beside = Callable[[str], Source | None]
 """Gives the file of this name in the directory of the one that is read, `None` where there is none to read."""
@@ -105,7 +125,7 @@ class Latencies:
 class Doubt:
     """A reason not to believe a number, as in the table of doubts."""
 
-    kind: str
+    kind: DoubtKind | OwnDoubt
     message: str
     remedy: str
     invalidates: bool = False

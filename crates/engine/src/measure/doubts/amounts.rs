@@ -7,7 +7,7 @@ use super::{Facts, doubt, invalid};
 use crate::plan::Sizes;
 
 /// A phase shorter than this is dominated by start, finish and scheduling.
-const SHORTEST_PHASE_NS: u64 = 1_000_000_000;
+pub const SHORTEST_PHASE_NS: u64 = 1_000_000_000;
 
 pub(super) fn failed(facts: Facts<'_>) -> Option<Doubt> {
     let failure = facts.failure?;

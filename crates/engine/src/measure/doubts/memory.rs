@@ -23,8 +23,8 @@ const NETWORK_FILE_SYSTEMS: [&str; 15] = [
 /// File systems that keep their data in memory.
 const MEMORY_FILE_SYSTEMS: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 
-/// Above this share of the file set in memory, a read figure is partly memory's.
-const RESIDENT_SHARE: f64 = 0.01;
+/// Caches with at most this share of the file set are cold: above it a read figure is partly memory's.
+pub const COLD_SHARE: f64 = 0.01;
 
 /// A doubt names at most so many nodes; its evidence has all of them.
 const HOSTS_NAMED: usize = 4;
@@ -47,7 +47,7 @@ pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
     // And several nodes may each hold what they all read.
     let file_set_bytes = planned_bytes.min(facts.record.bytes).max(resident_bytes).max(1);
     let share = resident_bytes as f64 / file_set_bytes as f64;
-    if share <= RESIDENT_SHARE {
+    if share <= COLD_SHARE {
         return None;
     }
     let hosts = warm_hosts(facts);

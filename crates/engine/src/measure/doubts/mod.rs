@@ -21,6 +21,8 @@ use ioassay_protocol::events::{Failure, PhaseRecord};
 use ioassay_protocol::plan::data::DataWork;
 use ioassay_protocol::plan::{Job, Plan, Step, Work};
 
+pub use self::amounts::SHORTEST_PHASE_NS;
+pub use self::memory::COLD_SHARE;
 use crate::storage::Capabilities;
 
 /// What the doubts are drawn from.

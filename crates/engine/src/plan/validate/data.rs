@@ -19,7 +19,7 @@ use crate::workload::layout::{Geometry, geometries};
 const LARGEST_FILE_BYTES: u64 = i64::MAX as u64;
 
 /// Linux moves at most 2 GiB - 4 KiB per call; beyond 1 GiB the buffers are what is measured.
-pub(super) const LARGEST_TRANSFER_BYTES: u64 = 1 << 30;
+pub const LARGEST_TRANSFER_BYTES: u64 = 1 << 30;
 
 /// Which parts of a file set are written in full, so that they can be read.
 pub(super) type Filled = Vec<bool>;

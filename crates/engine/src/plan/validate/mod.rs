@@ -14,16 +14,24 @@ use ioassay_protocol::plan::metadata::Sharing;
 use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Phase, Plan, RankRange, Step, Work};
 
-use self::checks::{A_DAY_NS, range};
+pub use self::checks::A_DAY_NS;
+use self::checks::range;
 use self::data::Filled;
-pub use self::storage::validate_meeting;
-use self::storage::{JobStorage, SECTOR_BYTES};
+pub use self::data::LARGEST_TRANSFER_BYTES;
+use self::storage::JobStorage;
+pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, SECTOR_BYTES, validate_meeting};
 use super::Refusal;
 use crate::ranks::MOST_JOBS;
 use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
 pub const MOST_RANKS: u32 = 1 << 20;
+
+/// The shortest sample: more of them would be measured than operations.
+pub const SHORTEST_SAMPLE_NS: u64 = 1_000_000;
+
+/// The longest sample.
+pub const LONGEST_SAMPLE_NS: u64 = 3_600_000_000_000;
 
 /// Refuses a plan that cannot run anywhere.
 pub fn validate(plan: &Plan) -> Result<(), Refusal> {
@@ -43,9 +51,10 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     }
     in_place(plan, ranks)?;
     steps(plan, ranks, &common)?;
-    if !(1_000_000..=3_600_000_000_000).contains(&plan.sample_interval_ns) {
+    if !(SHORTEST_SAMPLE_NS..=LONGEST_SAMPLE_NS).contains(&plan.sample_interval_ns) {
         let problem = format!("a sample of {} ns", plan.sample_interval_ns);
-        return Err(Refusal::new("sample_interval_ns", problem, "take 1000000 (1 ms) to 3600000000000 (1 h)"));
+        let valid = format!("take {SHORTEST_SAMPLE_NS} (1 ms) to {LONGEST_SAMPLE_NS} (1 h)");
+        return Err(Refusal::new("sample_interval_ns", problem, valid));
     }
     Ok(())
 }

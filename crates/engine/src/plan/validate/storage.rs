@@ -9,13 +9,13 @@ use crate::plan::{Jobs, Refusal};
 use crate::storage::{self, Capabilities, StorageApi, mpi, plugin};
 
 /// More transfers in flight than this per rank only wait in queues.
-const DEEPEST: u32 = 4096;
+pub const MOST_IN_FLIGHT: u32 = 4096;
 
 /// More pieces than this no call takes (IOV_MAX).
-const MOST_VECTORS: u32 = 1024;
+pub const MOST_VECTORS: u32 = 1024;
 
 /// Direct I/O moves whole sectors.
-pub(super) const SECTOR_BYTES: u64 = 512;
+pub const SECTOR_BYTES: u64 = 512;
 
 /// How a job does its I/O, checked.
 pub(super) struct JobStorage<'a> {
@@ -85,7 +85,7 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
     positive(&format!("{key}.vectors"), asked.vectors.into())?;
     let refuse =
         |option: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{option}"), problem, valid));
-    let deepest = can.depth.min(DEEPEST);
+    let deepest = can.depth.min(MOST_IN_FLIGHT);
     if asked.depth > deepest {
         let problem = format!("{} keeps at most {deepest} in flight, not {}", asked.api, asked.depth);
         return refuse("depth", problem, format!("take at most {deepest}{}", others(|can| can.depth > 1)));

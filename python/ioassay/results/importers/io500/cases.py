@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from ioassay.protocol.facts import IO500_PHASES
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, ior, mdtest
 from ioassay.results.importers.gather import Files, read_cases
@@ -31,7 +32,7 @@ _OPERATIONS: Mapping[str, Operation] = MappingProxyType(
 _FILES: Mapping[str, str] = MappingProxyType({"ior-rnd4K-easy-read": "ior-rnd4K-read"})
 """Phases whose text is called otherwise, in some versions."""
 
-_LAYOUTS = MappingProxyType({"mdtest-easy": "unique", "mdtest-hard": "shared", "ior-hard": "N-1"})
+_LAYOUTS = {phase.name: phase.layout or "" for phase in IO500_PHASES}
 """What the rules fix, for submissions without the files of their phases."""
 
 _LONGER = 1.05
@@ -239,7 +240,7 @@ def _base(told: Told, phase: str, line: _Line) -> Measured:
         line=line.line,
         phase=phase,
         operation=_operation(phase),
-        layout=next((layout for name, layout in _LAYOUTS.items() if phase.startswith(name)), ""),
+        layout=_LAYOUTS.get(phase, ""),
         files=None if phase.startswith("ior-") else 0,
         transfer_bytes=47_008 if phase.startswith("ior-hard") else None,
         command=command.text if command else "",

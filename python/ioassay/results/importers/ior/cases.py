@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from ioassay.protocol.facts import IOR_VALUED
 from ioassay.results.importers import doubts, model, ranks_csv
 from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.ior import table
-from ioassay.results.importers.ior.tests import VALUED, Access, Execution, Row, Summary, Test
+from ioassay.results.importers.ior.tests import Access, Execution, Row, Summary, Test
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setting, Stonewall, Summarised
 from ioassay.results.importers.numbers import MIB, NS_PER_S, Printed, adds_up, moment_ns, size_bytes
 from ioassay.results.importers.source import Source
@@ -36,7 +37,7 @@ def of(source: Source, execution: Execution, beside: Beside) -> Iterator[Case]:
     by_rank = _by_rank(command, beside)
     version = [Setting(name="version", value=f"IOR {execution.version}")] if execution.version else []
     for test in execution.tests:
-        told = _Told(test, execution.options | test.options, Options(command, VALUED))
+        told = _Told(test, execution.options | test.options, Options(command, IOR_VALUED))
         for measured in _iterations(source, test, told, by_rank if len(execution.tests) == 1 else {}):
             yield Case(
                 tool_version=execution.version,

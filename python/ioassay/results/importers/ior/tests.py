@@ -17,10 +17,6 @@ ACCESSES: Mapping[str, Access] = {"write": "write", "read": "read"}
 """What IOR calls them. It prints `remove` among them, which moves nothing."""
 
 
-VALUED = frozenset("aAbdDfGiIjJlLMNoOQstTUX")
-"""IOR's short options that take a value."""
-
-
 @dataclass(frozen=True)
 class AtStonewall:
     """What IOR says when a stonewall has come: transfers of the slowest and the fastest rank, mean MiB of a rank."""

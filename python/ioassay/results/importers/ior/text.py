@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ioassay.protocol.facts import IOR_VALUED
 from ioassay.results.importers.command_line import Options
-from ioassay.results.importers.ior.tests import ACCESSES, VALUED, Access, AtStonewall, Execution, Row, Summary, Test
+from ioassay.results.importers.ior.tests import ACCESSES, Access, AtStonewall, Execution, Row, Summary, Test
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 from ioassay.results.importers.transcript import unknown_prefix
@@ -165,7 +166,7 @@ class _Reading:
 
     def _is_whole(self, test: Test) -> bool:
         """True if there is a row for each iteration of what the command line asks for."""
-        options = Options(self._execution.options.get("command", ""), VALUED)
+        options = Options(self._execution.options.get("command", ""), IOR_VALUED)
         asked = [access for access in ACCESSES.values() if options.has(access[0])]
         repetitions = test.options.get("repetitions", "")
         wanted = {(access, at) for access in asked for at in range(int(repetitions) if repetitions.isdigit() else 0)}

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
+from ioassay.protocol.facts import IOZONE_VALUED
 from ioassay.results.importers.command_line import Options
 from ioassay.results.importers.source import Source
 
@@ -21,8 +22,6 @@ _UNITS = {
     "ops mode.": "operations/s",
     "microseconds/op mode.": "microseconds",
 }
-_VALUED = frozenset("bdfFgGHijJkKlLnPqrsStuUVXYyQ")
-"""Short options that take a value. Those that begin with `-+` are looked at as words."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class Execution:
     @cached_property
     def options(self) -> Options:
         """What the command line says."""
-        return Options(self.command, _VALUED)
+        return Options(self.command, IOZONE_VALUED)
 
     @cached_property
     def tests(self) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ioassay.protocol.facts import MDTEST_VALUED
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model, ranks_csv
 from ioassay.results.importers.command_line import Options
@@ -15,9 +16,6 @@ from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Setti
 from ioassay.results.importers.numbers import Printed, moment_ns
 from ioassay.results.importers.source import Source
 from ioassay.units import format_bytes
-
-_VALUED = frozenset("abdBefGiIlnNpsVwWxz")
-"""mdtest's short options that take a value."""
 
 _BY_RANK = re.compile(r"saveRankPerformanceDetails=([^\s'\"]+)")
 
@@ -60,7 +58,7 @@ class Told:
 
     def __init__(self, execution: Execution) -> None:
         self.execution = execution
-        self.options = Options(execution.command, _VALUED)
+        self.options = Options(execution.command, MDTEST_VALUED)
 
     @property
     def is_tree(self) -> bool:

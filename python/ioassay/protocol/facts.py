@@ -1,0 +1,117 @@
+# Written by `make generate` from the Rust side (crates/dev/src/facts.rs): change it there.
+
+"""Facts that the engine goes by, for the control plane to go by the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal, NamedTuple
+
+PROTOCOL_VERSION: Final = 2
+"""Of plans, events and what front ends leave."""
+
+MOST_RANKS: Final = 1048576
+"""In a case."""
+
+LARGEST_TRANSFER_BYTES: Final = 1073741824
+"""In one call."""
+
+SECTOR_BYTES: Final = 512
+"""Direct I/O moves whole sectors."""
+
+MOST_IN_FLIGHT: Final = 4096
+"""Transfers of a rank."""
+
+MOST_VECTORS: Final = 1024
+"""Pieces of memory in one call."""
+
+LONGEST_WAIT_NS: Final = 86400000000000
+"""A day: nothing waits longer."""
+
+SHORTEST_SAMPLE_NS: Final = 1000000
+"""The shortest `sample_interval`."""
+
+LONGEST_SAMPLE_NS: Final = 3600000000000
+"""The longest `sample_interval`."""
+
+COLD_SHARE: Final = 0.01
+"""Caches are cold with at most this share of the file sets in memory."""
+
+SHORTEST_PHASE_NS: Final = 1000000000
+"""A phase shorter than this is dominated by its beginning and its end."""
+
+STORAGE_APIS: Final = ("posix", "uring", "mmap", "object", "nfs", "null", "skeleton")
+"""The engine's own, which need no library."""
+
+NOT_STOPPING: Final = ("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGXFSZ", "SIGPIPE")
+"""The signals that end no run."""
+
+Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "stat", "rename", "remove", "find"]
+"""What the operations of a measurement do."""
+
+REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
+"""What replacing an item does, in this order."""
+
+DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "short-transfers", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "failed"]
+"""The doubts that the engine raises."""
+
+IOR_APIS: Mapping[str, str] = {"POSIX": "posix", "AIO": "uring", "MMAP": "mmap", "DUMMY": "null", "MPIIO": "mpiio", "HDF5": "hdf5", "NCMPI": "pnetcdf"}
+"""IOR's names of APIs, each with the storage API that does the same."""
+
+MPI_APIS: Final = ("MPIIO", "HDF5", "NCMPI")
+"""IOR's names of APIs whose ranks are MPI processes."""
+
+IOR_VALUED: Final = frozenset("ADGJMNOQTUXabdfijlost")
+"""The letters of the short options that take a value."""
+
+MDTEST_VALUED: Final = frozenset("BGINVWabdefilnpswxz")
+"""The letters of the short options that take a value."""
+
+IOZONE_VALUED: Final = frozenset("FHJLPSUVXYbdfgijklnqrstuy")
+"""The letters of the short options that take a value."""
+
+IO500_STONEWALL_NS: Final = 300000000000
+"""When the stonewall of a phase that writes comes, and how long the phase takes at least."""
+
+
+class Io500Phase(NamedTuple):
+    """A phase of the IO500."""
+
+    name: str
+    unit: Literal["GiB/s", "kIOPS"]
+    """Of its score."""
+    lists: tuple[Literal["standard", "extended"], ...]
+    """Where it counts."""
+    walled: bool
+    """It ends at a stonewall, with wear-out."""
+    operations: tuple[Operation, ...]
+    """What its operations do; the last names what it counts."""
+    layout: str | None
+    """The layout or sharing that the rules fix."""
+    moves: int | None
+    """Bytes of an operation, where the rules fix them."""
+    all_of: str | None
+    """The phase that made what it works on, all of it."""
+
+
+IO500_PHASES: Final = (
+    Io500Phase("ior-easy-write", "GiB/s", ("standard", "extended"), True, ("write",), None, None, None),
+    Io500Phase("mdtest-easy-write", "kIOPS", ("standard", "extended"), True, ("create",), "unique", None, None),
+    Io500Phase("mdworkbench-create", "kIOPS", (), False, ("create",), "unique", 3901, None),
+    Io500Phase("find-easy", "kIOPS", ("extended",), False, ("find",), None, None, None),
+    Io500Phase("ior-hard-write", "GiB/s", ("standard", "extended"), True, ("write",), "N-1", 47008, None),
+    Io500Phase("mdtest-hard-write", "kIOPS", ("standard", "extended"), True, ("create",), "shared", 3901, None),
+    Io500Phase("find", "kIOPS", ("standard", "extended"), False, ("find",), None, None, None),
+    Io500Phase("find-hard", "kIOPS", ("extended",), False, ("find",), None, None, None),
+    Io500Phase("mdworkbench-bench", "kIOPS", ("extended",), False, ("stat", "read", "remove", "create"), "unique", 3901, "mdworkbench-create"),
+    Io500Phase("ior-easy-read", "GiB/s", ("standard", "extended"), False, ("read",), None, None, "ior-easy-write"),
+    Io500Phase("mdtest-easy-stat", "kIOPS", ("standard", "extended"), False, ("stat",), "unique", None, "mdtest-easy-write"),
+    Io500Phase("ior-hard-read", "GiB/s", ("standard", "extended"), False, ("read",), "N-1", 47008, "ior-hard-write"),
+    Io500Phase("mdtest-hard-stat", "kIOPS", ("standard", "extended"), False, ("stat",), "shared", None, "mdtest-hard-write"),
+    Io500Phase("mdworkbench-delete", "kIOPS", (), False, ("remove",), "unique", None, "mdworkbench-create"),
+    Io500Phase("mdtest-easy-delete", "kIOPS", ("standard", "extended"), False, ("remove",), "unique", None, "mdtest-easy-write"),
+    Io500Phase("mdtest-hard-read", "kIOPS", ("standard", "extended"), False, ("read",), "shared", 3901, "mdtest-hard-write"),
+    Io500Phase("mdtest-hard-delete", "kIOPS", ("standard", "extended"), False, ("remove",), "shared", None, "mdtest-hard-write"),
+    Io500Phase("ior-rnd4K-easy-read", "GiB/s", (), False, ("read",), None, None, None),
+)
+"""All that measure something, in the order in which they run."""
