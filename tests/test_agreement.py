@@ -1,8 +1,9 @@
-"""Control plane and engine refuse the same: what a study may say, the engine takes."""
+"""Of a study that the control plane lets pass, the engine takes every plan, or refuses it for a line of the study."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from ioassay.engine import check_arguments, find_engine
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
+from ioassay.studies.refusals import refuse
 
 ORDERS = ["sequential", "backward", "strided 3", "random", "random-with-replacement", "zipf 1.1", "hot-spot 10% 90%"]
 OPTIONS = [
@@ -120,15 +122,19 @@ def tree_studies(draw: st.DrawFn) -> str:
 
 @given(studies() | tree_studies())
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-def test_what_a_study_may_say_the_engine_takes(text: str) -> None:
+def test_the_engine_takes_every_plan_or_refuses_it_for_a_line_of_the_study(text: str) -> None:
+    refused: list[str] = []
+    try:
+        resolved = resolve(parse_source(text, "my.yaml", "study"), None, [])
+        refuse(resolved)
+    except SourceError as error:
+        refused = [str(problem) for problem in error.problems]
+    if refused:
+        assert all(re.match(r"my\.yaml:\d+: [a-z][^ ]*: .+; .", problem) for problem in refused), refused
+        return
     with tempfile.TemporaryDirectory() as scratch:
         directory = Path(scratch)
-        try:
-            cases = expand(
-                resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", scratch), "local"
-            )
-        except SourceError:
-            return
+        cases = expand(resolved, "R", Target("directory", scratch), "local")
         plans = []
         for number, (_, plan) in enumerate(cases):
             plans.append(directory / f"{number}.json")

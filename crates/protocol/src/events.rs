@@ -410,6 +410,18 @@ pub struct Failure {
     pub message: String,
     /// What to try next.
     pub remedy: String,
+    /// What of the plan is refused, where it is the plan that is wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedKey>,
+}
+
+/// A key of a plan that is refused.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedKey {
+    /// Its path, for example `steps[1].jobs[0].work.order`.
+    pub key: String,
+    /// What is wrong with its value, without its place.
+    pub problem: String,
 }
 
 /// What the engine removed, and what it had to leave.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,9 +18,10 @@ from ioassay.execution.process import EngineProcess
 from ioassay.execution.start import Start
 from ioassay.results.events import EventTail
 from ioassay.results.planned import is_walled, writes_again
+from ioassay.written.source import Problem, SourceError
 
 if TYPE_CHECKING:
-    from ioassay.protocol.event import Event, EventChecked
+    from ioassay.protocol.event import Event, EventChecked, EventError
     from ioassay.protocol.plan import Plan
 
 _WRONG_PLAN = 2  # the engine's exit code
@@ -55,9 +56,16 @@ class Need:
     """A stop rule may spare cases, so that less is written."""
 
 
-def check(plans: Mapping[str, Plan], start: Start, *, stops_early: bool) -> Need:
+def check(
+    plans: Mapping[str, Plan],
+    start: Start,
+    blame: Callable[[Sequence[tuple[str, EventError]]], Sequence[Problem]],
+    *,
+    stops_early: bool,
+) -> Need:
     """Checks every plan on one node, of repetitions the last. `stops_early`: stop rules may spare some of them.
 
+    `blame` says what of the study is wrong where the engine refuses plans, which it gets by the names of their cases.
     Raises `UsageError` for a plan that no machine could run, `CannotRun` where this target will not hold it.
     """
     alike = _alike(plans)
@@ -80,6 +88,8 @@ def check(plans: Mapping[str, Plan], start: Start, *, stops_early: bool) -> Need
     of_cases = list(zip(alike, of_plans, strict=False))
     refused = {case: event for cases, event in of_cases if event["event"] == "error" for case in cases}
     if refused:
+        if problems := blame([*refused.items()]):
+            raise SourceError(problems)
         kind = UsageError if process.status == _WRONG_PLAN else CannotRun
         case, more = next(case for case in plans if case in refused), len(refused) - 1
         first = refused[case]

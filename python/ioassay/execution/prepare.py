@@ -24,8 +24,11 @@ from ioassay.results.origin import StudyOrigin
 from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
+from ioassay.studies.refusals import problems_of
+from ioassay.written.source import Problem
 
 if TYPE_CHECKING:
+    from ioassay.protocol.event import EventError
     from ioassay.protocol.plan import Plan
 
 BATCH = "sbatch"
@@ -124,4 +127,9 @@ def _prepare(request: Request, place: Place) -> Prepared:
             plan.setdefault("time_limit_ns", request.time_limit_ns)
     # The nodes of a job are not there yet; this one stands in for them.
     start = Start.here(document) if request.launcher == BATCH else Start.of(document)
-    return Prepared(path, document, plans, check(plans, start, stops_early=document.stops_early))
+    cases = {case.id: case for case in document.cases}
+
+    def blame(refused: Sequence[tuple[str, EventError]]) -> list[Problem]:
+        return problems_of(resolved, [(cases[case], error) for case, error in refused])
+
+    return Prepared(path, document, plans, check(plans, start, blame, stops_early=document.stops_early))

@@ -11,6 +11,7 @@ from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.places import places
 from ioassay.execution.prepare import Request, prepare
+from ioassay.written.source import SourceError
 
 STUDY = """\
 name: many
@@ -73,6 +74,16 @@ def test_a_phase_with_a_minimum_time_needs_more_than_is_counted(tmp_path: Path) 
     (timed,) = prepare(request)
     assert (plain.need.again, timed.need.again) == (False, True)
     assert plain.need.written_bytes == timed.need.written_bytes == 1000 * 4096
+
+
+def test_what_the_engine_refuses_is_said_with_the_line_and_key_of_the_study(tmp_path: Path) -> None:
+    request = _request(tmp_path, "4KiB", "8KiB")
+    study = Path(request.study)
+    study.write_text(study.read_text().replace("[write, read]", "[{write: {order: zipf 1.1}}, read]"))
+    with pytest.raises(SourceError) as refused:
+        prepare(request)
+    (problem,) = refused.value.problems
+    assert str(problem).startswith(f"{study}:6: steps[1]: reads what no phase before it has written in full; put a ")
 
 
 def test_a_refusal_names_the_first_case_and_counts_the_others(tmp_path: Path) -> None:

@@ -22,28 +22,6 @@ class EventFilesRemoved(TypedDict):
     event: Literal["files-removed"]
 
 
-class EventError(TypedDict):
-    """Something ended the case."""
-
-    errno: NotRequired[int | None]
-    """The system's error number."""
-    errno_name: NotRequired[str | None]
-    """Its name, for example `ENOSPC`."""
-    message: str
-    """The whole as a sentence."""
-    operation: str
-    """What was being done, for example `write`, `open`, `fsync`."""
-    path: NotRequired[str | None]
-    """On what."""
-    phase: NotRequired[str | None]
-    """The phase or step that it ended, for example `write`."""
-    rank: NotRequired[int | None]
-    """The rank that met it, if one did."""
-    remedy: str
-    """What to try next."""
-    event: Literal["error"]
-
-
 class Abilities(TypedDict):
     """What a process may do."""
 
@@ -706,27 +684,6 @@ class DoubtFailed(TypedDict):
     kind: Literal["failed"]
 
 
-class Failure(TypedDict):
-    """What ended a case before its time."""
-
-    errno: NotRequired[int | None]
-    """The system's error number."""
-    errno_name: NotRequired[str | None]
-    """Its name, for example `ENOSPC`."""
-    message: str
-    """The whole as a sentence."""
-    operation: str
-    """What was being done, for example `write`, `open`, `fsync`."""
-    path: NotRequired[str | None]
-    """On what."""
-    phase: NotRequired[str | None]
-    """The phase or step that it ended, for example `write`."""
-    rank: NotRequired[int | None]
-    """The rank that met it, if one did."""
-    remedy: str
-    """What to try next."""
-
-
 class FilesRemoved(TypedDict):
     """What a step removed."""
 
@@ -875,6 +832,15 @@ Outcome: TypeAlias = Literal["complete", "failed", "interrupted"]
 """How a case ended."""
 
 
+class RefusedKey(TypedDict):
+    """A key of a plan that is refused."""
+
+    key: str
+    """Its path, for example `steps[1].jobs[0].work.order`."""
+    problem: str
+    """What is wrong with its value, without its place."""
+
+
 class Removed(TypedDict):
     """What the engine removed, and what it had to leave."""
 
@@ -906,24 +872,6 @@ class Stonewall(TypedDict):
     """Operations of the rank that had done most."""
     operations: int
     """Operations done until then."""
-
-
-class TargetLook(TypedDict):
-    """What a node saw of the target."""
-
-    answered: bool
-    """False if a call has not come back within the time limit. What it was to do it may still do later."""
-    free_bytes: NotRequired[int | None]
-    """Bytes that this user may still write."""
-    free_inodes: NotRequired[int | None]
-    """Files that may still be created; `None` also where the file system does not count them."""
-    problem: NotRequired[Failure | None]
-    """What was wrong."""
-    shared: NotRequired[bool | None]
-    """
-    True if the node has read the random text that the first node has written there, so that both have mounted the same
-    file system; on the first node, if it has written it. `None` where there was nothing to be seen.
-    """
 
 
 class Usage(TypedDict):
@@ -964,6 +912,30 @@ class WallClock(TypedDict):
     """The first node's wall clock less this one's; `None` where they were not compared."""
     synchronized: NotRequired[bool | None]
     """True if the kernel says that something keeps it in time, such as NTP; `None` where it does not tell."""
+
+
+class EventError(TypedDict):
+    """Something ended the case."""
+
+    errno: NotRequired[int | None]
+    """The system's error number."""
+    errno_name: NotRequired[str | None]
+    """Its name, for example `ENOSPC`."""
+    message: str
+    """The whole as a sentence."""
+    operation: str
+    """What was being done, for example `write`, `open`, `fsync`."""
+    path: NotRequired[str | None]
+    """On what."""
+    phase: NotRequired[str | None]
+    """The phase or step that it ended, for example `write`."""
+    rank: NotRequired[int | None]
+    """The rank that met it, if one did."""
+    refused: NotRequired[RefusedKey | None]
+    """What of the plan is refused, where it is the plan that is wrong."""
+    remedy: str
+    """What to try next."""
+    event: Literal["error"]
 
 
 class EventRemoved(TypedDict):
@@ -1135,6 +1107,29 @@ class Environment(TypedDict):
     """Processors that this process may use."""
 
 
+class Failure(TypedDict):
+    """What ended a case before its time."""
+
+    errno: NotRequired[int | None]
+    """The system's error number."""
+    errno_name: NotRequired[str | None]
+    """Its name, for example `ENOSPC`."""
+    message: str
+    """The whole as a sentence."""
+    operation: str
+    """What was being done, for example `write`, `open`, `fsync`."""
+    path: NotRequired[str | None]
+    """On what."""
+    phase: NotRequired[str | None]
+    """The phase or step that it ended, for example `write`."""
+    rank: NotRequired[int | None]
+    """The rank that met it, if one did."""
+    refused: NotRequired[RefusedKey | None]
+    """What of the plan is refused, where it is the plan that is wrong."""
+    remedy: str
+    """What to try next."""
+
+
 class Finished(TypedDict):
     """The engine's last word."""
 
@@ -1217,25 +1212,22 @@ class Started(TypedDict):
     """The directory of its own that the engine created under the target."""
 
 
-class SurveyedNode(TypedDict):
-    """A node as its first rank saw it."""
+class TargetLook(TypedDict):
+    """What a node saw of the target."""
 
-    abilities: Abilities
-    """What a process may do."""
-    clock_uncertainty_ns: NotRequired[int | None]
-    """By how much the time line of its samples may be wrong against the first node's; `None` where all ranks share a clock."""
-    environment: Environment
-    """What it looks like, with the file system under the target where that has answered."""
-    limits: Limits
-    """How much a process may have."""
-    processors: int
-    """How many processors these may use together."""
-    ranks: int
-    """How many ranks there are on it."""
-    target: NotRequired[TargetLook | None]
-    """What it saw of the target, where one was named."""
-    wall_clock: WallClock
-    """What time it is there."""
+    answered: bool
+    """False if a call has not come back within the time limit. What it was to do it may still do later."""
+    free_bytes: NotRequired[int | None]
+    """Bytes that this user may still write."""
+    free_inodes: NotRequired[int | None]
+    """Files that may still be created; `None` also where the file system does not count them."""
+    problem: NotRequired[Failure | None]
+    """What was wrong."""
+    shared: NotRequired[bool | None]
+    """
+    True if the node has read the random text that the first node has written there, so that both have mounted the same
+    file system; on the first node, if it has written it. `None` where there was nothing to be seen.
+    """
 
 
 class EventStarted(TypedDict):
@@ -1281,20 +1273,6 @@ class EventChecked(TypedDict):
     written_bytes: int
     """Bytes that all write phases together write."""
     event: Literal["checked"]
-
-
-class EventSurvey(TypedDict):
-    """`ioassay-engine survey` has looked at all nodes."""
-
-    engine_version: str
-    """Version of the engine, the same on all nodes."""
-    nodes: list[SurveyedNode]
-    """Every node, in the order of ranks."""
-    unix_ns: int
-    """Wall-clock time in nanoseconds since 1970."""
-    version: int
-    """Version of the document."""
-    event: Literal["survey"]
 
 
 class EventColdCache(TypedDict):
@@ -1390,20 +1368,6 @@ class EventPhase(TypedDict):
     event: Literal["phase"]
 
 
-Event: TypeAlias = (
-    EventStarted
-    | EventChecked
-    | EventSurvey
-    | EventColdCache
-    | EventFilesRemoved
-    | EventPhase
-    | EventError
-    | EventRemoved
-    | EventFinished
-)
-"""One line of `events.jsonl`."""
-
-
 class Checked(TypedDict):
     """What a case would need, and what the target has."""
 
@@ -1488,6 +1452,55 @@ class PhaseRecord(TypedDict):
     """Index of the step in the plan."""
     stonewall: NotRequired[Stonewall | None]
     """What was done at the stonewall, where the job had one and met it."""
+
+
+class SurveyedNode(TypedDict):
+    """A node as its first rank saw it."""
+
+    abilities: Abilities
+    """What a process may do."""
+    clock_uncertainty_ns: NotRequired[int | None]
+    """By how much the time line of its samples may be wrong against the first node's; `None` where all ranks share a clock."""
+    environment: Environment
+    """What it looks like, with the file system under the target where that has answered."""
+    limits: Limits
+    """How much a process may have."""
+    processors: int
+    """How many processors these may use together."""
+    ranks: int
+    """How many ranks there are on it."""
+    target: NotRequired[TargetLook | None]
+    """What it saw of the target, where one was named."""
+    wall_clock: WallClock
+    """What time it is there."""
+
+
+class EventSurvey(TypedDict):
+    """`ioassay-engine survey` has looked at all nodes."""
+
+    engine_version: str
+    """Version of the engine, the same on all nodes."""
+    nodes: list[SurveyedNode]
+    """Every node, in the order of ranks."""
+    unix_ns: int
+    """Wall-clock time in nanoseconds since 1970."""
+    version: int
+    """Version of the document."""
+    event: Literal["survey"]
+
+
+Event: TypeAlias = (
+    EventStarted
+    | EventChecked
+    | EventSurvey
+    | EventColdCache
+    | EventFilesRemoved
+    | EventPhase
+    | EventError
+    | EventRemoved
+    | EventFinished
+)
+"""One line of `events.jsonl`."""
 
 
 class Survey(TypedDict):

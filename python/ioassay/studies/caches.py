@@ -106,10 +106,7 @@ class ColdCache(Part):
     remount: Remount | None = Field(default=None, description="How the method `remount` does it.")
 
     @model_validator(mode="after")
-    def _does_something(self) -> Self:
-        each_once("tries a way of emptying the caches")(self.methods)
-        if not self.methods and not self.hooks:
-            raise ValueError("is empty; give at least one")
+    def _remounts(self) -> Self:
         if self.remount is not None and "remount" not in self.methods:
             raise ValueError("says how to remount, but does not; add `remount` to its `methods`")
         return self

@@ -140,14 +140,6 @@ class Tree(Part):
         default=None, description="The share of the ranks that it is made for, as of a file set. Default: all ranks."
     )
 
-    @model_validator(mode="after")
-    def _each_rank_its_own(self) -> Self:
-        if self.displaced and self.sharing != "unique":
-            raise ValueError("is displaced, but all ranks have one tree; take `sharing: unique`")
-        if self.names != "mdtest" and self.sharing != "unique":
-            raise ValueError("has names that do not tell whose items are whose; take `sharing: unique`")
-        return self
-
     def plan(self) -> TreePlan:
         """As the plan has it, made for all ranks."""
         made: TreePlan = {

@@ -7,6 +7,7 @@ from typing import Any
 
 from ioassay.results.planned import is_walled, writes_again
 from ioassay.studies.cases import expand
+from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.target import Target
 from ioassay.units import format_about_bytes, format_count
@@ -75,6 +76,7 @@ def overview(source: Source) -> Overview:
 
 def _need(source: Source, scale: str | None) -> Need:
     resolved = resolve(source, scale, [])
+    refuse(resolved)
     # Neither run nor target nor launcher change what a case takes.
     expanded = expand(resolved, "run", Target("directory", "/"), "local")
     cases = [case for case, _ in expanded]

@@ -15,15 +15,23 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ioassay.results.document import Criterion, FigureEntry, StudyEntry, SummaryRow, SurveyEntry, WorkloadEntry
-from ioassay.results.point import Axis
+from ioassay.results.document import (
+    CaseEntry,
+    Criterion,
+    FigureEntry,
+    StudyEntry,
+    SummaryRow,
+    SurveyEntry,
+    WorkloadEntry,
+)
+from ioassay.results.point import PLACEMENT, Axis
 from ioassay.studies import axes, check_amounts, check_steps, plans, sweep
 from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
 from ioassay.studies.shorthand import spread
-from ioassay.studies.sweep import Point, Values
+from ioassay.studies.sweep import Locate, Point, Values
 from ioassay.written.source import (
     Entries,
     Items,
@@ -47,6 +55,15 @@ _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A workload in which every key that it sweeps has one value."""
+
+    workload: Workload
+    at: Locate
+    """Where the value at a path of keys of the study was written."""
+
+
+@dataclass(frozen=True)
 class ResolvedStudy:
     """A study without questions left: it can be expanded into cases."""
 
@@ -56,6 +73,12 @@ class ResolvedStudy:
     """The points of the sweep of each workload, in the order in which they run."""
     entry: StudyEntry
     """The study as `run.json` keeps it."""
+    variants: Mapping[tuple[str, Values], Variant]
+    """Each workload with the values of each point of its `sweep`, by its name and these values."""
+
+    def variant(self, case: CaseEntry) -> Variant:
+        """The workload as a case has it."""
+        return self.variants[case.workload, tuple(item for item in case.point.items() if item[0] not in PLACEMENT)]
 
 
 def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str = "posix") -> ResolvedStudy:
@@ -65,25 +88,32 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     """
     chosen = _Settings.of(source, scale, settings)
     inherited = _inherit(_with_api(_fill(source.tree, chosen), api))
-    written_out: list[tuple[Choice, Study]] = []
-    for choice in axes.choices(inherited):
-        tree = spread(choice.tree, keys(Workload), keys(FileSet))
-        written_out.append((choice, _checked(tree)))
-    study = written_out[0][1]
-
-    def at(*path: str | int) -> Origin:
-        return locate(inherited, path)
-
-    swept = {name: _variants(name, written_out) for name in study.workloads}
-    points = {name: sweep.ordered(variants.workloads) for name, variants in swept.items()}
-    if problems := [*sweep.check_points(study, points, at)]:
+    written_out = [_checked(choice) for choice in axes.choices(inherited)]
+    study = written_out[0].study
+    swept = {name: _swept(name, written_out) for name in study.workloads}
+    points = {
+        name: sweep.ordered((values, variant.workload) for values, variant in one.variants.items())
+        for name, one in swept.items()
+    }
+    if problems := [*sweep.check_points(study, points, written_out[0].at)]:
         raise SourceError(problems)
-    described = {name: variants.axes for name, variants in swept.items()}
-    return ResolvedStudy(study, points, _entry(source, scale, chosen, study, described))
+    entry = _entry(source, scale, chosen, study, {name: one.axes for name, one in swept.items()})
+    variants = {(name, values): variant for name, one in swept.items() for values, variant in one.variants.items()}
+    return ResolvedStudy(study, points, entry, variants)
 
 
-def _checked(tree: Entries) -> Study:
-    """The study of a tree in which no key is swept. Raises `SourceError`."""
+@dataclass(frozen=True)
+class _WrittenOut:
+    """A study in which every key that is swept has one value."""
+
+    choice: Choice
+    study: Study
+    at: Locate
+
+
+def _checked(choice: Choice) -> _WrittenOut:
+    """Raises `SourceError`."""
+    tree = spread(choice.tree, keys(Workload), keys(FileSet))
     study = validate(Study, tree, _advise)
 
     def at(*path: str | int) -> Origin:
@@ -93,25 +123,25 @@ def _checked(tree: Entries) -> Study:
         raise SourceError(problems)
     if problems := [*check_amounts.check(study, at)]:
         raise SourceError(problems)
-    return study
+    return _WrittenOut(choice, study, at)
 
 
 @dataclass(frozen=True)
-class _Variants:
+class _Swept:
     """A workload with each combination of the values that it sweeps."""
 
     axes: list[Axis]
-    workloads: list[tuple[Values, Workload]]
+    variants: dict[Values, Variant]
 
 
-def _variants(name: str, written_out: Sequence[tuple[Choice, Study]]) -> _Variants:
-    """Raises `SourceError` where two of them would do the same."""
-    own = [(choice.values[name], study.workloads[name]) for choice, study in written_out if name in choice.values]
-    workloads = [workload for _, workload in own]
+def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
+    """Raises `SourceError` where two variants would do the same."""
+    own = [(one.choice.values[name], one) for one in written_out if name in one.choice.values]
+    workloads = [one.study.workloads[name] for _, one in own]
     described = [axes.axis(swept, workloads) for swept, _ in own[0][0]]
-    found: list[tuple[Values, Workload]] = []
+    found: dict[Values, Variant] = {}
     same: dict[str, Values] = {}
-    for chosen, workload in own:
+    for (chosen, one), workload in zip(own, workloads, strict=True):
         values = tuple(
             (axis.name, axes.value(axis, swept, workload, text))
             for axis, (swept, text) in zip(described, chosen, strict=True)
@@ -123,8 +153,8 @@ def _variants(name: str, written_out: Sequence[tuple[Choice, Study]]) -> _Varian
             wrong = f"does the same as with {earlier}: no step heeds it, or it is the same value"
             raise SourceError([text.origin.problem(wrong, f"leave it out of `{swept.axis}`")])
         same[work] = values
-        found.append((values, workload))
-    return _Variants(described, found)
+        found[values] = Variant(workload, one.at)
+    return _Swept(described, found)
 
 
 def _with_api(tree: Entries, api: str) -> Entries:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -144,14 +144,6 @@ class Limit(Part):
         default=None, description="Ranks that have done all their work begin it again until this long after the start."
     )
 
-    @model_validator(mode="after")
-    def _stonewall_first(self) -> Self:
-        if self.wear_out and self.stonewall is None:
-            raise ValueError("wears out after no stonewall; give `stonewall` as well")
-        if self.minimum is not None and self.stonewall is not None and self.minimum > self.stonewall:
-            raise ValueError("has a minimum beyond its stonewall; take at most the stonewall")
-        return self
-
 
 class Phase(Part):
     """A timed phase of a case. All ranks wait for one another before it and start together."""
@@ -275,18 +267,6 @@ class Find(Part):
         default=None, description="Changed later than the beginning of this phase, an earlier one of the workload."
     )
     entries: Items | None = Field(default=None, description="What kind of entry.")
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.root is not None and self.tree is not None:
-            raise ValueError("begins in a root and in a tree; take one of them")
-        if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
-            raise ValueError("has an exact size and a range of sizes; take one of them")
-        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
-            raise ValueError("has a smallest size above its largest; exchange them")
-        if self.entries == "directories" and {self.exactly, self.at_least, self.at_most} != {None}:
-            raise ValueError("asks for the size of directories; only files have one")
-        return self
 
 
 class Work(Part):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from pydantic import Field, model_validator
 
@@ -71,17 +71,6 @@ class Storage(Part):
     @classmethod
     def _name_alone(cls, value: object) -> object:
         return {"api": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _polls_what_can_be_polled(self) -> Self:
-        if self.uring and self.uring.iopoll and not self.direct:
-            raise ValueError("polls the device, but works through the page cache; set `direct: yes`")
-        if self.uring and self.uring.batch > self.depth:
-            raise ValueError(
-                f"hands over {self.uring.batch} transfers together, but has only {self.depth} in flight; "
-                f"take a batch of at most {self.depth}"
-            )
-        return self
 
     def plan(self) -> StoragePlan:
         """As the plan has it."""

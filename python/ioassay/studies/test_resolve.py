@@ -3,11 +3,12 @@
 import pytest
 
 from ioassay.studies import SourceError, parse_source, resolve
+from ioassay.studies.refusals import refuse
 
 
 def refusal(text: str, *settings: str, scale: str | None = None) -> list[str]:
     with pytest.raises(SourceError) as error:
-        resolve(parse_source(text, "my.yaml", "study"), scale, settings)
+        refuse(resolve(parse_source(text, "my.yaml", "study"), scale, settings))
     return error.value.message.splitlines()
 
 
@@ -101,14 +102,18 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         ("  - pause: 1s", "  - paus: 1s", "my.yaml:13: steps[1].paus: unknown key; did you mean `pause`?"),
         ("  - write", "  - wirte", "my.yaml:12: steps[0].wirte: unknown key; did you mean `write`?"),
         ("  - write", "  - write: {fsync: late}", 'my.yaml:12: steps[0].write.fsync: "late" is unknown'),
-        ("  - write\n", "", "my.yaml:14: steps[2]: `big` reads what no step before has written in full"),
+        (
+            "  - write",
+            "  - write: {order: zipf 1.1}",
+            "my.yaml:15: steps[3]: reads what no phase before it has written in full",
+        ),
         ("  - read", "  - write", "my.yaml:15: steps[3]: two phases of `big` are called `write`"),
         (
             "[fadvise]",
             "[fadvise, fadvise]",
-            "my.yaml:14: steps[2].cold-cache: tries a way of emptying the caches twice",
+            "my.yaml:14: steps[2].cold-cache: `methods`: a way is named twice; name one or more",
         ),
-        ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: is empty"),
+        ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: `methods`: there is no way to empty"),
         ("    total: ${total}", "    total: ${totl}", "my.yaml:22: workloads.big.total: there is no setting `totl`"),
         ("    total: ${total}", "    total: ${total", "my.yaml:22: workloads.big.total: `${` without a name"),
         ("    total: ${total}", "    total: 8m", "my.yaml:6: settings.total: nothing uses this setting"),

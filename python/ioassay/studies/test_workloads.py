@@ -13,6 +13,7 @@ from ioassay.protocol.plan import Plan
 from ioassay.results import described
 from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
+from ioassay.studies.refusals import refuse
 
 PLAN_SCHEMA = jsonschema.Draft202012Validator(
     json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text(encoding="utf-8"))
@@ -78,7 +79,7 @@ def steps(text: str, of: str = FILES) -> list[dict[str, Any]]:
 
 def refusals(text: str) -> list[str]:
     with pytest.raises(SourceError) as error:
-        expanded(text)
+        refuse(resolve(parse_source(text, "my.yaml", "study"), None, []))
     return error.value.message.splitlines()
 
 
@@ -351,13 +352,13 @@ def test_equivalent_command_lines_name_the_api(storage: str, start: str) -> None
         ),
         ("[write]", "[mixed]", "my.yaml:13: workloads.w.steps[0].read: is missing; add it: Share"),
         ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; take 1%'),
-        ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0]: `w` reads what no step before has written"),
+        ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0].mixed: reads what no phase before it has"),
         ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not go with `write`"),
         ("[write]", "[write: {bytes: 1}]", "my.yaml:13: workloads.w.steps[0].write.bytes: does not go with `write` of"),
         (
             "[write]",
             "[write: {verify: reads}]",
-            "my.yaml:13: workloads.w.steps[0].write.verify: the phase reads nothing",
+            "my.yaml:13: workloads.w.steps[0].write.verify: the job reads nothing",
         ),
         ("[write]", "[write: {tree: t}]", "my.yaml:13: workloads.w.steps[0].write.tree: there is no tree `t`"),
         ("[write]", "[write: {rate: 5}]", 'my.yaml:13: workloads.w.steps[0].write.rate: "5" is not a rate'),
@@ -366,51 +367,51 @@ def test_equivalent_command_lines_name_the_api(storage: str, start: str) -> None
         (
             "[write]",
             "[write: {limit: {bytes: 512KiB}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 512 KiB is more than the 256 KiB that a rank has",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 524288 is more than the 262144 bytes that each",
         ),
         (
             "[write]",
             "[write: {limit: {bytes: 100KiB}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 100 KiB is not a multiple of the transfer of 64 KiB; "
-            "write 64KiB or 128KiB",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 102400 is not a multiple of the transfer of 65536 "
+            "bytes; take 65536 or 131072",
         ),
         (
             "[write]",
             "[write: {limit: {wear_out: yes}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit: wears out after",
+            "my.yaml:13: workloads.w.steps[0].write.limit.wear_out: there is no stonewall after which",
         ),
         (
             "[write]",
             "[write: {limit: {minimum: 2s, stonewall: 1s}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit: has a minimum beyond its stonewall",
+            "my.yaml:13: workloads.w.steps[0].write.limit.minimum: 2000000000 ns is more than the stonewall of",
         ),
         (
             "[write]",
             "[write: {barriers: yes}]\n    files_per_rank: 2",
-            "my.yaml:13: workloads.w.steps[0].write.barriers: ranks wait for one another only where all of them have",
+            "my.yaml:13: workloads.w.steps[0].write.barriers: the ranks can wait for each other only if all of them",
         ),
         ("[write]", "[create]", "my.yaml:13: workloads.w.steps[0]: `w` has no tree for `create`"),
         (
             "[write]",
             "[together: {a: write, b: read}]",
-            "my.yaml:13: workloads.w.steps[0].together.b: `a` and `b` would",
+            "my.yaml:13: workloads.w.steps[0].together.b: ranks 0 to 3 have another job in this phase",
         ),
         ("[write]", "[together: {}]", "my.yaml:13: workloads.w.steps[0].together: is empty"),
         ("clients", "storage: {depth: 8}\nclients", "OK"),
         (
             "clients",
-            "storage: {uring: {iopoll: yes}}\nclients",
-            "my.yaml:4: storage: polls the device, but works through the page cache; set `direct: yes`",
+            "storage: {api: uring, uring: {iopoll: yes}}\nclients",
+            "my.yaml:4: storage.uring.iopoll: polling works on direct I/O only; set storage.direct",
         ),
         (
             "[write]",
-            "[write: {storage: {uring: {iopoll: yes}}}]",
-            "my.yaml:13: workloads.w.steps[0].write.storage: polls the device, but works through the page cache",
+            "[write: {storage: {api: uring, uring: {batch: 2}}}]",
+            "my.yaml:13: workloads.w.steps[0].write.storage.uring.batch: 2 transfers together, but only 1 in flight",
         ),
         (
             "[write]",
-            "[write: {storage: {depth: 8}, lock: file}]",
-            "my.yaml:13: workloads.w.steps[0].write.lock: with 8 transfers in flight none can be locked alone",
+            "[write: {storage: {api: uring, depth: 8}, lock: file}]",
+            "my.yaml:13: workloads.w.steps[0].write.lock: transfers in flight at the same time cannot be locked",
         ),
         (
             "total: 1MiB",
@@ -444,28 +445,34 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
     [
         (
             "[create]",
-            "steps[0]: `create` of the tree `tree`: its directories are not there; put `- create-tree` before",
+            "steps[0]: the directories of the tree are not there; put a create-tree job before it",
         ),
-        ("[create-tree, stat]", "steps[1]: `stat` of the tree `tree`: its items are not there; put `- create` before"),
-        ("[create-tree, create, remove-tree]", "steps[2]: `remove-tree` of the tree `tree`: its items are there"),
+        ("[create-tree, stat]", "steps[1]: the items of rank 0 of the tree are not there; put a job before it"),
+        ("[create-tree, create, remove-tree]", "steps[2]: some of its directories still have items; put a job"),
         ("[create-tree, create, remove, remove]", "steps[3]: two phases of `w` are called `remove`"),
-        ("[create-tree, {create: {limit: {bytes: 1}}}]", "steps[1].create.limit.bytes: items are not counted in bytes"),
-        ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: items are there only once"),
-        ("[create-tree, {create: {rate: 1MB/s}}]", "steps[1].create.rate: items are not counted in bytes"),
+        (
+            "[create-tree, {create: {limit: {bytes: 1}}}]",
+            "steps[1].create.limit.bytes: work of the kind metadata has none; take limit.operations",
+        ),
+        ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: work of the kind"),
+        (
+            "[create-tree, {create: {rate: 1MB/s}}]",
+            "steps[1].create.rate: work of the kind metadata has none; take a rate in IOPS",
+        ),
         ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: items have no order `backward`"),
-        ("[create-tree, create, write]", "steps[2]: writes nothing into the items; give `bytes:`"),
+        ("[create-tree, create, write]", "steps[2]: `bytes`: 0 does nothing; take 1 or more"),
         ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: `create` writes; take the other"),
-        ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: moves no bytes that could be compared"),
+        ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: nobody knows what the files hold"),
         (
             "[create-tree, {create: {verify: writes, bytes: 9}}]",
-            "steps[1].create.verify: nobody knows what the items hold; give the tree a `payload`",
+            "steps[1].create.verify: nobody knows what the files hold; give the tree a payload",
         ),
         ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: items have no fsync `every 2"),
-        ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 B would be read of items that"),
+        ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 bytes would be read of files that"),
         ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not go with `replace`"),
         (
             "[create-tree, {create: {limit: {operations: 3}}}, replace]",
-            "steps[2]: `replace` of the tree `tree`: a limit may have left more items in some directories",
+            "steps[2]: a limit may have left more items in some directories",
         ),
         (
             "[create-tree, {create: {limit: {at_rate_of: {phase: creat-tree, time: 1s}}}}]",
@@ -473,24 +480,24 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ),
         (
             "[create-tree, create, replace, {stat: {limit: {at_rate_of: {phase: replace, time: 1s}}}}]",
-            "steps[3].stat.limit.at_rate_of.phase: `replace` has several jobs, or does several kinds of operations",
+            "steps[3].stat.limit.at_rate_of.phase: replace does several kinds of operations",
         ),
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
-        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 B would be read of items that hold 0 B"),
+        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 bytes would be read of files that"),
         ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
         ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
         (
             "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
-            "steps[3]: `stat` of the tree `tree`: a phase with a limit has renamed, replaced or removed some",
+            "steps[3]: a job with a limit has renamed, replaced or removed some",
         ),
-        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find: has an exact size and a range of sizes"),
+        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find.exactly: a size and a range of sizes"),
         ("[{find: {tree: tree}}]", "steps[0].find.tree: the directories of the tree `tree` are not there; put"),
         (
             "[create-tree, {find: {tree: tre}}]",
             "steps[1].find.tree: the directories of the tree `tre` are not there; did",
         ),
-        ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find: begins in a root and in a tree"),
-        ("[{find: {named: a/b}}]", "steps[0].find.named: no entry has a name with a slash"),
+        ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find.tree: a root and a tree to begin in"),
+        ("[{find: {named: a/b}}]", 'steps[0].find.named: no entry is called "a/b"'),
         ("[create-tree, mixed: 70%]", "steps[1]: `w` has no file set to read and write"),
     ],
 )
@@ -502,8 +509,8 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("displaced: 1", "is displaced, but all ranks have one tree; take `sharing: unique`"),
-        ("names: md-workbench", "has names that do not tell whose items are whose; take `sharing: unique`"),
+        ("displaced: 1", "my.yaml:9: workloads.w.tree.displaced: all ranks have one tree; leave it out"),
+        ("names: md-workbench", "my.yaml:9: workloads.w.tree.names: they do not tell whose items are whose"),
         ("payload: unique", 'payload: "unique" is unknown; it can be `ior-offset`, `ior-timestamp`'),
     ],
 )

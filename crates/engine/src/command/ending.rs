@@ -1,7 +1,7 @@
 //! The end of a command: the last events that it writes.
 
 use ioassay_host::clock;
-use ioassay_protocol::events::{Event, Failure, Finished, Outcome, Removed};
+use ioassay_protocol::events::{Event, Failure, Finished, Outcome, RefusedKey, Removed};
 
 use crate::exit::{COMPLETE, COULD_NOT_RUN, Ended, PHASE_FAILED, REFUSED};
 use crate::failure;
@@ -83,5 +83,10 @@ pub fn refuse(refusal: &Refusal, log: &mut EventLog) -> Ended {
 /// A plan that is refused, as the failure of who asked for it.
 pub fn refused(refusal: &Refusal) -> Failure {
     let message = format!("{}: {}", refusal.place(), refusal.problem);
-    Failure { phase: refusal.phase.clone(), ..failure::plain("read plan", message, &refusal.valid) }
+    let refused = RefusedKey { key: refusal.key.clone(), problem: refusal.problem.clone() };
+    Failure {
+        phase: refusal.phase.clone(),
+        refused: Some(refused),
+        ..failure::plain("read plan", message, &refusal.valid)
+    }
 }

@@ -4,7 +4,7 @@
 
 mod validate;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ioassay_protocol::VERSION;
 use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
@@ -25,6 +25,8 @@ const FILE_SYSTEM_BLOCK_BYTES: u64 = 4096;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}; {valid}", self.place())]
 pub struct Refusal {
+    /// The file that the plan is in, where it was read from one.
+    pub file: Option<PathBuf>,
     /// Name of the phase that it is about, where it is about one.
     pub phase: Option<String>,
     /// Path of the key in the plan, for example `data.block_bytes`.
@@ -38,7 +40,7 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal of `key`.
     pub fn new(key: impl Into<String>, problem: impl Into<String>, valid: impl Into<String>) -> Self {
-        Self { phase: None, key: key.into(), problem: problem.into(), valid: valid.into() }
+        Self { file: None, phase: None, key: key.into(), problem: problem.into(), valid: valid.into() }
     }
 
     /// The same, met in `phase`.
@@ -46,10 +48,11 @@ impl Refusal {
         Self { phase: Some(phase.to_owned()), ..self }
     }
 
-    /// The key, after the phase that whoever did not write the plan knows better than the number of its step.
+    /// The key, after the phase that whoever did not write the plan knows better than the number of its step, and the file.
     pub fn place(&self) -> String {
         let phase = self.phase.as_ref().map_or_else(String::new, |phase| format!("{phase}, "));
-        format!("{phase}{}", self.key)
+        let file = self.file.as_ref().map_or_else(String::new, |file| format!("{}: ", file.display()));
+        format!("{phase}{file}{}", self.key)
     }
 }
 
@@ -72,7 +75,7 @@ fn text_of(file: &Path) -> Result<Vec<u8>, Refusal> {
 }
 
 fn parse_of(file: &Path, text: &[u8]) -> Result<Plan, Refusal> {
-    parse(text).map_err(|refusal| Refusal { key: format!("{}: {}", file.display(), refusal.key), ..refusal })
+    parse(text).map_err(|refusal| Refusal { file: Some(file.to_owned()), ..refusal })
 }
 
 /// The JSON documents in `text`, at least one. The last one is the rest, where that is none.

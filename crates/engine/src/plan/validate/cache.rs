@@ -14,9 +14,12 @@ pub fn step(key: &str, plan: &Plan, cold: &CacheStep) -> Result<(), Refusal> {
     let CacheStep { hooks, attempts, remount } = cold;
     let key_of = |name: &str| format!("{key}.{name}");
     let distinct: HashSet<_> = attempts.iter().collect();
-    if attempts.is_empty() && hooks.is_empty() || distinct.len() != attempts.len() {
-        let valid = "name one or more of drop-caches, fadvise, remount, read-other-rank, each once";
-        return Err(Refusal::new(key_of("attempts"), format!("{attempts:?}"), valid));
+    let valid = "name one or more of drop-caches, fadvise, remount, read-other-rank, each once";
+    if attempts.is_empty() && hooks.is_empty() {
+        return Err(Refusal::new(key_of("attempts"), "there is no way to empty the caches", valid));
+    }
+    if distinct.len() != attempts.len() {
+        return Err(Refusal::new(key_of("attempts"), "a way is named twice", valid));
     }
     if matches!(plan.target, Target::Url(_)) && attempts.iter().any(|way| *way != CacheMethod::ReadOtherRank) {
         let problem = "this node keeps no cache of what lies behind a URL";

@@ -29,7 +29,7 @@ pub(super) fn pace(key: &str, plan: &Plan, job: &Job, step: usize) -> Result<(),
         && minimum_ns > stonewall_ns
     {
         let problem = format!("{minimum_ns} ns is more than the stonewall of {stonewall_ns} ns");
-        let valid = format!("take at most {stonewall_ns}");
+        let valid = format!("take at most {stonewall_ns} ns");
         return Err(Refusal::new(format!("{key}.limit.minimum_ns"), problem, valid));
     }
     match job.rate {

@@ -1,0 +1,174 @@
+"""What the engine refuses of a plan, said with the line of the study.
+
+The engine judges plans (`crates/engine/src/plan/validate`) and names the plan's key. Here that key is followed back to
+where the study says it.
+
+Not here: what a study may not say before there is a plan (`studies.model`, `studies.sweep`, `studies.check_steps`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from ioassay import engine
+from ioassay.errors import CannotRun
+from ioassay.results.document import CaseEntry
+from ioassay.results.events import read_events
+from ioassay.studies.cases import expand
+from ioassay.studies.model import Workload
+from ioassay.studies.resolve import ResolvedStudy
+from ioassay.studies.steps import VERBS
+from ioassay.studies.target import Target
+from ioassay.written.source import Problem, SourceError
+
+if TYPE_CHECKING:
+    from ioassay.protocol.event import EventError
+
+_Keys = tuple[str | int, ...]
+
+_OF_FILES: Mapping[str, str] = {
+    "layout": "groups",
+    "transfer_bytes": "transfer",
+    "offset_bytes": "offset",
+    "payload": "payload",
+    "ranks": "ranks",
+}
+"""Keys of a plan's file set, as a study has them. The others follow from its size."""
+
+_OF_TREE: Mapping[str, str] = {"items_per_directory": "items", "items": "of"}
+"""Keys of a plan's tree that a study calls otherwise."""
+
+_OF_STEP: Mapping[str, _Keys] = {
+    "duration_ns": ("pause",),
+    "attempts": ("cold-cache", "methods"),
+    "hooks": ("cold-cache", "hooks"),
+    "remount": ("cold-cache", "remount"),
+}
+"""Keys of a plan's step that is no phase."""
+
+_OF_JOB: Mapping[str, _Keys] = {
+    "work.operation.bytes": ("bytes",),
+    "work.operation.write_bytes": ("bytes",),
+    "work.operation.with": ("using",),
+    "work.operation.fsync": ("fsync",),
+    "work.operation": (),
+    "work.transfer.mixed": ("read",),
+    "work.transfer": (),
+    "work.source": ("read_from",),
+    "work.root": ("root",),
+    "work.name": ("named",),
+    "work.size_bytes": ("exactly",),
+    "work.at_least_bytes": ("at_least",),
+    "work.at_most_bytes": ("at_most",),
+    "work.newer_than_step": ("newer_than",),
+    "work.order": ("order",),
+    "work.fsync": ("fsync",),
+    "limit.bytes_per_rank": ("limit", "bytes"),
+    "limit.operations_per_rank": ("limit", "operations"),
+    "limit.at_rate_of.step": ("limit", "at_rate_of", "phase"),
+    "limit.at_rate_of.duration_ns": ("limit", "at_rate_of", "time"),
+    "limit.stonewall_ns": ("limit", "stonewall"),
+    "limit.minimum_ns": ("limit", "minimum"),
+    "rate": ("rate",),
+    "think": ("think",),
+    "ranks": (),
+}
+"""Keys of a plan's job that a study calls otherwise, the longer ones first. The rest of a key is left out."""
+
+
+def refuse(resolved: ResolvedStudy) -> None:
+    """Has the engine judge a plan of each point of the sweep.
+
+    What a target could not do is not asked here. Raises `SourceError` with what is refused, and `CannotRun` where the
+    engine cannot be asked.
+    """
+    cases = [
+        (case, plan)
+        for case, plan in expand(resolved, "check", Target("directory", "/"), "local")
+        if case.repetition == 1
+    ]
+    with TemporaryDirectory(prefix="ioassay-check-") as scratch:
+        events, plans = Path(scratch, "events.jsonl"), Path(scratch, "plans.jsonl")
+        plans.write_text("".join(json.dumps(plan) + "\n" for _, plan in cases))
+        command = [str(engine.find_engine()), *engine.check_arguments(events, [plans])]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        said = [event for event in read_events(events) if event["event"] in ("checked", "error")]
+    if len(said) < len(cases):
+        raise CannotRun(done.stderr.strip() or f"`{' '.join(command)}` failed ({done.returncode}).")
+    errors = [(case, event) for (case, _), event in zip(cases, said, strict=False) if event["event"] == "error"]
+    if problems := problems_of(resolved, errors):
+        raise SourceError(problems)
+
+
+def problems_of(resolved: ResolvedStudy, errors: Sequence[tuple[CaseEntry, EventError]]) -> list[Problem]:
+    """What the engine's errors about plans of these cases say of the study; none where it is the target's."""
+    return list(dict.fromkeys(problem for error in errors for problem in _problem(resolved, *error)))
+
+
+def _problem(resolved: ResolvedStudy, case: CaseEntry, error: EventError) -> Iterator[Problem]:
+    refused, variant = error.get("refused"), resolved.variant(case)
+    path = _path(variant.workload, case.workload, refused["key"]) if refused else None
+    if refused is None or path is None:
+        return
+    origin, key = variant.at(*path), str(path[-1])
+    # What a study leaves out has no line of its own.
+    is_written = origin.key.endswith(key) or key in VERBS or not origin.key
+    wrong = refused["problem"] if is_written else f"`{key}`: {refused['problem']}"
+    yield origin.problem(_as_written(wrong), _as_written(error["remedy"]))
+
+
+def _as_written(text: str) -> str:
+    """With what a study calls the keys of a plan."""
+    for key, called in _OF_JOB.items():
+        if key.startswith("limit."):
+            text = text.replace(key, ".".join(map(str, called)))
+    return text.replace("rate.operations_per_s", "a rate in IOPS")
+
+
+def _path(workload: Workload, name: str, key: str) -> _Keys | None:
+    """The keys that lead to what stands at `key` in a plan; `None` for what no study says, such as the target."""
+    match re.findall(r"[^.\[\]]+", key):
+        case ["storage", *option]:
+            return ("workloads", name, "storage", *option)
+        case ["sample_interval_ns"]:
+            return ("sample_interval",)
+        case ["ranks" | "files" | "trees" | "steps" as what, *inner]:
+            return ("workloads", name, *_within(workload, what, inner))
+    return None
+
+
+def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
+    """The keys that lead from a workload to what a plan has at `what` and `inner`."""
+    match what, *inner:
+        case "files", name, *key:
+            size = workload.files[name].size_key
+            return ("files", name, *(_OF_FILES.get(one, size) for one in key[:1]))
+        case "trees", name, *key:
+            return ("trees", name, *(_OF_TREE.get(one, one) for one in key[:1]))
+        case "steps", step, "jobs", job, *key:
+            return (*_job(workload, int(step), int(job)), *_inside(".".join(key)))
+        case "steps", step, *key:
+            return ("steps", int(step), *(_OF_STEP.get(key[0], ()) if key else ()))
+    return ("steps",) if what == "steps" else ("clients",)
+
+
+def _job(workload: Workload, step: int, job: int) -> _Keys:
+    """The keys that lead to a job, its verb the last."""
+    written = workload.steps[step]
+    name, work = [*written.jobs()][job]
+    beside: _Keys = ("together", "jobs", name) if written.together is not None else ()
+    return ("steps", step, *beside, str(work.verb))
+
+
+def _inside(key: str) -> _Keys:
+    """What a job's key is called in a study."""
+    for known, called in _OF_JOB.items():
+        if key == known or key.startswith(f"{known}."):
+            return called
+    return () if key in ("", "work") else tuple(key.removeprefix("work.").split("."))
