@@ -2,14 +2,15 @@
 
 use std::fmt::{Display, Write};
 
-use ioassay_protocol::VERSION;
-use ioassay_protocol::doubt::Reason;
-use ioassay_protocol::plan::Operation;
-use ioassay_protocol::plan::metadata::MetadataOperation;
 use ioassay_engine::facts as engine;
+use ioassay_engine::{storage, supervise};
 use ioassay_frontends::facts as frontends;
 use ioassay_frontends::io500::facts as io500;
-use ioassay_engine::{storage, supervise};
+use ioassay_protocol::VERSION;
+use ioassay_protocol::doubt::Reason;
+use ioassay_protocol::front_end::Tool;
+use ioassay_protocol::plan::Operation;
+use ioassay_protocol::plan::metadata::MetadataOperation;
 use schemars::{JsonSchema, schema_for};
 use serde_json::Value;
 
@@ -51,6 +52,7 @@ pub fn module() -> String {
         &tuple(words(replacement)),
         "What replacing an item does, in this order.",
     );
+    fact("Tool", &literal(&constants::<Tool>()), "The tools that have a front end.");
     fact("DoubtKind", &literal(&constants::<Reason>()), "The doubts that the engine raises.");
     let mpi: Vec<_> = frontends::mpi_apis().collect();
     let apis = frontends::ior_apis().map(|(ior, own)| format!("{ior:?}: {own:?}"));

@@ -52,6 +52,9 @@ Operation = Literal["write", "read", "create-tree", "remove-tree", "create", "st
 REPLACEMENT: tuple[Operation, ...] = ("stat", "read", "remove", "create")
 """What replacing an item does, in this order."""
 
+Tool = Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
+"""The tools that have a front end."""
+
 DoubtKind = Literal["cache-resident", "cache-unknown", "device-moved-less", "attributes-cached", "memory-backed", "unsynced-write", "unsynced-create", "short-phase", "start-spread", "finish-spread", "imbalance", "disturbed", "oversubscribed", "shared-node", "shared-machine", "coarse-clock", "clock-drift", "clock-uncertain", "late-samples", "missing-bytes", "nothing-done", "short-transfers", "unwritten", "reducible-payload", "payload-bound", "rate-not-kept", "paced", "verification-timed", "failed"]
 """The doubts that the engine raises."""
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 from pydantic_core import ValidationError
 
 from ioassay import __version__
-from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.protocol.facts import PROTOCOL_VERSION, Tool
 from ioassay.results import described, protocol
 from ioassay.results.document import (
     CaseEntry,
@@ -48,7 +48,7 @@ MOST_BYTES = 256 << 20
 MOST_NAMED = 10
 """Paths that may remain on the target and are told one by one; the plan has all of them."""
 
-_TITLES = {
+_TITLES: Mapping[Tool, str] = {
     "ior": "IOR",
     "mdtest": "mdtest",
     "iozone": "IOzone",
@@ -70,7 +70,7 @@ class _FrontEnd(StoredModel):
 
     version: int
     engine_version: str
-    tool: Literal["ior", "mdtest", "iozone", "obdfilter-survey", "io500"]
+    tool: Tool
     command: list[str]
     working_directory: str
     run: Component
