@@ -10,7 +10,7 @@ use ioassay_engine::command;
 use ioassay_engine::exit::Ended;
 use ioassay_engine::launched::launcher;
 use ioassay_engine::rank_set::RankSet;
-use ioassay_engine::survey::Errand;
+use ioassay_engine::survey::SurveyRequest;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
 
@@ -205,8 +205,8 @@ impl Command {
             Self::Check { plans, events } => command::check(&plans, &events),
             Self::Clean { workspace, events } => command::clean(&workspace, &events),
             Self::Survey { target, run, limit_s, ranks_per_node, events, stop_with_parent } => {
-                let errand = Errand { target, run, limit_ns: limit_s * 1_000_000_000 };
-                command::survey(&errand, ranks_per_node, &events, stop_with_parent, ranks)
+                let request = SurveyRequest { target, run, limit_ns: limit_s * 1_000_000_000 };
+                command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
             Self::Api(api) => api.run(),

@@ -15,7 +15,7 @@ use crate::ranks::local::{LocalRank, Watched};
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Stopped};
 use crate::supervise::{self, Ending};
-use crate::survey::{self, Errand};
+use crate::survey::{self, SurveyRequest};
 
 const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
@@ -88,10 +88,10 @@ impl RankSet for Forked {
         self.fork(&seating, *clock, watch, |rank| case::run(&case, &rank, log))
     }
 
-    fn survey(&mut self, errand: &Errand, per_node: u32, log: &mut EventLog) -> Ending {
+    fn survey(&mut self, request: &SurveyRequest, per_node: u32, log: &mut EventLog) -> Ending {
         let (clock, ranks) = (self.clock(), RankCount { clients: self.0.count(), per_client: per_node });
         let seating = Seating::dealt(ranks, self.0.count());
-        self.fork(&seating, clock, &mut |_| {}, |rank| survey::run(errand, &rank, &seating, &clock, log))
+        self.fork(&seating, clock, &mut |_| {}, |rank| survey::run(request, &rank, &seating, &clock, log))
     }
 
     fn end(self: Box<Self>, _code: u8) {}

@@ -10,7 +10,7 @@ use ioassay_protocol::plan::{Plan, RankCount};
 use crate::output::EventLog;
 use crate::ranks::local::Watched;
 use crate::supervise::Ending;
-use crate::survey::Errand;
+use crate::survey::SurveyRequest;
 use crate::workspace::Workspace;
 
 /// The ranks of one invocation of the engine, for one case after the other.
@@ -34,7 +34,7 @@ pub trait RankSet {
     fn run(&mut self, ready: &Ready<'_>, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ending;
 
     /// Has all ranks look at their nodes; those that are forked are `per_node` on each.
-    fn survey(&mut self, errand: &Errand, per_node: u32, log: &mut EventLog) -> Ending;
+    fn survey(&mut self, request: &SurveyRequest, per_node: u32, log: &mut EventLog) -> Ending;
 
     /// Nothing more is to be done; the command ends with `code`.
     fn end(self: Box<Self>, code: u8);

@@ -8,7 +8,7 @@ pub mod guard;
 pub(crate) mod hanging;
 pub(crate) mod one_thread;
 mod signals;
-pub(crate) mod within;
+pub(crate) mod with_timeout;
 
 use std::io;
 use std::sync::atomic::Ordering;
@@ -172,7 +172,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Forgets how far stopping has gone: there is something new to do.
-    pub fn begin_anew(&mut self) {
+    pub fn reset(&mut self) {
         self.escalation = Escalation::None;
     }
 
@@ -238,7 +238,7 @@ impl<'a> Supervisor<'a> {
             return None;
         }
         // A rank in a phase may wait in a library of its storage API; outside of one, whoever waits does so for others.
-        let in_phase = |child: &Child| self.place.shown()[child.seat as usize].working.load(Ordering::Relaxed);
+        let in_phase = |child: &Child| self.place.counters()[child.seat as usize].working.load(Ordering::Relaxed);
         let (waiting, working): (Vec<&Child>, Vec<&Child>) =
             self.children.iter().partition(|child| hanging::waits_for_others(child.pid));
         let in_library = waiting.into_iter().filter(|child| in_phase(child));

@@ -26,7 +26,7 @@ pub struct Mpi {
 
 /// What lets root start more processes than there are processors, over TCP also where Slurm launches Open MPI. Ranks that wait
 /// in MPI yield: Open MPI believes that each host of a lab has the machine's processors, and ranks that spin there can keep a
-/// messenger from them until its node seems lost.
+/// leader from them until its node seems lost.
 const SETTINGS: [(&str, &str); 8] = [
     ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
     ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),

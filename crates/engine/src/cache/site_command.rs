@@ -25,7 +25,7 @@ const KEPT_BYTES: usize = 4096;
 const LAST_LINES: usize = 5;
 
 /// How often is looked whether it has ended.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How long a command may still take when the run is stopped: an unmount should not be left without its mount. It is
 /// well below the time after which the supervisor kills who waits for it.
@@ -110,7 +110,7 @@ fn wait(
             output.take(&mut pipe);
             return end;
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -127,7 +127,7 @@ fn kill(child: &mut Child) {
     let _ = killpg(Pid::from_raw(child.id() as i32), Signal::SIGKILL);
     let begin = Instant::now();
     while matches!(child.try_wait(), Ok(None)) && begin.elapsed() < REAPING {
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -243,7 +243,7 @@ mod tests {
                 || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
             while alive() {
                 assert!(begin.elapsed() < Duration::from_secs(60), "{pid} is still there");
-                std::thread::sleep(LOOK_AGAIN);
+                std::thread::sleep(POLL_INTERVAL);
             }
         }
     }

@@ -7,7 +7,6 @@ mod cold_cache;
 mod data;
 mod earlier_rates;
 mod find;
-mod grown;
 mod job_result;
 pub(crate) mod memory;
 mod metadata;
@@ -19,7 +18,8 @@ pub mod rank_report;
 pub mod remount;
 mod remove;
 mod resident;
-mod seen;
+mod tree_state;
+mod wait_visible;
 mod write_back;
 mod written;
 
@@ -38,9 +38,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use self::earlier_rates::Pace;
-use self::grown::Grown;
 use self::pacing::POLL_INTERVAL;
 use self::rank_report::{Found, RankReport};
+use self::tree_state::TreeState;
 use self::written::Written;
 use crate::failure;
 use crate::measure::doubts::Emptied;
@@ -101,9 +101,9 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
     // What comes before the first step may hang like a step.
     ranks.begin_step(0, case.plan.time_limit_ns)?;
     rank.begin()?;
-    rank.see_workspace()?;
+    rank.wait_until_visible()?;
     rank.has_memory()?;
-    let _hogged = hog(case.plan.memory_bytes);
+    let _reserved = reserve_memory(case.plan.memory_bytes);
     for (index, step) in case.plan.steps.iter().enumerate() {
         let index = index as u32;
         ranks.begin_step(index, limit_of(case.plan, step))?;
@@ -137,20 +137,20 @@ fn limit_of(plan: &Plan, step: &Step) -> Option<u64> {
 }
 
 /// The trees that were there before the case.
-fn found(case: &Case<'_>) -> Grown {
-    let mut grown = Grown::default();
+fn found(case: &Case<'_>) -> TreeState {
+    let mut trees = TreeState::default();
     for (name, tree) in case.plan.trees.iter().filter(|(name, _)| case.workspace.tree_exists(name)) {
         let items = match &case.plan.target {
             Target::InPlace(place) => place.trees.get(name).and_then(|tree| tree.items),
             Target::Directory(_) | Target::Device(_) | Target::Url(_) => None,
         };
-        grown.found(name, &Shape::of(tree, case.plan.rank_count()), items);
+        trees.found(name, &Shape::of(tree, case.plan.rank_count()), items);
     }
-    grown
+    trees
 }
 
 /// Memory whose every page has been touched, so that the kernel has given it out.
-fn hog(bytes: u64) -> Vec<u8> {
+fn reserve_memory(bytes: u64) -> Vec<u8> {
     // Not zeros: those would be mapped, and not be there, until somebody writes.
     std::hint::black_box(vec![1; bytes as usize])
 }
@@ -171,7 +171,7 @@ struct Rank<'a, R> {
     /// What can be read back.
     written: Written,
     /// What there is of each tree.
-    grown: Grown,
+    trees: TreeState,
     /// What the jobs did by whose rates later ones are limited.
     pace: BTreeMap<u32, Pace>,
     /// With which time files were stamped just before each timed step began.
@@ -190,7 +190,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
             reads_shifted_by: 0,
             emptied: Emptied::default(),
             written: Written::default(),
-            grown: found(case),
+            trees: found(case),
             pace: BTreeMap::new(),
             stamps: Vec::new(),
         }

@@ -95,7 +95,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
         let Limit { bytes_per_rank, operations_per_rank, stonewall_ns, wear_out, minimum_ns, .. } = job.limit;
         let members = job.range(ranks.size());
         let by_bytes = bytes_per_rank.map_or(u64::MAX, |bytes| bytes / bytes_each.max(1));
-        let recorder = |lane| Recorder::new(ranks.shown(), lane, start.opened_ns, sample_interval_ns);
+        let recorder = |lane| Recorder::new(ranks.counters(), lane, start.opened_ns, sample_interval_ns);
         Self {
             ranks,
             clock,
@@ -115,7 +115,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
     }
 
     /// The next operation begins now: what came before it was something else, such as opening a file.
-    pub fn begin_now(&mut self) {
+    pub fn restart_timer(&mut self) {
         self.begin_ns = self.clock.now_ns();
     }
 
@@ -197,7 +197,7 @@ impl<'a, R: Ranks> Operations<'a, R> {
             Ok(most) if most > self.done => {
                 self.most = most;
                 self.minimum_end_ns = 0;
-                self.begin_now();
+                self.restart_timer();
                 Flow::On
             }
             Ok(_) | Err(Stopped) => Flow::Enough,

@@ -63,7 +63,7 @@ impl<R: Ranks> Rank<'_, R> {
         let start = self.ranks.start_together()?;
         let started_unix_ns = clock::unix_ns() - (clock.now_ns() - start.opened_ns);
         meter.start();
-        let working = &self.ranks.shown().working;
+        let working = &self.ranks.counters().working;
         working.store(true, Ordering::Relaxed);
         let did = match (own, prepared) {
             (Some((index, job, _)), Some(prepared)) => {
@@ -112,7 +112,7 @@ impl<R: Ranks> Rank<'_, R> {
                 Prepared::Data(DataJob::prepare(case, step, (job, work), member, shift, &self.written)?)
             }
             Work::Metadata(work) => {
-                let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.grown)?;
+                let prepared = MetadataJob::prepare(self.case, step, (job, work), member, &self.trees)?;
                 Prepared::Metadata(Box::new(prepared))
             }
             Work::Find(work) => Prepared::Find(FindJob::prepare(self.case, work, member, &self.stamps)?),
@@ -140,7 +140,7 @@ impl<R: Ranks> Rank<'_, R> {
                 Work::Metadata(work) => {
                     let done = if job.limit.is_none() { None } else { Some(done()?) };
                     let shape = Shape::of(&self.case.plan.trees[&work.tree], self.ranks.size());
-                    self.grown.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
+                    self.trees.note(&shape, work, step, self.case.plan.workers(job), done.as_deref());
                 }
                 Work::Data(_) | Work::Find(_) => {}
             }

@@ -22,8 +22,8 @@ use crate::output::EventLog;
 use crate::plan::{self, Jobs};
 use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::Watched;
-use crate::supervise::{self, guard, within};
-use crate::survey::patience;
+use crate::supervise::{self, guard, with_timeout};
+use crate::survey::path_timeout;
 use crate::workspace::Workspace;
 use crate::workspace::contents::Contents;
 use crate::workspace::in_place::Placed;
@@ -130,7 +130,7 @@ fn within<T: Send + 'static>(
         stopped.get().is_some_and(|(_, at)| at.elapsed() >= STOPPED)
     };
     let limit = plan.time_limit_ns.map_or(Duration::MAX, Duration::from_nanos);
-    let done = within::within(limit, must_stop, operate);
+    let done = with_timeout::with_timeout(limit, must_stop, operate);
     match (done, stopped.get()) {
         (Ok(done), stopped) => {
             // It waits again for those who stop the ranks.
@@ -140,7 +140,7 @@ fn within<T: Send + 'static>(
             Ok(done)
         }
         (Err(hanging), Some((signal, _))) => {
-            let failure = patience::silent(target_of(plan), hanging);
+            let failure = path_timeout::no_answer(target_of(plan), hanging);
             let ended = Ended::could_not(failure);
             Err(Box::new(Conclusion { signal: Some(signal.to_string()), ..Conclusion::of(ended) }))
         }
@@ -158,7 +158,7 @@ fn within<T: Send + 'static>(
 pub(super) fn remove(workspace: Workspace, limit: Option<Duration>) -> Removed {
     let Some(limit) = limit else { return workspace.remove() };
     let places = workspace.places();
-    within::within(limit, || false, move || workspace.remove()).unwrap_or_else(|_| {
+    with_timeout::with_timeout(limit, || false, move || workspace.remove()).unwrap_or_else(|_| {
         let because = format!("removing it took longer than {}", Nanoseconds(limit.as_nanos() as u64).about());
         let left = |path| Left { path, because: because.clone() };
         Removed { files: 0, left: places.into_iter().map(left).collect() }

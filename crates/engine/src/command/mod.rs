@@ -32,8 +32,8 @@ use crate::output::{EventLog, ProgressLog};
 use crate::plan;
 use crate::rank_set::RankSet;
 use crate::ranks::local::Watched;
-use crate::supervise::{self, within};
-use crate::survey::{Errand, patience};
+use crate::supervise::{self, with_timeout};
+use crate::survey::{SurveyRequest, path_timeout};
 use crate::workspace::Workspace;
 use crate::workspace::directory::Directory;
 
@@ -78,7 +78,13 @@ pub fn run(
 
 /// Has the first rank of each node look at it and at the target, and reports what they found. Ranks that are forked are
 /// `per_node` on each.
-pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: bool, ranks: &mut dyn RankSet) -> Ended {
+pub fn survey(
+    request: &SurveyRequest,
+    per_node: u32,
+    events: &Path,
+    stop_with_parent: bool,
+    ranks: &mut dyn RankSet,
+) -> Ended {
     if stop_with_parent {
         ranks.watch_stdin();
     }
@@ -86,9 +92,10 @@ pub fn survey(errand: &Errand, per_node: u32, events: &Path, stop_with_parent: b
         Ok(log) => log,
         Err(failure) => return Ended::with(COULD_NOT_RUN, failure),
     };
-    let ending = ranks.survey(errand, per_node, &mut log);
+    let ending = ranks.survey(request, per_node, &mut log);
     let hurried = ending.signal.is_some() || ending.failure.is_some();
-    let workspace = errand.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &errand.run, None)));
+    let workspace =
+        request.target.as_ref().map(|target| Workspace::Directory(Directory::of(target, &request.run, None)));
     let removed = workspace.map(|workspace| remove(workspace, Some(if hurried { LOOK_REMOVAL } else { ANSWER })));
     finish(&mut log, Conclusion::after(ending, removed))
 }
@@ -163,8 +170,8 @@ pub fn check(plans: &[PathBuf], events: &Path) -> Ended {
 /// Removes the workspace `name`, a path or a URL, which an interrupted run left. One that is gone needs no removal.
 pub fn clean(name: &Path, events: &Path) -> Ended {
     let own = name.to_owned();
-    let (event, ended) = within::unless_stuck(ANSWER, move || remove_left(&own)).unwrap_or_else(|hanging| {
-        let silent = patience::silent(name, hanging);
+    let (event, ended) = with_timeout::unless_stuck(ANSWER, move || remove_left(&own)).unwrap_or_else(|hanging| {
+        let silent = path_timeout::no_answer(name, hanging);
         let left = Left { path: name.display().to_string(), because: silent.message.clone() };
         (Event::Removed(Removed { files: 0, left: vec![left] }), Ended::could_not(silent))
     });

@@ -11,7 +11,7 @@ use ioassay_protocol::plan::Plan;
 use super::case::target_of;
 use super::room::check_room;
 use crate::plan::Sizes;
-use crate::survey::patience;
+use crate::survey::path_timeout;
 
 /// How long the target may take to answer one call of `check` or `clean`, where the plan says nothing.
 pub(super) const ANSWER: Duration = Duration::from_secs(5);
@@ -46,7 +46,7 @@ impl Targets {
             let checked = plans.iter().map(|plan| checked(plan, &mut described, &clock)).collect();
             (checked, described)
         };
-        match patience::within(limit, &target, || false, look) {
+        match path_timeout::with_timeout(limit, &target, || false, look) {
             Ok((checked, described)) => {
                 self.described = described;
                 checked

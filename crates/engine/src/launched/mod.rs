@@ -1,20 +1,20 @@
 //! The engine as a launcher of MPI starts it: a process for each rank, on many nodes.
 //!
 //! Each of these processes divides in two before anything else: one does the rank's I/O ([`rank`]), the other looks after
-//! it and speaks MPI in a thread of its own ([`speaker`]), so that a rank that hangs or is killed leaves somebody behind
+//! it and speaks MPI in a thread of its own ([`mpi_thread`]), so that a rank that hangs or is killed leaves somebody behind
 //! who can say so. The first process runs the command that was asked for, as the engine does where it forks its ranks;
 //! the others follow.
 //!
 //! [`launcher`] is what launchers say by the environment, [`shim`] and [`mpi`] how the site's MPI is reached,
-//! [`roll_call`] and [`summons`] how processes find each other.
+//! [`rendezvous`] and [`membership`] how processes find each other.
 
 pub mod launcher;
+mod membership;
 mod mpi;
+mod mpi_thread;
 mod rank;
-mod roll_call;
+mod rendezvous;
 pub mod shim;
-mod speaker;
-mod summons;
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -33,8 +33,8 @@ use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use self::launcher::Said;
-use self::rank::{CaseOrder, Order, SurveyOrder, Told};
-use self::speaker::{Brief, Finish};
+use self::mpi_thread::{Brief, Finish};
+use self::rank::{CaseOrder, Joined, Order, SurveyOrder};
 use crate::exit::{COULD_NOT_RUN, Ended};
 use crate::failure;
 use crate::output::EventLog;
@@ -42,10 +42,10 @@ use crate::plan::Sizes;
 use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::mailbox::Mailbox;
 use crate::ranks::local::{MeetingPlace, Watched};
-use crate::ranks::nodes::messenger::{gone, is_gone, is_silent};
+use crate::ranks::nodes::leader::watch::{gone, is_gone, is_silent};
 use crate::ranks::seating::Seating;
 use crate::supervise::{self, Child, Ending, StopSignal, Supervisor};
-use crate::survey::Errand;
+use crate::survey::SurveyRequest;
 
 /// How long MPI may take to begin and processes to meet: beyond that something is wrong with the nodes or the network.
 const BEGINNING: Duration = Duration::from_secs(90);
@@ -66,7 +66,7 @@ pub struct Launched {
     names: Vec<String>,
     rank: u32,
     child: Child,
-    speaker: Option<JoinHandle<()>>,
+    mpi_thread: Option<JoinHandle<()>>,
     finish: Arc<Finish>,
     /// When it began, on the node's time line.
     began_ns: u64,
@@ -100,11 +100,11 @@ fn begin(library: PathBuf, said: Option<Said>, in_ranks: bool) -> Result<Launche
     let brief = Brief { library, said, shared: in_ranks };
     let Divided { child, other: ours, printed } = divide(&brief).map_err(cannot)?;
     let finish = Arc::new(Finish::default());
-    let (told, speaker) = if in_ranks {
+    let (told, mpi_thread) = if in_ranks {
         (hear_from(ours), None)
     } else {
-        let (told, speaker) = speak(brief, Arc::clone(&finish), ours);
-        (told, Some(speaker))
+        let (told, mpi_thread) = speak(brief, Arc::clone(&finish), ours);
+        (told, Some(mpi_thread))
     };
     let Some(told) = wait(&told)? else {
         join_for_a_while(printed);
@@ -112,18 +112,18 @@ fn begin(library: PathBuf, said: Option<Said>, in_ranks: bool) -> Result<Launche
         let message = "MPI has ended a rank's process".to_owned();
         return Err(failure::plain("begin MPI", message, "see what it has printed"));
     };
-    let summons = told?;
-    let place = summons.enter().map_err(cannot)?;
-    let child = Child { rank: summons.rank, seat: summons.seat(), pid: child };
-    let (seating, rank) = (summons.seating(), summons.rank);
+    let membership = told?;
+    let place = membership.enter().map_err(cannot)?;
+    let child = Child { rank: membership.rank, seat: membership.seat(), pid: child };
+    let (seating, rank) = (membership.seating(), membership.rank);
     let began_ns = place.clock().now_ns();
     Ok(Launched {
         place,
         seating,
-        names: summons.names,
+        names: membership.names,
         rank,
         child,
-        speaker,
+        mpi_thread,
         finish,
         began_ns,
         broken: false,
@@ -155,7 +155,7 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
             let tied = prctl::set_pdeathsig(Signal::SIGKILL).is_ok() && getppid() == parent;
             let life = || {
                 // MPI needs what the launcher has opened for it.
-                if !brief.shared && rank::let_go(to_errors, &theirs).is_err() {
+                if !brief.shared && rank::detach_stdio(to_errors, &theirs).is_err() {
                     return 1;
                 }
                 rank::live(theirs, brief.shared.then(|| brief.clone()))
@@ -173,21 +173,21 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
 const LIMITS: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
 /// Speaks MPI in a thread, which tells this process and the rank's where they meet.
-fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Told>, JoinHandle<()>) {
+fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Joined>, JoinHandle<()>) {
     let (sender, receiver) = channel();
-    let speaker = std::thread::spawn(move || {
-        speaker::speak(&brief, &finish, |told| {
-            let told = told.map(|(summons, _)| summons);
+    let mpi_thread = std::thread::spawn(move || {
+        mpi_thread::run(&brief, &finish, |told| {
+            let told = told.map(|(membership, _)| membership);
             // Where one of them is gone there is nobody to tell.
             let _ = rank::tell(&rank, &told);
             let _ = sender.send(told);
         });
     });
-    (receiver, speaker)
+    (receiver, mpi_thread)
 }
 
 /// What the rank's process, which speaks MPI, says.
-fn hear_from(rank: UnixStream) -> Receiver<Told> {
+fn hear_from(rank: UnixStream) -> Receiver<Joined> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
         if let Ok(told) = rank::listen(&rank) {
@@ -199,7 +199,7 @@ fn hear_from(rank: UnixStream) -> Receiver<Told> {
 
 /// Waits until it is known where to meet, but not for ever, and not when a signal comes. `None`: whoever wanted to begin MPI is
 /// gone.
-fn wait(told: &Receiver<Told>) -> Result<Option<Told>, Failure> {
+fn wait(told: &Receiver<Joined>) -> Result<Option<Joined>, Failure> {
     let begin = Instant::now();
     loop {
         match told.recv_timeout(Duration::from_millis(1)) {
@@ -277,8 +277,8 @@ impl RankSet for Launched {
         self.carry_out(&Order::Case(Box::new(order)), watch)
     }
 
-    fn survey(&mut self, errand: &Errand, _per_node: u32, log: &mut EventLog) -> Ending {
-        let order = SurveyOrder { errand: errand.clone(), events: seen_from_outside(log.path()) };
+    fn survey(&mut self, request: &SurveyRequest, _per_node: u32, log: &mut EventLog) -> Ending {
+        let order = SurveyOrder { request: request.clone(), events: seen_from_outside(log.path()) };
         self.carry_out(&Order::Survey(order), &mut |_| {})
     }
 
@@ -350,7 +350,7 @@ impl Launched {
             let order = place.leader_channel().last_order();
             if order != last && supervisor.has_some() {
                 last = order;
-                supervisor.begin_anew();
+                supervisor.reset();
             }
             self.look(&mut supervisor);
         }
@@ -373,9 +373,9 @@ impl Launched {
 
     /// One look at the rank, for as long as a signal may take.
     fn look(&self, supervisor: &mut Supervisor<'_>) {
-        let shown = &self.place.shown()[self.child.seat as usize];
+        let counters = &self.place.counters()[self.child.seat as usize];
         let (channel, now_ns) = (self.place.leader_channel(), self.place.clock().now_ns());
-        shown.guarded_ns.store(now_ns, Ordering::SeqCst);
+        counters.guarded_ns.store(now_ns, Ordering::SeqCst);
         if is_silent(channel.turned_ns.load(Ordering::SeqCst).max(self.began_ns), now_ns) {
             let host = &self.names[self.seating.node_of(self.rank) as usize];
             self.place.fail(&gone(&format!("the process that speaks for {host}")));
@@ -384,7 +384,7 @@ impl Launched {
         }
         if !supervisor.look() {
             // It will not carry anything out any more.
-            shown.carried_out.store(u32::MAX, Ordering::SeqCst);
+            counters.carried_out.store(u32::MAX, Ordering::SeqCst);
             channel.bell.ring();
         }
         if let Some(signal) = supervise::next_signal() {
@@ -414,7 +414,7 @@ impl Launched {
         if self.lost {
             launcher::end_soon();
         }
-        if self.broken || self.lost || !self.speaker.take().is_none_or(join_for_a_while) {
+        if self.broken || self.lost || !self.mpi_thread.take().is_none_or(join_for_a_while) {
             leave_at_once(code);
         }
     }

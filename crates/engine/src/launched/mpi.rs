@@ -279,13 +279,13 @@ impl Wire for Mpi {
 }
 
 /// The wire between nodes over the wire between all processes: each node has one that speaks.
-pub struct Speakers<W> {
+pub struct LeaderWire<W> {
     all: W,
     /// The process that speaks for each node.
     processes: Vec<u32>,
 }
 
-impl<W: Wire> Speakers<W> {
+impl<W: Wire> LeaderWire<W> {
     /// Over `all`; `processes` speak for their nodes.
     pub fn new(all: W, processes: Vec<u32>) -> Self {
         Self { all, processes }
@@ -297,7 +297,7 @@ impl<W: Wire> Speakers<W> {
     }
 }
 
-impl<W: Wire> Wire for Speakers<W> {
+impl<W: Wire> Wire for LeaderWire<W> {
     fn send(&mut self, to: u32, message: Vec<u8>) -> io::Result<()> {
         self.all.send(self.processes[to as usize], message)
     }

@@ -11,8 +11,8 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use super::speaker::{self, Brief, Finish};
-use super::summons::Summons;
+use super::membership::Membership;
+use super::mpi_thread::{self, Brief, Finish};
 use crate::case::{self, Case};
 use crate::failure;
 use crate::output::EventLog;
@@ -22,7 +22,7 @@ use crate::ranks::nodes::NodeRank;
 use crate::ranks::seating::Seating;
 use crate::stdio::say;
 use crate::storage::{self, plugin};
-use crate::survey::{self, Errand};
+use crate::survey::{self, SurveyRequest};
 use crate::workspace::Workspace;
 
 /// What the ranks are to do.
@@ -53,44 +53,44 @@ pub struct CaseOrder {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SurveyOrder {
     /// What to look at.
-    pub errand: Errand,
+    pub request: SurveyRequest,
     /// Where rank 0 writes events.
     pub events: PathBuf,
 }
 
 /// What the two processes of a rank tell each other once: who speaks MPI tells the other.
-pub type Told = Result<Summons, Failure>;
+pub type Joined = Result<Membership, Failure>;
 
 /// Lives as the rank's process; `other` is the end of a socket to the one that looks after it. With a brief this process speaks
 /// MPI, otherwise the other one does.
 pub fn live(other: UnixStream, brief: Option<Brief>) -> i32 {
     match brief {
         None => match listen(&other) {
-            Ok(Ok(summons)) => carry_out(&summons),
+            Ok(Ok(membership)) => carry_out(&membership),
             // Who looks after this process knows why.
             Ok(Err(_)) | Err(_) => 1,
         },
         Some(brief) => {
             let finish = Arc::new(Finish::default());
             let (sender, receiver) = std::sync::mpsc::channel();
-            let speaker = {
+            let mpi_thread = {
                 let finish = Arc::clone(&finish);
-                std::thread::spawn(move || speaker::speak(&brief, &finish, |told| drop(sender.send(told))))
+                std::thread::spawn(move || mpi_thread::run(&brief, &finish, |told| drop(sender.send(told))))
             };
             let Ok(told) = receiver.recv() else { return 1 };
-            let told = told.map(|(summons, communicator)| {
+            let told = told.map(|(membership, communicator)| {
                 if let Some(communicator) = communicator {
                     storage::mpi::joined(communicator);
                 }
-                summons
+                membership
             });
             if tell(&other, &told).is_err() {
                 return 1;
             }
-            let Ok(summons) = told else { return 1 };
-            let code = carry_out(&summons);
+            let Ok(membership) = told else { return 1 };
+            let code = carry_out(&membership);
             finish.in_order();
-            if super::join_for_a_while(speaker) {
+            if super::join_for_a_while(mpi_thread) {
                 // Some MPIs say farewell to their launcher only when a process exits as usual, and it would kill the others.
                 std::process::exit(code);
             }
@@ -100,30 +100,30 @@ pub fn live(other: UnixStream, brief: Option<Brief>) -> i32 {
 }
 
 /// Tells the other process of the rank.
-pub fn tell(mut other: &UnixStream, told: &Told) -> io::Result<()> {
+pub fn tell(mut other: &UnixStream, told: &Joined) -> io::Result<()> {
     let mut line = serde_json::to_vec(told)?;
     line.push(b'\n');
     other.write_all(&line)
 }
 
 /// Hears from the other process of the rank.
-pub fn listen(other: &UnixStream) -> io::Result<Told> {
+pub fn listen(other: &UnixStream) -> io::Result<Joined> {
     let mut line = String::new();
     BufReader::new(other).read_line(&mut line)?;
     Ok(serde_json::from_str(&line)?)
 }
 
 /// Carries out orders until the last one. Returns an exit code.
-fn carry_out(summons: &Summons) -> i32 {
-    let seating = summons.seating();
-    let place = match summons.enter() {
+fn carry_out(membership: &Membership) -> i32 {
+    let seating = membership.seating();
+    let place = match membership.enter() {
         Ok(place) => place,
         Err(error) => {
-            say!("ioassay-engine: rank {}: {error}", summons.rank);
+            say!("ioassay-engine: rank {}: {error}", membership.rank);
             return 1;
         }
     };
-    let rank = NodeRank::new(&place, &seating, summons.rank);
+    let rank = NodeRank::new(&place, &seating, membership.rank);
     let mut last = 0;
     loop {
         while place.leader_channel().last_order() == last {
@@ -137,7 +137,7 @@ fn carry_out(summons: &Summons) -> i32 {
             Order::Survey(order) => look_around(&order, &rank, &seating, place.clock()),
         };
         if let Err(failure) = begun {
-            place.fail(&failure::at(failure, summons.rank, "begin"));
+            place.fail(&failure::at(failure, membership.rank, "begin"));
         }
         rank.carried_out(last);
     }
@@ -165,7 +165,7 @@ fn run(order: &CaseOrder, rank: &NodeRank<'_>, seating: &Seating, clock: &Clock)
 fn look_around(order: &SurveyOrder, rank: &NodeRank<'_>, seating: &Seating, clock: &Clock) -> Result<(), Failure> {
     let mut log = open_log(&order.events, rank)?;
     // As above.
-    let _ = survey::run(&order.errand, rank, seating, clock, &mut log);
+    let _ = survey::run(&order.request, rank, seating, clock, &mut log);
     Ok(())
 }
 
@@ -177,7 +177,7 @@ fn open_log(events: &Path, rank: &NodeRank<'_>) -> Result<EventLog, Failure> {
 
 /// Lets go of what this process has of the launcher, which waits for that: one that hangs must not keep it. What the
 /// process prints for people goes to `errors`.
-pub fn let_go(errors: UnixStream, keep: &UnixStream) -> io::Result<()> {
+pub fn detach_stdio(errors: UnixStream, keep: &UnixStream) -> io::Result<()> {
     let null = std::fs::File::options().read(true).write(true).open("/dev/null")?;
     nix::unistd::dup2_stdin(&null)?;
     nix::unistd::dup2_stdout(&null)?;

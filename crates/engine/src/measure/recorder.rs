@@ -17,7 +17,7 @@ pub const LANES: usize = 4;
 /// What a rank shows to those who watch: in shared memory, each rank in cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
-pub struct Shown {
+pub struct LiveCounters {
     /// Bytes moved so far, by lane.
     pub bytes: [AtomicU64; LANES],
     /// Operations done so far, by lane.
@@ -34,7 +34,7 @@ pub struct Shown {
     at_first_finish: [[AtomicU64; LANES]; 2],
 }
 
-impl Shown {
+impl LiveCounters {
     /// Nothing is done yet.
     pub fn reset(&self) {
         self.bytes.iter().chain(&self.operations).for_each(|lane| lane.store(0, Ordering::Relaxed));
@@ -65,7 +65,7 @@ impl Shown {
     }
 }
 
-impl Waiter for Shown {
+impl Waiter for LiveCounters {
     fn awake_ns(&self) -> &AtomicU64 {
         &self.awake_ns
     }
@@ -74,7 +74,7 @@ impl Waiter for Shown {
 /// One rank's record of one lane of one phase.
 #[derive(Debug)]
 pub struct Recorder<'a> {
-    shown: &'a Shown,
+    counters: &'a LiveCounters,
     lane: usize,
     latencies: Latencies,
     bytes: u64,
@@ -111,10 +111,10 @@ impl<'a> Recorder<'a> {
     ///
     /// # Panics
     /// If `lane` is not below [`LANES`].
-    pub fn new(shown: &'a Shown, lane: usize, start_ns: u64, sample_interval_ns: u64) -> Self {
+    pub fn new(counters: &'a LiveCounters, lane: usize, start_ns: u64, sample_interval_ns: u64) -> Self {
         assert!(lane < LANES, "lane {lane}");
         Self {
-            shown,
+            counters,
             lane,
             latencies: Latencies::default(),
             bytes: 0,
@@ -143,8 +143,8 @@ impl<'a> Recorder<'a> {
         self.bytes += bytes;
         self.operations += 1;
         // Plain stores: only this rank writes its line, and those who watch may see it a little late.
-        self.shown.bytes[self.lane].store(self.bytes, Ordering::Relaxed);
-        self.shown.operations[self.lane].store(self.operations, Ordering::Relaxed);
+        self.counters.bytes[self.lane].store(self.bytes, Ordering::Relaxed);
+        self.counters.operations[self.lane].store(self.operations, Ordering::Relaxed);
         new_sample
     }
 
@@ -189,8 +189,8 @@ mod tests {
     proptest! {
         #[test]
         fn samples_add_up_to_the_totals(operations in proptest::collection::vec((1..5_000_u64, 1..9_u64), 0..300)) {
-            let shown = Shown::default();
-            let mut recorder = Recorder::new(&shown, 0, 0, 1_000);
+            let counters = LiveCounters::default();
+            let mut recorder = Recorder::new(&counters, 0, 0, 1_000);
             let mut now = 0;
             for &(took, bytes) in &operations {
                 recorder.record(now, now + took, bytes);
@@ -200,15 +200,15 @@ mod tests {
             prop_assert_eq!(recorded.sample_bytes.iter().sum::<u64>(), recorded.bytes);
             prop_assert_eq!(recorded.sample_operations.iter().sum::<u64>(), recorded.operations);
             prop_assert_eq!(recorded.sample_bytes.len() as u64, (now + 700) / 1_000 + 1);
-            prop_assert_eq!(shown.bytes[0].load(Ordering::Relaxed), recorded.bytes);
+            prop_assert_eq!(counters.bytes[0].load(Ordering::Relaxed), recorded.bytes);
             prop_assert_eq!(recorded.slowest_ns, operations.iter().map(|o| o.0).max().unwrap_or(0));
         }
     }
 
     #[test]
     fn a_stall_shows_as_empty_samples_and_the_operation_counts_where_it_ended() {
-        let shown = Shown::default();
-        let mut recorder = Recorder::new(&shown, 0, 0, 1_000);
+        let counters = LiveCounters::default();
+        let mut recorder = Recorder::new(&counters, 0, 0, 1_000);
         recorder.record(0, 500, 10);
         recorder.record(500, 3_200, 20);
         let recorded = recorder.finish(3_300);

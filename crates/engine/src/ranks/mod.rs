@@ -13,7 +13,7 @@ use ioassay_shm::barrier::Closed;
 pub use ioassay_shm::gate::Start;
 
 use self::nodes::clocks::Reading;
-use crate::measure::recorder::{LANES, Shown};
+use crate::measure::recorder::{LANES, LiveCounters};
 
 /// The case is over for this rank: another one failed, a signal came, or a rank died. Who knows why has said so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub trait Ranks {
     fn wait_for_all(&self) -> Result<(), Stopped>;
 
     /// What this rank shows of a running phase.
-    fn shown(&self) -> &Shown;
+    fn counters(&self) -> &LiveCounters;
 
     /// True as soon as any rank must do no more I/O. Cheap enough to ask before every operation.
     fn must_stop(&self) -> bool;

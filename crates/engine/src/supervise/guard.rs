@@ -7,7 +7,7 @@
 //! pipes of whoever reads what is printed: a process that never ends would keep them open.
 //!
 //! It only leaves. A command that is to report that a call hangs, and what it has done until then (the events of a case, each
-//! plan of `check`, each node of a survey), makes that call in a thread ([`super::within`]) and waits for it no longer than it
+//! plan of `check`, each node of a survey), makes that call in a thread ([`super::with_timeout`]) and waits for it no longer than it
 //! wants; the guard is what lets such a command end.
 //!
 //! Ranks that a launcher has started have no guard. Each is a child already, of the process that the launcher knows, which
@@ -44,7 +44,7 @@ const AFTER_A_SIGNAL: Duration = Duration::from_millis(4700);
 const DISAPPEARING: Duration = Duration::from_millis(300);
 
 /// How often the child is looked at.
-const LOOK: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// As much as names of what may remain may take.
 const MOST_TEXT: usize = 32 << 10;
@@ -155,7 +155,7 @@ impl Guard {
     fn stand(mut self) -> ! {
         loop {
             // Every signal that has come, or one moment.
-            let mut limit = LOOK;
+            let mut limit = POLL_INTERVAL;
             while let Some(number) = signals::next(limit) {
                 limit = Duration::ZERO;
                 if let Some(signal) = StopSignal::of_number(number) {

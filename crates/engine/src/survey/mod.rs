@@ -5,7 +5,7 @@
 //! Not here: what of it is right or wrong, which the control plane judges.
 
 mod node;
-pub(crate) mod patience;
+pub(crate) mod path_timeout;
 mod target;
 
 use std::collections::btree_map::Entry;
@@ -27,7 +27,7 @@ use crate::ranks::{Ranks, Stopped};
 
 /// What is to be looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct SurveyRequest {
     /// A directory that all nodes should see, if there is one.
     pub target: Option<PathBuf>,
     /// The name of the workspace that the first node creates there, which no run has had before: seeing it proves that it is
@@ -37,7 +37,7 @@ pub struct Errand {
     pub limit_ns: u64,
 }
 
-impl Errand {
+impl SurveyRequest {
     fn limit(&self) -> Duration {
         Duration::from_nanos(self.limit_ns)
     }
@@ -65,7 +65,7 @@ struct NodeAnswer {
 
 /// Looks around as one of `ranks`; rank 0 writes what all found to `events`.
 pub fn run<R: Ranks>(
-    errand: &Errand,
+    request: &SurveyRequest,
     ranks: &R,
     seating: &Seating,
     clock: &Clock,
@@ -73,11 +73,11 @@ pub fn run<R: Ranks>(
 ) -> Result<(), Stopped> {
     let rank = ranks.rank();
     let readings = ranks.compare_clocks()?;
-    let mut found = seating.is_first_on_node(rank).then(|| look(errand, ranks, seating, clock));
+    let mut found = seating.is_first_on_node(rank).then(|| look(request, ranks, seating, clock));
     let shared = found.as_ref().and_then(|found| found.node.target.as_ref()?.shared);
     let created = ranks.broadcast(&[u8::from(rank == 0 && shared == Some(true))])? == [1];
-    if let (Some(found), Some(path), true) = (&mut found, &errand.target, created && rank > 0) {
-        see(errand, path, ranks, found);
+    if let (Some(found), Some(path), true) = (&mut found, &request.target, created && rank > 0) {
+        see(request, path, ranks, found);
     }
     let silent = found.as_ref().and_then(|found| found.silent.clone());
     let own = NodeAnswer { node: seating.node_of(rank), processors: node::processors(), found };
@@ -102,15 +102,15 @@ pub fn run<R: Ranks>(
 }
 
 /// As the first rank of a node: what there is to be seen at once.
-fn look<R: Ranks>(errand: &Errand, ranks: &R, seating: &Seating, clock: &Clock) -> Found {
-    let (limit, is_first) = (errand.limit(), ranks.rank() == 0);
+fn look<R: Ranks>(request: &SurveyRequest, ranks: &R, seating: &Seating, clock: &Clock) -> Found {
+    let (limit, is_first) = (request.limit(), ranks.rank() == 0);
     let on_node = seating.ranks_on(seating.node_of(ranks.rank()));
     let mut node = node::look(on_node, clock);
     let wall_ns = clock::unix_ns().wrapping_sub(clock.now_ns()).cast_signed();
     let mut silent = None;
-    if let Some(path) = errand.target.clone() {
-        let (run, clock) = (is_first.then(|| errand.run.clone()), *clock);
-        let looked = patience::within(
+    if let Some(path) = request.target.clone() {
+        let (run, clock) = (is_first.then(|| request.run.clone()), *clock);
+        let looked = path_timeout::with_timeout(
             limit,
             &path.clone(),
             || ranks.must_stop(),
@@ -130,11 +130,11 @@ fn look<R: Ranks>(errand: &Errand, ranks: &R, seating: &Seating, clock: &Clock) 
 }
 
 /// As the first rank of another node than the first: whether it sees there what the first one has created.
-fn see<R: Ranks>(errand: &Errand, path: &Path, ranks: &R, found: &mut Found) {
+fn see<R: Ranks>(request: &SurveyRequest, path: &Path, ranks: &R, found: &mut Found) {
     let Some(look) = found.node.target.as_mut().filter(|_| found.silent.is_none()) else { return };
-    let (target, run, limit) = (path.to_owned(), errand.run.clone(), errand.limit());
+    let (target, run, limit) = (path.to_owned(), request.run.clone(), request.limit());
     // It looks again for as long, and may then still hang.
-    match patience::within(2 * limit, path, || ranks.must_stop(), move || target::see(&target, &run, limit)) {
+    match path_timeout::with_timeout(2 * limit, path, || ranks.must_stop(), move || target::see(&target, &run, limit)) {
         Ok(Ok(())) => look.shared = Some(true),
         Ok(Err(failure)) => {
             look.shared = Some(false);
@@ -202,14 +202,14 @@ mod tests {
         let clock = Clock::calibrated();
         let place = MeetingPlace::new(3, clock).unwrap();
         let seating = Seating::blocks([1, 2]);
-        let errand = Errand { target: Some(target.to_owned()), run: "doctor-1".into(), limit_ns };
+        let request = SurveyRequest { target: Some(target.to_owned()), run: "doctor-1".into(), limit_ns };
         let events = tempfile::NamedTempFile::new().unwrap();
         std::thread::scope(|scope| {
             for number in 0..3 {
-                let (place, seating, errand, path) = (&place, &seating, &errand, events.path());
+                let (place, seating, request, path) = (&place, &seating, &request, events.path());
                 scope.spawn(move || {
                     let mut log = EventLog::open(path).unwrap();
-                    run(errand, &place.rank(number), seating, &clock, &mut log).unwrap();
+                    run(request, &place.rank(number), seating, &clock, &mut log).unwrap();
                 });
             }
         });

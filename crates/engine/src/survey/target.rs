@@ -1,4 +1,4 @@
-//! What a node sees of the target. Every call here may hang; who makes it does so with [`super::patience`].
+//! What a node sees of the target. Every call here may hang; who makes it does so with [`super::path_timeout`].
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::survey::TargetLook;
 
 use crate::failure;
-use crate::supervise::within::LOOK_AGAIN;
+use crate::supervise::with_timeout::POLL_INTERVAL;
 use crate::workspace::contents::Contents;
 use crate::workspace::directory::{self, Directory};
 
@@ -41,7 +41,7 @@ pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failur
         if begin.elapsed() > limit {
             return Err(unseen(directory.path(), &error));
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

@@ -4,9 +4,9 @@
 
 pub mod buffer;
 pub mod c_library;
-pub mod dealt;
 #[cfg(test)]
 pub mod given;
+pub mod ior_shuffle;
 pub mod layout;
 pub mod payload;
 pub mod permutation;

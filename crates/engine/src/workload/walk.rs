@@ -3,7 +3,7 @@
 use ioassay_protocol::plan::data::Order;
 use rand_distr::{Distribution, Zipf};
 
-use super::dealt::Dealt;
+use super::ior_shuffle::IorShuffle;
 use super::permutation::Permutation;
 use super::random::SplitMix64;
 
@@ -24,7 +24,7 @@ enum Kind {
     DrawnBlocks(DrawnBlocks),
     Zipf { ranking: Zipf<f64>, scattered: Permutation, random: SplitMix64 },
     HotSpot { hot: u64, operations_percent: u64, random: SplitMix64 },
-    Dealt(Dealt),
+    IorShuffle(IorShuffle),
 }
 
 impl Walk {
@@ -43,7 +43,7 @@ impl Walk {
                 random,
             },
             // These have walks of their own.
-            Order::IorShuffled(_) => unreachable!("made by Walk::dealt"),
+            Order::IorShuffled(_) => unreachable!("made by Walk::ior_shuffled"),
             Order::IorDrawn(_) => unreachable!("made by Walk::drawn_blocks"),
             Order::HotSpot { transfers_percent, operations_percent } => Kind::HotSpot {
                 hot: share(count, transfers_percent),
@@ -55,8 +55,8 @@ impl Walk {
     }
 
     /// The walk through `count` of the transfers that were dealt out to a rank.
-    pub fn dealt(dealt: Dealt, count: u64) -> Self {
-        Self { count, order: Kind::Dealt(dealt) }
+    pub fn ior_shuffled(shuffle: IorShuffle, count: u64) -> Self {
+        Self { count, order: Kind::IorShuffle(shuffle) }
     }
 
     /// The walk through `count` transfers, `per_block` to each of `blocks` blocks that are drawn with `random`: transfers
@@ -71,7 +71,7 @@ impl Walk {
         match &mut self.order {
             Kind::Sequential => index,
             Kind::Permuted(permutation) => permutation.map(index),
-            Kind::Dealt(dealt) => dealt.transfer(index),
+            Kind::IorShuffle(shuffle) => shuffle.transfer(index),
             Kind::Drawn(random) => random.below(self.count),
             Kind::DrawnBlocks(drawn) => drawn.transfer(index),
             Kind::Backward => self.count - 1 - index,

@@ -15,7 +15,7 @@ use nix::sys::stat::fstat;
 use nix::unistd::geteuid;
 
 use crate::failure;
-use crate::supervise::within::LOOK_AGAIN;
+use crate::supervise::with_timeout::POLL_INTERVAL;
 
 /// How long ranks that were killed may take to end.
 const ENDING: Duration = Duration::from_secs(2);
@@ -48,7 +48,7 @@ pub(super) fn claim(workspace: &(impl AsRawFd + std::os::fd::AsFd), path: &Path)
             let message = format!("{} is in use{user}: nothing in it is touched", path.display());
             return Err(failure::about_path("open workspace", path, message, "wait until that run has ended"));
         }
-        std::thread::sleep(LOOK_AGAIN);
+        std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The IO500 with its .ini file.
 //!
 //! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all
-//! phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of results ([`retold`] those of each
+//! phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of results ([`phase_logs`] those of each
 //! phase), [`official`] drives the official program. What is not as in the official one stands in [`options`].
 
 mod api;
@@ -14,9 +14,9 @@ mod find;
 mod node;
 mod official;
 pub mod options;
+mod phase_logs;
 mod phases;
 mod print;
-mod retold;
 mod rules;
 mod settings;
 mod translate;
@@ -46,7 +46,7 @@ use self::rules::{Outcome, Scores};
 use self::settings::Settings;
 use self::translate::{CASE, FIRST_ITERATION, Ground};
 use super::common::{Common, usage};
-use super::moment;
+use super::localtime;
 use super::options::{Given, help, parse, wants_help};
 use super::session::{Console, Session};
 
@@ -166,7 +166,7 @@ fn name_of_directory(value: String) -> Result<String, Failure> {
 impl Asked {
     /// The name of the directory of results, which signatures are made of too.
     fn timestamp(&self) -> String {
-        self.timestamp.clone().unwrap_or_else(|| moment::now("%Y.%m.%d-%H.%M.%S"))
+        self.timestamp.clone().unwrap_or_else(|| localtime::now("%Y.%m.%d-%H.%M.%S"))
     }
 }
 
@@ -378,7 +378,7 @@ impl Running<'_> {
         outcome.invalid.extend(not_found);
         outcome.judge(self.settings);
         self.found.note(record);
-        retold::keep(&mut self.report, self.settings, &self.places, record);
+        phase_logs::keep(&mut self.report, self.settings, &self.places, record);
         self.report.end_phase(console, &outcome, record.started_unix_ns + record.duration_ns);
         self.outcomes.push(outcome);
     }

@@ -36,7 +36,7 @@ const SAMPLES: &str = "node-samples.jsonl";
 const SAMPLE: Duration = Duration::from_secs(1);
 
 /// How often signals are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// How long the program may take to end after it was told to.
 const GRACE: Duration = Duration::from_millis(3000);
@@ -158,7 +158,7 @@ fn end(child: &mut Child, signal: StopSignal) -> io::Result<ExitStatus> {
     let _ = signal.send(Pid::from_raw(-child.id().cast_signed()));
     let until = Instant::now() + GRACE;
     while Instant::now() < until && child.try_wait()?.is_none() {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
     let until = Instant::now() + GRACE;
     loop {
@@ -171,7 +171,7 @@ fn end(child: &mut Child, signal: StopSignal) -> io::Result<ExitStatus> {
             // One that has gone by itself is what is wanted.
             let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
         }
-        std::thread::sleep(LOOK);
+        std::thread::sleep(POLL_INTERVAL);
     }
 }
 
@@ -205,13 +205,13 @@ fn lines_of(mut out: ChildStdout) -> Receiver<Vec<u8>> {
 
 /// Prints what comes within a moment; false if there was nothing.
 fn print(printed: Option<&Receiver<Vec<u8>>>, console: &mut Console) -> bool {
-    match printed.map(|printed| printed.recv_timeout(LOOK)) {
+    match printed.map(|printed| printed.recv_timeout(POLL_INTERVAL)) {
         Some(Ok(text)) => {
             console.print(&String::from_utf8_lossy(&text));
             true
         }
         Some(Err(RecvTimeoutError::Disconnected)) | None => {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
             false
         }
         Some(Err(RecvTimeoutError::Timeout)) => false,

@@ -12,7 +12,7 @@ use super::phases::{Group, TIMESTAMP};
 use super::rules::{Outcome, Scores};
 use super::settings::Settings;
 use crate::session::Console;
-use crate::{moment, result_file};
+use crate::{localtime, result_file};
 
 /// How every file of ours begins.
 const OURS: &str = "; Produced by ioassay-engine";
@@ -210,7 +210,7 @@ fn line(outcome: &Outcome) -> String {
 }
 
 fn readable(unix_ns: u64) -> String {
-    moment::format((unix_ns / 1_000_000_000) as i64, "%Y-%m-%d %H:%M:%S")
+    localtime::format((unix_ns / 1_000_000_000) as i64, "%Y-%m-%d %H:%M:%S")
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::figures::Figures;
 use super::report::{Access, Line, Setting, Summary, Tested, parameters, settings};
-use crate::moment::ctime;
+use crate::localtime::ctime;
 use crate::text::FileSystem;
 
 const KIB: f64 = 1024.0;

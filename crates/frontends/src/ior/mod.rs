@@ -35,7 +35,7 @@ use self::parameters::{Api, Format, Parameters, Random, Test};
 use self::report::{Access, Line, Tested};
 use self::translate::{Found, Ground, READ, WRITE};
 use super::common::{Common, usage};
-use super::moment;
+use super::localtime;
 use super::options::{help, wants_help};
 use super::result_file;
 use super::session::{Console, Session};
@@ -172,7 +172,7 @@ fn all_tests(
     session: &mut Session<'_>,
 ) -> Ended {
     let working_directory = std::env::current_dir().unwrap_or_default();
-    let began_s = moment::now_s();
+    let began_s = localtime::now_s();
     let ground = Ground {
         working_directory: &working_directory,
         ranks: common.ranks,
@@ -187,7 +187,7 @@ fn all_tests(
     let tests: Vec<Test> = parameters.tests.iter().map(|test| scaled(common, test)).collect();
     let (mut done, mut ended) = (Vec::new(), Ended::default());
     for (id, test) in tests.iter().enumerate() {
-        let tested = Tested { id, test, ground: &ground, started_s: moment::now_s(), lines: Vec::new() };
+        let tested = Tested { id, test, ground: &ground, started_s: localtime::now_s(), lines: Vec::new() };
         let path = test.file_of(0, 0);
         let directory = working_directory.join(&path);
         let file_system = FileSystem::of(directory.parent().unwrap_or(&working_directory));
@@ -213,9 +213,9 @@ fn all_tests(
         return ended;
     }
     let summaries: String = done.iter().map(|(tested, ..)| text::summary(tested)).collect();
-    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(moment::now_s())].concat();
+    let summary = ["\nSummary of all tests:", text::SUMMARY, &summaries, &text::finished(localtime::now_s())].concat();
     sink.write(&mut session.console, Format::Text, &summary);
-    let document = json::document(&command, &machine, began_s, moment::now_s(), &done);
+    let document = json::document(&command, &machine, began_s, localtime::now_s(), &done);
     sink.write(&mut session.console, Format::Json, &document);
     ended
 }
@@ -294,7 +294,7 @@ impl Running<'_, '_> {
                 Ok(found) => found,
                 Err(failure) => return Ended::refused(failure),
             };
-            let ground = Ground { now_s: moment::now_s() as i32, ..*self.tested.ground };
+            let ground = Ground { now_s: localtime::now_s() as i32, ..*self.tested.ground };
             let case = format!("test{}.{repetition}", self.tested.id);
             let plan = translate::plan(test, &ground, (session.run(), &case), repetition, found);
             let last = plan.steps.len() as u32 - 1;

@@ -7,7 +7,7 @@ use ioassay_protocol::events::{PhaseRecord, RankRecord};
 use super::figures::{Figures, Spread, Wall, at_stonewall};
 use super::parameters::Test;
 use super::report::{Access, Line, Summary, Tested, parameters, settings};
-use crate::moment::ctime;
+use crate::localtime::ctime;
 use crate::text::{FileSystem, key};
 
 const KIB: f64 = 1024.0;

@@ -36,7 +36,7 @@ use self::table::Table;
 use self::translate::{Asked, Children, Mode};
 use self::worksheet::Worksheet;
 use super::common::Common;
-use super::moment;
+use super::localtime;
 use super::options::help;
 use super::result_file;
 use super::session::Session;
@@ -107,7 +107,7 @@ fn measure(
     for warning in &asked.warnings {
         say!("ioassay-engine: {warning}");
     }
-    session.console.print(&print::head(asked, arguments, &moment::now("%a %b %e %H:%M:%S %Y")));
+    session.console.print(&print::head(asked, arguments, &localtime::now("%a %b %e %H:%M:%S %Y")));
     let command = print::command_line(arguments);
     let (ended, worksheet) = match &asked.mode {
         Mode::Children(children) => of_children(asked, children, &directory, &mut session, &command),

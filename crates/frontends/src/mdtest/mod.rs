@@ -24,7 +24,7 @@ use self::translate::{Amounts, Phases, Place, Turn};
 use super::common::Common;
 use super::session::{Console, Session};
 use super::text::key;
-use super::{moment, result_file};
+use super::{localtime, result_file};
 use crate::options::{help, wants_help};
 
 pub use self::print::{BEGIN, RANKS};
@@ -132,7 +132,7 @@ struct Invocation<'a> {
 impl Invocation<'_> {
     fn run(&mut self, ranks: u32, arguments: &[String]) -> Ended {
         let asked = self.asked;
-        let header = print::header(asked, ranks, arguments, moment::now_s())
+        let header = print::header(asked, ranks, arguments, localtime::now_s())
             + &print::file_system(&asked.paths[0], self.place.existing());
         self.session.console.print(&header);
         let announced = self.amounts;

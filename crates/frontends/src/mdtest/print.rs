@@ -11,7 +11,7 @@ use super::options::Parameters;
 use super::results::{Iteration, Summary};
 use super::rows::Row;
 use super::translate::{Amounts, Phases};
-use crate::moment;
+use crate::localtime;
 use crate::text::{FileSystem, key, scientific, uname};
 
 /// The version whose output this is, and whose program.
@@ -237,7 +237,7 @@ fn every_rank(text: &mut String, asked: &Parameters, iterations: &[Iteration], t
 
 /// The last line.
 pub fn footer() -> String {
-    format!("-- finished at {} --\n\n", local_time(moment::now_s()))
+    format!("-- finished at {} --\n\n", local_time(localtime::now_s()))
 }
 
 /// How the file of every rank's results begins.
@@ -276,7 +276,7 @@ pub fn rank_details(items: u64, iterations: &[Iteration]) -> String {
 
 /// A time of day here: `11/21/2026 17:03:46`.
 fn local_time(unix_s: i64) -> String {
-    moment::format(unix_s, "%m/%d/%Y %H:%M:%S")
+    localtime::format(unix_s, "%m/%d/%Y %H:%M:%S")
 }
 
 #[cfg(test)]

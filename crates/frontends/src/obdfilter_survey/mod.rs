@@ -20,7 +20,7 @@ use self::translate::Asked;
 use super::common::Common;
 use super::options::{help, wants_help};
 use super::session::Session;
-use super::{common, moment};
+use super::{common, localtime};
 
 const SYNOPSIS: &str =
     "[VARIABLE=VALUE ...] ioassay-engine obdfilter-survey [VARIABLE=VALUE ...] [--destroy-data DEVICE]";
@@ -50,10 +50,10 @@ fn measure(given: &Given, asked: &Asked, common: &Common, ranks: &mut dyn RankSe
     if !asked.direct {
         say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
     }
-    let results = Results::create(given, &moment::now("%F@%R"), &host, common.overwrite)?;
+    let results = Results::create(given, &localtime::now("%F@%R"), &host, common.overwrite)?;
     let mut session = Session::begin(Tool::ObdfilterSurvey, common, ranks, &given.as_arguments())?;
     let mut printer = Printer::new(asked, results, &host);
-    printer.head(&moment::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
+    printer.head(&localtime::now("%a %b %e %H:%M:%S %Z %Y"), &mut session.console);
     let mut ended = Ended::default();
     for row in &asked.rows {
         printer.begin(row, &mut session.console);

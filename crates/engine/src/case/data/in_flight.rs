@@ -9,7 +9,7 @@ use ioassay_protocol::plan::data::Verify;
 use ioassay_protocol::plan::storage::Storage;
 
 use super::one_by_one::nothing_moved;
-use super::transfer::{Kind, name};
+use super::transfer::{TransferContext, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Begin, Flow, Moved, Operations};
 use crate::ranks::Ranks;
@@ -19,7 +19,7 @@ use crate::workload::buffer::Buffer;
 /// The transfers of one rank in one open file.
 pub(super) struct InFlightTransfers<'a> {
     file: &'a mut dyn OpenFile,
-    kind: Kind,
+    context: TransferContext,
     buffers: &'a mut [Buffer],
     scratch: &'a mut [u8],
     extras: bool,
@@ -46,20 +46,20 @@ struct Slot {
 }
 
 impl<'a> InFlightTransfers<'a> {
-    /// Transfers of `kind` between `file` and `buffers`, one in flight for each of these.
+    /// Transfers of `context` between `file` and `buffers`, one in flight for each of these.
     pub fn new(
         file: &'a mut dyn OpenFile,
-        kind: Kind,
+        context: TransferContext,
         buffers: &'a mut [Buffer],
         scratch: &'a mut [u8],
         storage: &Storage,
     ) -> Self {
         let depth = buffers.len();
-        let extras = kind.has_extras();
+        let extras = context.has_extras();
         let batch = storage.uring.map_or(1, |uring| uring.batch.max(1));
         Self {
             file,
-            kind,
+            context,
             buffers,
             scratch,
             extras,
@@ -128,11 +128,11 @@ impl<'a> InFlightTransfers<'a> {
             begin = operations.next_begin(now_ns, in_flight == 0);
             let Begin::At(mut begin_ns) = begin else { break };
             self.free.pop();
-            let offset = self.kind.offset(index);
-            let lane = self.kind.lane();
+            let offset = self.context.offset(index);
+            let lane = self.context.lane();
             if self.extras && lane == WRITE {
                 let (unpaced, before_ns) = (begin_ns == now_ns, operations.now_ns());
-                self.kind.fill(&mut self.buffers[buffer as usize], offset);
+                self.context.fill(&mut self.buffers[buffer as usize], offset);
                 now_ns = operations.prepared(before_ns);
                 begin_ns = if unpaced { now_ns } else { begin_ns };
             }
@@ -146,10 +146,10 @@ impl<'a> InFlightTransfers<'a> {
     #[inline]
     fn begin(&mut self, buffer: u32) -> Result<(), Box<Failure>> {
         let Slot { offset, lane, moved, verifies, .. } = self.slots[buffer as usize];
-        let offset = self.kind.base_bytes + offset + u64::from(moved);
+        let offset = self.context.base_bytes + offset + u64::from(moved);
         let write = lane == WRITE && !verifies;
         let transfer = InFlight { buffer, from: moved, offset, write };
-        self.file.begin(transfer).map_err(|error| self.kind.failed(name(lane), &error))
+        self.file.begin(transfer).map_err(|error| self.context.failed(name(lane), &error))
     }
 
     /// Waits for some transfers, records them and makes their buffers free.
@@ -161,7 +161,7 @@ impl<'a> InFlightTransfers<'a> {
     ) -> Result<(), Box<Failure>> {
         let mut ended = std::mem::take(&mut self.ended);
         let at_least = self.batch.min(in_flight);
-        self.file.finish(at_least, &mut ended).map_err(|error| self.kind.failed("wait", &error))?;
+        self.file.finish(at_least, &mut ended).map_err(|error| self.context.failed("wait", &error))?;
         let end_ns = clock.now_ns();
         for Ended { buffer, moved } in ended.drain(..) {
             let bytes = self.buffers[buffer as usize].len();
@@ -177,7 +177,7 @@ impl<'a> InFlightTransfers<'a> {
             let Slot { begin_ns, lane, .. } = self.slots[buffer as usize];
             self.free.push(buffer);
             if operations.record(begin_ns, end_ns, Moved { bytes: bytes as u64, lane }) {
-                self.file.still_there().map_err(|error| self.kind.failed(self.kind.main_name(), &error))?;
+                self.file.still_there().map_err(|error| self.context.failed(self.context.main_name(), &error))?;
             }
         }
         self.ended = ended;
@@ -191,16 +191,16 @@ impl<'a> InFlightTransfers<'a> {
         let lane = slot.lane;
         match moved {
             Ok(0) => {
-                let offset = self.kind.base_bytes + slot.offset;
+                let offset = self.context.base_bytes + slot.offset;
                 let error = nothing_moved(lane == WRITE && !slot.verifies, offset, slot.moved.into());
-                return Err(self.kind.failed(name(lane), &error));
+                return Err(self.context.failed(name(lane), &error));
             }
             Ok(count) => {
                 slot.moved += count as u32;
                 self.short_transfers += 1;
             }
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(self.kind.failed(name(lane), &error)),
+            Err(error) => return Err(self.context.failed(name(lane), &error)),
         }
         self.begin(buffer)
     }
@@ -208,7 +208,7 @@ impl<'a> InFlightTransfers<'a> {
     /// Compares what is to be compared. False if the transfer is not over, because what it wrote is being read back.
     fn check(&mut self, buffer: u32) -> Result<bool, Box<Failure>> {
         let slot = &mut self.slots[buffer as usize];
-        let compare = match self.kind.verify {
+        let compare = match self.context.verify {
             Some(Verify::Reads) => slot.lane == READ,
             Some(Verify::Writes) if slot.lane == WRITE && !slot.verifies => {
                 (slot.verifies, slot.moved) = (true, 0);
@@ -219,7 +219,7 @@ impl<'a> InFlightTransfers<'a> {
             None => false,
         };
         if compare {
-            self.kind.compare(&self.buffers[buffer as usize], self.scratch, slot.offset)?;
+            self.context.compare(&self.buffers[buffer as usize], self.scratch, slot.offset)?;
         }
         Ok(true)
     }

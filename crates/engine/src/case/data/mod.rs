@@ -17,7 +17,7 @@ use ioassay_protocol::plan::{Job, Operation, Step, Work};
 use self::in_flight::InFlightTransfers;
 use self::one_by_one::OneByOne;
 use self::read_shares::read_shares;
-use self::transfer::Kind;
+use self::transfer::TransferContext;
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Operations};
@@ -29,7 +29,7 @@ use crate::ranks::{Ranks, Start};
 use crate::storage::names::Presence;
 use crate::storage::{Access, Connection, OpenFile, Opening, Part};
 use crate::workload::buffer::Buffer;
-use crate::workload::dealt::Dealt;
+use crate::workload::ior_shuffle::IorShuffle;
 use crate::workload::layout::{Geometry, part_of};
 use crate::workload::payload::Content;
 use crate::workload::random::SplitMix64;
@@ -49,7 +49,7 @@ pub(super) struct DataJob<'a> {
     /// Files that it opens are not there yet: it is the first to write them, and the only one.
     creates: bool,
     /// The rank's transfers, where they are dealt out.
-    dealt: Option<Dealt>,
+    shuffle: Option<IorShuffle>,
     /// One buffer per transfer in flight, and one more to compare with where that is asked for. Dropped after the
     /// connection, which may have told the kernel about them.
     connection: Box<dyn Connection>,
@@ -94,8 +94,8 @@ impl<'a> DataJob<'a> {
             }
             Transfer::Write | Transfer::Mixed(_) => Prefix::all(&geometry),
         };
-        let dealt = match work.order {
-            Order::IorShuffled(seed) => Some(Dealt::new(seed, &geometry, part)),
+        let shuffle = match work.order {
+            Order::IorShuffled(seed) => Some(IorShuffle::new(seed, &geometry, part)),
             _ => None,
         };
         let creates = creates(case, step, (job, work), &geometry);
@@ -109,7 +109,7 @@ impl<'a> DataJob<'a> {
             prefix,
             step,
             creates,
-            dealt,
+            shuffle,
             connection,
             buffers,
             scratch,
@@ -194,11 +194,11 @@ impl<'a> DataJob<'a> {
         let mut file = self.open(&path)?;
         let after_open_ns = clock.now_ns();
         counts.times.open += after_open_ns - before_open_ns;
-        let (transfers, kind) = (self.transfers(nth), self.kind(nth, base_bytes, &path));
+        let (transfers, context) = (self.transfers(nth), self.context(nth, base_bytes, &path));
         self.wait_between(ranks);
         let (begin_ns, apart_ns) = (clock.now_ns(), operations.prepared_ns() + counts.times.fsync);
-        operations.begin_now();
-        let flow = self.move_bytes(&mut *file, kind, transfers, operations, counts);
+        operations.restart_timer();
+        let flow = self.move_bytes(&mut *file, context, transfers, operations, counts);
         let apart_ns = operations.prepared_ns() + counts.times.fsync - apart_ns;
         counts.times.transfer += (clock.now_ns() - begin_ns).saturating_sub(apart_ns);
         let flow = flow?;
@@ -226,13 +226,13 @@ impl<'a> DataJob<'a> {
 
     /// Files in which this rank has something to do.
     fn files(&self) -> u64 {
-        if self.dealt.is_some() { 1 } else { self.prefix.files() }
+        if self.shuffle.is_some() { 1 } else { self.prefix.files() }
     }
 
     /// Transfers of this rank in its `nth` file.
     fn transfers(&self, nth: u64) -> u64 {
-        match &self.dealt {
-            Some(dealt) => self.prefix.dealt().map_or(dealt.count(), |written| written.min(dealt.count())),
+        match &self.shuffle {
+            Some(shuffle) => self.prefix.dealt().map_or(shuffle.count(), |written| written.min(shuffle.count())),
             None => self.prefix.transfers(nth),
         }
     }
@@ -241,7 +241,7 @@ impl<'a> DataJob<'a> {
     fn move_bytes<R: Ranks>(
         &mut self,
         file: &mut dyn OpenFile,
-        kind: Kind,
+        context: TransferContext,
         transfers: u64,
         operations: &mut Operations<'_, R>,
         counts: &mut Counts,
@@ -249,7 +249,7 @@ impl<'a> DataJob<'a> {
         let again = self.has_one_file();
         let scratch: &mut [u8] = self.scratch.as_deref_mut().unwrap_or(&mut []);
         if self.storage.depth == 1 {
-            let mut work = OneByOne::new(file, kind, &mut self.buffers[0], scratch, self.case.clock);
+            let mut work = OneByOne::new(file, context, &mut self.buffers[0], scratch, self.case.clock);
             let mut flow = operations.run(0..transfers, &mut work);
             while again && flow == Ok(Flow::On) && operations.again() {
                 flow = operations.run(0..transfers, &mut work);
@@ -258,7 +258,7 @@ impl<'a> DataJob<'a> {
             counts.times.fsync += work.fsync_ns();
             flow
         } else {
-            let mut work = InFlightTransfers::new(file, kind, &mut self.buffers, scratch, self.storage);
+            let mut work = InFlightTransfers::new(file, context, &mut self.buffers, scratch, self.storage);
             let mut flow = work.run(transfers, operations, self.case.clock);
             while again && flow == Ok(Flow::On) && operations.again() {
                 flow = work.run(transfers, operations, self.case.clock);
@@ -331,14 +331,16 @@ impl<'a> DataJob<'a> {
         self.case.workspace.place_of(&self.case.plan.case, &self.work.files, &self.geometry, file)
     }
 
-    fn kind(&self, nth: u64, base_bytes: u64, path: &Path) -> Kind {
+    fn context(&self, nth: u64, base_bytes: u64, path: &Path) -> TransferContext {
         let file = self.geometry.file(self.part, nth);
         let keys = |step: u32| SplitMix64::keyed(&[self.case.plan.seed, u64::from(step), u64::from(self.part), file]);
         // Keyed by the step, so that a read does not follow the order in which the write filled the cache.
         let transfers = self.transfers(nth);
-        let (walk, in_order_of, place) = match (&self.dealt, self.work.order) {
+        let (walk, in_order_of, place) = match (&self.shuffle, self.work.order) {
             // With the same seed the same transfers come in the same order, so a beginning is a beginning.
-            (Some(dealt), _) => (Walk::dealt(dealt.clone(), transfers), None, self.geometry.place_of_dealt(self.part)),
+            (Some(shuffle), _) => {
+                (Walk::ior_shuffled(shuffle.clone(), transfers), None, self.geometry.place_of_dealt(self.part))
+            }
             (None, Order::IorDrawn(blocks)) => {
                 let per_block = self.geometry.block_bytes() / self.geometry.transfer_bytes;
                 let walk = Walk::drawn_blocks(blocks, per_block, transfers, keys(self.step));
@@ -351,7 +353,7 @@ impl<'a> DataJob<'a> {
                 (Walk::new(self.work.order, transfers, keys(self.step)), written, self.geometry.place(self.part))
             }
         };
-        Kind {
+        TransferContext {
             transfer: self.work.transfer,
             walk,
             in_order_of,

@@ -6,7 +6,7 @@ use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Verify;
 
-use super::transfer::{Kind, name};
+use super::transfer::{TransferContext, name};
 use super::{READ, WRITE};
 use crate::case::operations::{Moved, Operate};
 use crate::failure::{self, Explained};
@@ -15,7 +15,7 @@ use crate::storage::OpenFile;
 /// The transfers of one rank in one open file.
 pub(super) struct OneByOne<'a> {
     file: &'a mut dyn OpenFile,
-    kind: Kind,
+    context: TransferContext,
     buffer: &'a mut [u8],
     /// To compare with.
     scratch: &'a mut [u8],
@@ -29,18 +29,18 @@ pub(super) struct OneByOne<'a> {
 }
 
 impl<'a> OneByOne<'a> {
-    /// Transfers of `kind` between `file` and `buffer`.
+    /// Transfers of `context` between `file` and `buffer`.
     pub fn new(
         file: &'a mut dyn OpenFile,
-        kind: Kind,
+        context: TransferContext,
         buffer: &'a mut [u8],
         scratch: &'a mut [u8],
         clock: &'a Clock,
     ) -> Self {
-        let extras = kind.has_extras();
+        let extras = context.has_extras();
         Self {
             file,
-            kind,
+            context,
             buffer,
             scratch,
             clock,
@@ -73,12 +73,12 @@ impl<'a> OneByOne<'a> {
 
     #[inline(always)]
     fn transfer(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
-        let at = self.kind.base_bytes + offset;
+        let at = self.context.base_bytes + offset;
         let first = self.call(lane, 0, at);
         if matches!(first, Ok(count) if count == self.buffer.len()) {
             return Ok(());
         }
-        self.repeat_the_rest(first, lane, at).map_err(|error| self.kind.failed(name(lane), &error))
+        self.repeat_the_rest(first, lane, at).map_err(|error| self.context.failed(name(lane), &error))
     }
 
     /// Goes on after a call that moved less than asked, or was interrupted. Counts short calls.
@@ -106,28 +106,28 @@ impl<'a> OneByOne<'a> {
     /// A transfer with all that some jobs ask for besides.
     #[inline(never)]
     fn transfer_with_extras(&mut self, lane: usize, offset: u64) -> Result<(), Box<Failure>> {
-        let lock = self.kind.locked(self.kind.base_bytes + offset, self.buffer.len(), lane == WRITE);
+        let lock = self.context.locked(self.context.base_bytes + offset, self.buffer.len(), lane == WRITE);
         if let Some(range) = lock {
-            self.file.lock(range).map_err(|error| self.kind.failed("lock", &error))?;
+            self.file.lock(range).map_err(|error| self.context.failed("lock", &error))?;
         }
         self.transfer(lane, offset)?;
         if let Some(range) = lock {
-            self.file.unlock(range).map_err(|error| self.kind.failed("unlock", &error))?;
+            self.file.unlock(range).map_err(|error| self.context.failed("unlock", &error))?;
         }
         if lane == WRITE {
             self.writes += 1;
-            if self.kind.sync_every.is_some_and(|every| self.writes.is_multiple_of(every)) {
+            if self.context.sync_every.is_some_and(|every| self.writes.is_multiple_of(every)) {
                 let before_ns = self.clock.now_ns();
-                self.file.sync().map_err(|error| self.kind.failed("fsync", &error))?;
+                self.file.sync().map_err(|error| self.context.failed("fsync", &error))?;
                 self.fsync_ns += self.clock.now_ns() - before_ns;
             }
         }
-        match self.kind.verify {
+        match self.context.verify {
             Some(Verify::Writes) if lane == WRITE => {
                 self.transfer(READ, offset)?;
-                self.kind.compare(self.buffer, self.scratch, offset)
+                self.context.compare(self.buffer, self.scratch, offset)
             }
-            Some(Verify::Reads) if lane == READ => self.kind.compare(self.buffer, self.scratch, offset),
+            Some(Verify::Reads) if lane == READ => self.context.compare(self.buffer, self.scratch, offset),
             _ => Ok(()),
         }
     }
@@ -154,9 +154,9 @@ impl Operate for OneByOne<'_> {
 
     #[inline(never)]
     fn prepare(&mut self, index: u64) {
-        let (offset, lane) = (self.kind.offset(index), self.kind.lane());
+        let (offset, lane) = (self.context.offset(index), self.context.lane());
         if lane == WRITE {
-            self.kind.fill(self.buffer, offset);
+            self.context.fill(self.buffer, offset);
         }
         self.prepared = (lane, offset);
     }
@@ -168,13 +168,13 @@ impl Operate for OneByOne<'_> {
             self.transfer_with_extras(lane, offset)?;
             return Ok(Moved { bytes: self.buffer.len() as u64, lane });
         }
-        let offset = self.kind.offset(index);
-        let lane = self.kind.lane();
+        let offset = self.context.offset(index);
+        let lane = self.context.lane();
         self.transfer(lane, offset)?;
         Ok(Moved { bytes: self.buffer.len() as u64, lane })
     }
 
     fn once_per_sample(&mut self) -> Result<(), Box<Failure>> {
-        self.file.still_there().map_err(|error| self.kind.failed(self.kind.main_name(), &error))
+        self.file.still_there().map_err(|error| self.context.failed(self.context.main_name(), &error))
     }
 }

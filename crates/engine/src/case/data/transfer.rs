@@ -14,7 +14,7 @@ use crate::workload::random::SplitMix64;
 use crate::workload::walk::Walk;
 
 /// The transfers of one rank in one file.
-pub(super) struct Kind {
+pub(super) struct TransferContext {
     /// Reads, writes, or both.
     pub transfer: Transfer,
     /// In which order.
@@ -43,7 +43,7 @@ pub(super) struct Kind {
     pub path: PathBuf,
 }
 
-impl Kind {
+impl TransferContext {
     /// Offset in the file of the transfer at place `index`.
     #[inline(always)]
     pub fn offset(&mut self, index: u64) -> u64 {

@@ -138,7 +138,7 @@ impl<R: Ranks> Walk<'_, R> {
                 // Nothing is left, or somebody said stop.
                 Ok(false) | Err(_) => return Ok(()),
             }
-            operations.begin_now();
+            operations.restart_timer();
         }
     }
 

@@ -8,7 +8,7 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOperation, Sharing};
 
 use super::directories::OpenDirectories;
-use super::held::Held;
+use super::file_content::FileContent;
 use super::{Tree, failed};
 use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
@@ -104,7 +104,7 @@ pub(super) struct Works<'a> {
     directory: u64,
     in_directory: Range<u64>,
     buffer: &'a mut [u8],
-    held: Held,
+    file_content: FileContent,
 }
 
 /// What an operation is, with all that does not change decided.
@@ -173,7 +173,7 @@ impl<'a> Works<'a> {
         order: Order,
         open: Option<OpenDirectories>,
         buffer: &'a mut [u8],
-        held: Held,
+        file_content: FileContent,
     ) -> Self {
         let container = open.is_none().then_some(target.container.as_bytes());
         let path = |entries| EntryPath::new(target.shape, container, entries);
@@ -187,7 +187,21 @@ impl<'a> Works<'a> {
         let kind = Kind::of(operation, target.shape.items, sharing);
         let path = path(entries);
         let (directory, in_directory) = (0, 0..0);
-        Self { names, kind, target, entries, part, order, path, renamed, open, directory, in_directory, buffer, held }
+        Self {
+            names,
+            kind,
+            target,
+            entries,
+            part,
+            order,
+            path,
+            renamed,
+            open,
+            directory,
+            in_directory,
+            buffer,
+            file_content,
+        }
     }
 
     /// The entry at place `index`: the directory that it is in, `None` being the container, and its number.
@@ -228,19 +242,19 @@ impl<'a> Works<'a> {
                 names.create(
                     entry,
                     presence,
-                    Content { bytes: self.held.fill(self.buffer, self.part, number), sync },
+                    Content { bytes: self.file_content.fill(self.buffer, self.part, number), sync },
                 )?;
-                self.held.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
+                self.file_content.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
             }
             Kind::MakeNode => names.make_node(entry),
             Kind::Stat => names.stat(entry),
             Kind::Read => {
                 names.read(entry, self.buffer)?;
-                self.held.compare(self.buffer, self.part, number)
+                self.file_content.compare(self.buffer, self.part, number)
             }
             Kind::Write { sync } => {
-                names.write(entry, Content { bytes: self.held.fill(self.buffer, self.part, number), sync })?;
-                self.held.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
+                names.write(entry, Content { bytes: self.file_content.fill(self.buffer, self.part, number), sync })?;
+                self.file_content.read_back(self.buffer, self.part, number, |content| names.read(entry, content))
             }
             Kind::Rename => {
                 let renamed = self.renamed.as_mut().expect("made for this kind");

@@ -1,12 +1,12 @@
 //! A metadata job as one rank lives it: the entries of a tree one after the other.
 //!
 //! [`entries`] is what is done to one of them, [`replace`] the same of files that are replaced by others, [`directories`]
-//! the open ones in which they are named on request, [`held`] what files hold.
+//! the open ones in which they are named on request, [`file_content`] what files hold.
 //! Not here: what entries are called and where they lie ([`crate::workload::tree`]).
 
 mod directories;
 mod entries;
-mod held;
+mod file_content;
 mod replace;
 
 use std::ffi::CString;
@@ -20,12 +20,12 @@ use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork, Paths};
 
 use self::directories::OpenDirectories;
 use self::entries::{Order, Works};
-use self::held::Held;
+use self::file_content::FileContent;
 use self::replace::{Replacements, Set};
 use super::Case;
-use super::grown::{self, Grown, Part};
 use super::job_result::{JobResult, JobTimes};
 use super::operations::Operations;
+use super::tree_state::{self, Part, TreeState};
 use crate::cache;
 use crate::failure;
 use crate::plan::{Sizes, moved_at_once, operations_each};
@@ -47,7 +47,7 @@ pub(super) struct MetadataJob<'a> {
     /// Dropped after the connection, which may have told the kernel about it.
     connection: Box<dyn Connection>,
     buffers: Vec<Buffer>,
-    held: Held,
+    file_content: FileContent,
     /// What is written back at the end, held open since before anything is written: an error of that is told once to each who
     /// had it open.
     file_system: Option<File>,
@@ -84,24 +84,24 @@ impl<'a> MetadataJob<'a> {
         step: u32,
         (job, work): (&'a Job, &'a MetadataWork),
         member: u32,
-        grown: &Grown,
+        trees: &TreeState,
     ) -> Result<Self, Box<Failure>> {
         let shape = Shape::of(&case.plan.trees[&work.tree], case.plan.rank_count());
-        let part = grown::part(&shape, work, member);
+        let part = tree_state::part(&shape, work, member);
         let target = Tree { shape, container: container(case, work, &shape, part)? };
-        let there = grown.part(&work.tree, part);
+        let there = trees.part(&work.tree, part);
         let mut buffers = match moved_at_once(work) {
             0 => Vec::new(),
             bytes => vec![Buffer::random(bytes as usize, SplitMix64::keyed(&[case.plan.seed, u64::from(part)]))],
         };
-        let held = Held::new(case.plan, work, part, buffers.first_mut());
+        let file_content = FileContent::new(case.plan, work, part, buffers.first_mut());
         let mut connection = case.connect((job, member), None, &mut buffers)?;
         let names = names_of(&mut *connection);
         if work.operation == MetadataOperation::CreateTree {
             create_container(names, &target)?;
         }
         let task = if let MetadataOperation::Replace { .. } = work.operation {
-            let of = |part| grown.part(&work.tree, part);
+            let of = |part| trees.part(&work.tree, part);
             replacements(case, work, &shape, member, of)?
         } else {
             let entries = match work.operation {
@@ -120,7 +120,7 @@ impl<'a> MetadataJob<'a> {
         let written_back = work.sync_at_end && case.capabilities(case.plan.storage_of(job)).files;
         let file_system = written_back.then(|| file_system(case)).transpose()?;
         let job = Job { ranks: Some(case.plan.workers(job)), ..job.clone() };
-        Ok(Self { case, work, job, target, task, connection, buffers, held, file_system })
+        Ok(Self { case, work, job, target, task, connection, buffers, file_content, file_system })
     }
 
     /// Does the operations. What was done until a failure or a stop is returned too.
@@ -136,12 +136,14 @@ impl<'a> MetadataJob<'a> {
                 let sharing = plan.trees[&self.work.tree].sharing;
                 let operation = self.work.operation;
                 let target = &self.target;
-                let mut works = Works::new(names, operation, sharing, target, entries, order, open, buffer, self.held);
+                let mut works =
+                    Works::new(names, operation, sharing, target, entries, order, open, buffer, self.file_content);
                 operations.run(0..count, &mut works)
             }
             Task::Replacements { sets, of_each } => {
                 let count = operations_each(self.work) * sets.len() as u64 * of_each;
-                operations.run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.held))
+                operations
+                    .run(0..count, &mut Replacements::new(names, self.work.operation, sets, buffer, self.file_content))
             }
         };
         let mut failure = ended.err();

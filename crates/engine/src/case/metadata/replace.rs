@@ -12,7 +12,7 @@ use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
 
 use super::failed;
-use super::held::Held;
+use super::file_content::FileContent;
 use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::tree::{Entries, EntryPath, Shape};
@@ -53,7 +53,7 @@ pub(super) struct Replacements<'a> {
     /// What is done to each file; each has the lane of its place.
     operations: &'static [Operation],
     buffer: &'a mut [u8],
-    held: Held,
+    file_content: FileContent,
 }
 
 impl<'a> Replacements<'a> {
@@ -63,9 +63,9 @@ impl<'a> Replacements<'a> {
         replace: MetadataOperation,
         sets: Vec<(Set, Set)>,
         buffer: &'a mut [u8],
-        held: Held,
+        file_content: FileContent,
     ) -> Self {
-        Self { names, sets, operations: replace.operations(), buffer, held }
+        Self { names, sets, operations: replace.operations(), buffer, file_content }
     }
 
     /// Does `operation` to the `nth` file of set number `set`; returns the bytes that it moved.
@@ -78,14 +78,14 @@ impl<'a> Replacements<'a> {
             Operation::Stat => names.stat(old.entry(nth)).map(|()| 0),
             Operation::Read => {
                 names.read(old.entry(nth), self.buffer)?;
-                self.held.compare(self.buffer, old.part, old.number(nth))?;
+                self.file_content.compare(self.buffer, old.part, old.number(nth))?;
                 Ok(bytes)
             }
             Operation::Remove => names.remove(old.entry(nth)).map(|()| 0),
             _ => {
                 let (part, number) = (new.part, new.number(nth));
                 // What was read before lies in the buffer, and is another part's.
-                let content = self.held.fill_anew(self.buffer, part, number);
+                let content = self.file_content.fill_anew(self.buffer, part, number);
                 names.create(new.entry(nth), Presence::New, Content { bytes: content, sync: false })?;
                 Ok(bytes)
             }

@@ -1,6 +1,6 @@
 //! Trees, the jobs on their entries, and walks.
 //!
-//! [`Grown`] goes through the steps as the case will, so that work on entries that are not there is refused before
+//! [`TreeState`] goes through the steps as the case will, so that work on entries that are not there is refused before
 //! any of them is created.
 
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub(super) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) 
 
 /// What there is of a tree.
 #[derive(Debug)]
-pub(super) struct Grown {
+pub(super) struct TreeState {
     /// Whether the directories are there, tree by tree.
     directories: Vec<bool>,
     /// Whether the items are there, part by part.
@@ -105,7 +105,7 @@ enum Grove {
     Unknown,
 }
 
-impl Grown {
+impl TreeState {
     /// A tree of which something is there before any job on it, with whatever bytes in its items.
     fn found(shape: &Shape, there: There, items: Option<u64>) -> Self {
         let even = items.is_none();
@@ -135,7 +135,7 @@ pub(super) fn work(
     work: &MetadataWork,
     step: usize,
     storage: &JobStorage<'_>,
-    trees: &mut BTreeMap<String, Grown>,
+    trees: &mut BTreeMap<String, TreeState>,
 ) -> Result<(), Refusal> {
     let (api, can) = (&storage.asked.api, &storage.can);
     let Some(names) = can.names.filter(|_| !matches!(plan.target, Target::Device(_))) else {
@@ -175,8 +175,8 @@ pub(super) fn work(
         Target::Directory(_) | Target::Device(_) | Target::Url(_) => (There::Nothing, None),
     };
     let start = || match there {
-        There::Nothing => Grown::new(&asked.shape, names),
-        There::Directories | There::Everything => Grown::found(&asked.shape, there, items),
+        There::Nothing => TreeState::new(&asked.shape, names),
+        There::Directories | There::Everything => TreeState::found(&asked.shape, there, items),
     };
     asked.grow(trees.entry(work.tree.clone()).or_insert_with(start), step)
 }
@@ -387,52 +387,52 @@ impl Asked<'_> {
     }
 
     /// Refuses work on what is not there, and notes what is there after it.
-    fn grow(&self, grown: &mut Grown, step: usize) -> Result<(), Refusal> {
+    fn grow(&self, tree_state: &mut TreeState, step: usize) -> Result<(), Refusal> {
         let changes = self.changes_names();
-        if grown.used.is_some_and(|(last, changed)| last == step && (changed || changes)) {
+        if tree_state.used.is_some_and(|(last, changed)| last == step && (changed || changes)) {
             let problem = format!("another job of this phase works on the tree {:?}", self.work.tree);
             return self.refuse("tree", problem, "change a tree and use it in different phases");
         }
-        grown.used = Some((step, changes));
+        tree_state.used = Some((step, changes));
         let parts = self.shape.parts;
         let of_member = |member: u32| ((u64::from(member) + u64::from(self.work.shift)) % u64::from(parts)) as u32;
         let worked_on: Vec<u32> = (0..self.members.min(parts)).map(of_member).collect();
         match self.work.operation {
-            MetadataOperation::CreateTree => self.create_tree(grown, &worked_on),
-            MetadataOperation::RemoveTree => self.remove_tree(grown, &worked_on),
-            _ => worked_on.iter().try_for_each(|&part| self.grow_part(grown, part)),
+            MetadataOperation::CreateTree => self.create_tree(tree_state, &worked_on),
+            MetadataOperation::RemoveTree => self.remove_tree(tree_state, &worked_on),
+            _ => worked_on.iter().try_for_each(|&part| self.grow_part(tree_state, part)),
         }
     }
 
-    fn create_tree(&self, grown: &mut Grown, parts: &[u32]) -> Result<(), Refusal> {
+    fn create_tree(&self, tree_state: &mut TreeState, parts: &[u32]) -> Result<(), Refusal> {
         for tree in parts.iter().map(|&part| self.shape.tree_of(part) as usize) {
-            if std::mem::replace(&mut grown.directories[tree], true) {
+            if std::mem::replace(&mut tree_state.directories[tree], true) {
                 return self.refuse("operation", "the directories of the tree are there already", "remove them before");
             }
         }
         Ok(())
     }
 
-    fn remove_tree(&self, grown: &mut Grown, parts: &[u32]) -> Result<(), Refusal> {
+    fn remove_tree(&self, tree_state: &mut TreeState, parts: &[u32]) -> Result<(), Refusal> {
         for tree in parts.iter().map(|&part| self.shape.tree_of(part)) {
-            let mut items = self.shape.parts_in(tree).map(|part| grown.items[part as usize]);
+            let mut items = self.shape.parts_in(tree).map(|part| tree_state.items[part as usize]);
             if items.any(|items| items != Grove::Bare) {
                 let problem = "some of its directories still have items";
                 return self.refuse("operation", problem, "put a job before it, without a limit, that removes them");
             }
-            if !std::mem::replace(&mut grown.directories[tree as usize], false) {
+            if !std::mem::replace(&mut tree_state.directories[tree as usize], false) {
                 return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
             }
         }
         Ok(())
     }
 
-    fn grow_part(&self, grown: &mut Grown, part: u32) -> Result<(), Refusal> {
+    fn grow_part(&self, tree_state: &mut TreeState, part: u32) -> Result<(), Refusal> {
         use MetadataOperation as Kind;
         let limited = !self.job.limit.is_none();
-        let items = &mut grown.items[part as usize];
+        let items = &mut tree_state.items[part as usize];
         let (bytes_there, even) = match (self.work.operation, *items) {
-            (Kind::Create { .. }, _) if !grown.directories[self.shape.tree_of(part) as usize] => {
+            (Kind::Create { .. }, _) if !tree_state.directories[self.shape.tree_of(part) as usize] => {
                 return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
             }
             (Kind::Create { write_bytes, .. }, Grove::Bare) => {

@@ -217,7 +217,7 @@ struct State {
     /// Which parts of each file set are written in full.
     filled: BTreeMap<String, Filled>,
     /// What there is of each tree.
-    trees: BTreeMap<String, metadata::Grown>,
+    trees: BTreeMap<String, metadata::TreeState>,
 }
 
 fn jobs(

@@ -1,4 +1,4 @@
-//! Word between the ranks of a node and the messenger that speaks for them with other nodes ([`crate::ranks::nodes`]).
+//! Word between the ranks of a node and the leader that speaks for them with other nodes ([`crate::ranks::nodes`]).
 //!
 //! Not here: what is said. Long texts lie in mailboxes; here is what says that they are there.
 
@@ -15,7 +15,7 @@ use crate::ranks::Stopped;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct LeaderChannel {
-    /// Rises whenever the messenger has something to do: what it sleeps on.
+    /// Rises whenever the leader has something to do: what it sleeps on.
     pub bell: Doorbell,
     /// Calls of this node's ranks to all nodes: the number of the last one, and what it is about.
     pub calls: AtomicU32,
@@ -36,9 +36,9 @@ pub struct LeaderChannel {
     pub carried_out: AtomicU32,
     /// The signal that somebody was sent, somewhere: it ends everything, also what was not begun when it came.
     pub signal: AtomicU32,
-    /// When the messenger last took a turn, on the node's time line.
+    /// When the leader last took a turn, on the node's time line.
     pub turned_ns: AtomicU64,
-    /// What the messenger found out about the job as a whole: nobody can be reached any more.
+    /// What the leader found out about the job as a whole: nobody can be reached any more.
     pub alone: AtomicU32,
 }
 
@@ -70,7 +70,7 @@ impl LeaderChannel {
         }
     }
 
-    /// Answers call number `number`, as the messenger.
+    /// Answers call number `number`, as the leader.
     pub fn answer_call(&self, number: u32, answer: Answer) {
         let slot = number as usize % 2;
         self.verdicts[slot].store(answer.go_on.into(), Ordering::SeqCst);
@@ -107,7 +107,7 @@ impl LeaderChannel {
         Done { bytes, operations }
     }
 
-    /// Has the messenger of the first node give the order that lies in its mailbox. Its number.
+    /// Has the leader of the first node give the order that lies in its mailbox. Its number.
     pub fn want_order(&self) -> u32 {
         let number = self.wanted_order.fetch_add(1, Ordering::SeqCst) + 1;
         self.bell.ring();

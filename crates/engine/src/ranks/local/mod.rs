@@ -26,7 +26,7 @@ use self::mailbox::Mailbox;
 use self::shared::{Header, Shared, SharedJob};
 use super::nodes::clocks::Reading;
 use super::{FirstFinished, MOST_JOBS, Ranks, Start, Stopped};
-use crate::measure::recorder::{LANES, Shown};
+use crate::measure::recorder::{LANES, LiveCounters};
 
 /// How many files a meeting place is in.
 pub const FILES: usize = 3;
@@ -153,7 +153,7 @@ impl MeetingPlace {
     }
 
     /// What each rank shows.
-    pub fn shown(&self) -> &[Shown] {
+    pub fn counters(&self) -> &[LiveCounters] {
         self.shared.ranks()
     }
 
@@ -194,12 +194,12 @@ impl MeetingPlace {
 
     /// True if all ranks have carried out order `number`, or will not.
     pub fn has_carried_out(&self, number: u32) -> bool {
-        self.shown().iter().all(|rank| rank.carried_out.load(Ordering::SeqCst) >= number)
+        self.counters().iter().all(|rank| rank.carried_out.load(Ordering::SeqCst) >= number)
     }
 }
 
 /// What these ranks have done so far in one lane.
-fn done_by(ranks: &[Shown], lane: usize) -> Done {
+fn done_by(ranks: &[LiveCounters], lane: usize) -> Done {
     ranks.iter().map(|rank| rank.done(lane)).fold(Done::default(), |sum, own| Done {
         bytes: sum.bytes + own.bytes,
         operations: sum.operations + own.operations,
@@ -240,7 +240,7 @@ impl LocalRank<'_> {
     /// Forgets the step before, and says which one begins and how long it may take.
     pub(super) fn prepare_step(&self, step: u32, limit_ns: Option<u64>) {
         let header = self.place.shared.header();
-        self.shown().reset();
+        self.counters().reset();
         if self.rank == 0 {
             header.jobs.iter().for_each(SharedJob::reset);
             self.place.work.reset();
@@ -251,7 +251,7 @@ impl LocalRank<'_> {
     }
 
     /// What these ranks show.
-    fn members(&self, members: RankRange) -> &[Shown] {
+    fn members(&self, members: RankRange) -> &[LiveCounters] {
         let first = members.first as usize;
         &self.place.shared.ranks()[first..first + members.count as usize]
     }
@@ -292,7 +292,7 @@ impl Ranks for LocalRank<'_> {
         Ok(self.place.shared.header().start.wait(self.size(), || self.must_stop())?)
     }
 
-    fn shown(&self) -> &Shown {
+    fn counters(&self) -> &LiveCounters {
         &self.place.shared.ranks()[self.rank as usize]
     }
 
@@ -323,7 +323,7 @@ impl Ranks for LocalRank<'_> {
 
     fn first_finished(&self, job: usize, members: RankRange) -> Option<FirstFinished> {
         let at_ns = self.place.shared.header().jobs[job].first_finished_ns.load(Ordering::SeqCst);
-        let done = || self.members(members).iter().map(Shown::at_first_finish).collect();
+        let done = || self.members(members).iter().map(LiveCounters::at_first_finish).collect();
         (at_ns != 0).then(|| FirstFinished { at_ns, done: done() })
     }
 

@@ -13,7 +13,7 @@ use ioassay_shm::memory::Memory;
 
 use super::leader_channel::LeaderChannel;
 use crate::failure;
-use crate::measure::recorder::Shown;
+use crate::measure::recorder::LiveCounters;
 use crate::ranks::{MOST_JOBS, Stopped};
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
@@ -62,7 +62,7 @@ pub struct SharedJob {
     pub most: AtomicU64,
     /// Ranks of this node that came to ask, where some are on other nodes.
     asked: AtomicU32,
-    /// 1 when the last of them has come, until the messenger says so.
+    /// 1 when the last of them has come, until the leader says so.
     all_asked: AtomicU32,
     /// 1 when the other nodes agree.
     agreed: AtomicU32,
@@ -91,7 +91,7 @@ impl SharedJob {
         (count > 0).then_some(RankRange { first, count })
     }
 
-    /// Comes to agree on the most with the ranks of all nodes, as one of `here` on this node. `ring` tells the messenger.
+    /// Comes to agree on the most with the ranks of all nodes, as one of `here` on this node. `ring` tells the leader.
     pub fn agree_beyond(
         &self,
         here: u32,
@@ -138,7 +138,7 @@ pub struct Shared {
 impl Shared {
     /// How much memory it takes.
     pub fn bytes(ranks: u32) -> usize {
-        size_of::<Header>() + ranks as usize * size_of::<Shown>()
+        size_of::<Header>() + ranks as usize * size_of::<LiveCounters>()
     }
 
     /// In `memory`, which has [`Shared::bytes`] for these ranks.
@@ -156,10 +156,10 @@ impl Shared {
 
     /// What each rank shows, by rank.
     #[inline(always)]
-    pub fn ranks(&self) -> &[Shown] {
+    pub fn ranks(&self) -> &[LiveCounters] {
         // SAFETY: as above; the lines begin behind the header, whose size is a multiple of their alignment.
         unsafe {
-            let first = self.memory.start::<Header>().as_ptr().add(1).cast::<Shown>();
+            let first = self.memory.start::<Header>().as_ptr().add(1).cast::<LiveCounters>();
             std::slice::from_raw_parts(first, self.ranks)
         }
     }

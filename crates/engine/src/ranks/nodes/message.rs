@@ -1,4 +1,4 @@
-//! What messengers say to each other: a line of JSON, and behind it the bytes that it is about.
+//! What leaders say to each other: a line of JSON, and behind it the bytes that it is about.
 
 use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::RankRange;
@@ -47,41 +47,62 @@ pub struct JobKey {
     pub job: u32,
 }
 
-/// The messages. Up and down: along the tree. Others: straight to the first node, or from it.
+/// The messages: which way each goes and what it means is a table of docs/concepts/node-protocol.md. Bytes may follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Message {
-    /// Down: what all are to do next; it is what follows.
+    /// Down the tree: what all are to do next; it is what follows.
     Order { number: u32 },
     /// To the first node: the ranks here have carried an order out.
     CarriedOut { number: u32 },
-    /// Up: this node and those below it have come to a call; what follows is what they say.
+    /// Of a call of all ranks.
+    Call(CallMessage),
+    /// Of a comparison of clocks.
+    Clock(ClockMessage),
+    /// To and from the first node, all the time: I am here, and this is what has been done.
+    Heartbeat { done: [Done; LANES] },
+    /// To and from the first node: all ranks are to stop.
+    Stop { signal: Option<u32>, failure: Option<Box<Failure>> },
+    /// Of a job that has ranks on several nodes.
+    Job(JobKey, JobMessage),
+}
+
+/// Of a call of all ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum CallMessage {
+    /// Up the tree: this node and those below it have come to a call; what follows is what they say.
     Up { call: u32, kind: Kind, stop: bool },
-    /// Down: the answer to a call; what follows is what the first node says.
+    /// Down the tree: the answer to a call; what follows is what the first node says.
     Down { call: u32, go_on: bool, opens_first_ns: u64 },
-    /// Down: compare your clock.
+}
+
+/// Of a comparison of clocks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum ClockMessage {
+    /// Down the tree: compare your clock.
     Measure { call: u32 },
     /// To the first node: what time is it there?
     Ping { id: u32 },
     /// From the first node: this.
     Pong { id: u32, first_ns: u64 },
     /// To the first node: how the clock here differs.
-    Read { call: u32, reading: Reading },
-    /// To and from the first node, all the time: I am here, and this is what has been done.
-    Beat { done: [Done; LANES] },
-    /// To and from the first node: all ranks are to stop.
-    Stop { signal: Option<u32>, failure: Option<Box<Failure>> },
+    Reading { call: u32, reading: Reading },
+}
+
+/// Of a job that has ranks on several nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum JobMessage {
     /// To the first node: the ranks of the job that are here have come to agree on the most.
-    Agree { key: JobKey, most: u64, came: u32, of: u32 },
+    Max { most: u64, came: u32, of: u32 },
     /// From the first node: that most.
-    Agreed { key: JobKey, most: u64 },
+    Agreed { most: u64 },
     /// To the first node: no rank of the job has work here. So many pieces from elsewhere have come so far.
-    Hungry { key: JobKey, came: u64, members: RankRange },
+    Hungry { came: u64, members: RankRange },
     /// From the first node: others have none; give a piece away.
-    Spare { key: JobKey },
+    Wanted,
     /// To and from the first node: a piece of work, which follows.
-    Piece { key: JobKey },
+    Piece,
     /// From the first node: there is no work any more.
-    NoMore { key: JobKey },
+    NoMore,
 }
 
 /// A message with what follows it, for the wire.
@@ -127,7 +148,7 @@ mod tests {
         fn what_is_packed_is_unpacked_and_anything_else_is_no_message(
             bytes in proptest::collection::vec(any::<u8>(), 0..100),
         ) {
-            let message = Message::Up { call: 7, kind: Kind::Gather, stop: true };
+            let message = Message::Call(CallMessage::Up { call: 7, kind: Kind::Gather, stop: true });
             let packet = pack(&message, &bytes);
             prop_assert_eq!(unpack(&packet), Some((message, &bytes[..])));
             prop_assert_eq!(unpack(&bytes), None);
@@ -137,7 +158,7 @@ mod tests {
         #[test]
         fn what_is_broken_is_no_reason_to_panic(cut in 0..80_usize, at in 0..80_usize, byte: u8) {
             let key = JobKey { order: 3, step: 1, job: 2 };
-            let mut packet = pack(&Message::Agree { key, most: 5, came: 1, of: 2 }, b"behind it");
+            let mut packet = pack(&Message::Job(key, JobMessage::Max { most: 5, came: 1, of: 2 }), b"behind it");
             let end = packet.len();
             packet[at % end] = byte;
             packet.truncate(end - cut % end);

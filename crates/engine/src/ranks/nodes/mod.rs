@@ -1,18 +1,18 @@
-//! Ranks on several nodes: those of a node meet in memory, and a messenger on each speaks with the other nodes.
+//! Ranks on several nodes: those of a node meet in memory, and a leader on each, which is no rank, speaks with the other nodes.
 //!
 //! Ranks themselves never speak to other nodes: they sleep in their node's memory until the answer is there, so however
-//! many there are on a node, one process of it waits awake. [`messenger`] is who speaks, [`wire`] what he speaks through,
-//! [`message`] what is said, [`tree`] who passes on to whom, [`clocks`] how time lines are compared, [`tally`] and
-//! [`hunt`] what the first node keeps of jobs on several nodes. [`threads`] has all of that in one process.
+//! many there are on a node, one process of it waits awake. [`leader`] is who speaks, [`wire`] what it speaks through,
+//! [`message`] what is said, [`tree`] who passes on to whom, [`clocks`] how time lines are compared, [`max_reduce`] and
+//! [`work_stealing`] what the first node keeps of jobs on several nodes. [`threads`] has all of that in one process.
 
 pub mod clocks;
-mod hunt;
+pub mod leader;
+mod max_reduce;
 mod message;
-pub mod messenger;
-mod tally;
 pub mod threads;
 mod tree;
 pub mod wire;
+mod work_stealing;
 
 use std::sync::atomic::Ordering;
 
@@ -26,7 +26,7 @@ use super::local::mailbox::Mailbox;
 use super::local::{LocalRank, MeetingPlace};
 use super::seating::Seating;
 use super::{FirstFinished, Ranks, Start, Stopped};
-use crate::measure::recorder::Shown;
+use crate::measure::recorder::LiveCounters;
 
 /// One rank of several nodes. Ranks of a node follow each other.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ impl Ranks for NodeRank<'_> {
             return Ok(Vec::new());
         }
         let text = self.place.mailboxes().get(Mailbox::Inbox);
-        Ok(serde_json::from_slice(&text).expect("the messenger of this very program wrote it"))
+        Ok(serde_json::from_slice(&text).expect("the leader of this very program wrote it"))
     }
 
     fn start_together(&self) -> Result<Start, Stopped> {
@@ -108,8 +108,8 @@ impl Ranks for NodeRank<'_> {
         self.call(Kind::Meet, || {}).map(|_| ())
     }
 
-    fn shown(&self) -> &Shown {
-        self.local.shown()
+    fn counters(&self) -> &LiveCounters {
+        self.local.counters()
     }
 
     #[inline(always)]
@@ -149,7 +149,7 @@ impl Ranks for NodeRank<'_> {
         let here = self.here(members);
         let wants = self.place.work(job).wants(here.count);
         if wants && here.count < members.count {
-            // Who has work may be alone here, and the messenger is to know of it before it comes to take some.
+            // Who has work may be alone here, and the leader is to know of it before it comes to take some.
             self.place.job(job).goes_beyond(members);
         }
         wants
@@ -202,14 +202,14 @@ impl Ranks for NodeRank<'_> {
 impl NodeRank<'_> {
     /// Says that it has carried out order `number`.
     pub fn carried_out(&self, number: u32) {
-        self.shown().carried_out.store(number, Ordering::SeqCst);
+        self.counters().carried_out.store(number, Ordering::SeqCst);
         self.place.leader_channel().bell.ring();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::message::{JobKey, Message};
+    use super::message::{CallMessage, ClockMessage, JobKey, JobMessage, Message};
     use super::threads::{run, run_over};
     use super::wire::{Threads, Wire};
     use super::*;
@@ -480,19 +480,19 @@ mod tests {
         let reading = Reading::default();
         let members = RankRange { first: u32::MAX, count: u32::MAX };
         let mut messages = vec![
-            Message::Read { call: 1, reading },
-            Message::Pong { id: 7, first_ns: 1 },
-            Message::Down { call: 9, go_on: true, opens_first_ns: 1 },
+            Message::Clock(ClockMessage::Reading { call: 1, reading }),
+            Message::Clock(ClockMessage::Pong { id: 7, first_ns: 1 }),
+            Message::Call(CallMessage::Down { call: 9, go_on: true, opens_first_ns: 1 }),
             Message::CarriedOut { number: 9 },
         ];
         for key in nonsense {
             messages.extend([
-                Message::Agreed { key, most: 1 },
-                Message::Spare { key },
-                Message::Piece { key },
-                Message::NoMore { key },
-                Message::Hungry { key, came: 0, members },
-                Message::Agree { key, most: 1, came: 1, of: 1 },
+                Message::Job(key, JobMessage::Agreed { most: 1 }),
+                Message::Job(key, JobMessage::Wanted),
+                Message::Job(key, JobMessage::Piece),
+                Message::Job(key, JobMessage::NoMore),
+                Message::Job(key, JobMessage::Hungry { came: 0, members }),
+                Message::Job(key, JobMessage::Max { most: 1, came: 1, of: 1 }),
             ]);
         }
         let mut wires = Threads::between(2);

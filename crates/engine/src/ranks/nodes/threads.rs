@@ -7,7 +7,7 @@ use std::time::Duration;
 use ioassay_host::clock::Clock;
 
 use super::NodeRank;
-use super::messenger::Messenger;
+use super::leader::NodeLeader;
 use super::wire::{Threads, Wire};
 use crate::ranks::local::MeetingPlace;
 use crate::ranks::local::mailbox::Mailbox;
@@ -62,8 +62,8 @@ pub fn run_over<W: Wire + Send, T: Send>(
         for ((node, wire), place) in wires.into_iter().enumerate().zip(&places) {
             let (seating, names, over) = (&seating, &names, &over);
             scope.spawn(move || {
-                let messenger = Messenger::new(wire, place, seating, names, node as u32);
-                messenger.run(|| over.load(Ordering::SeqCst)).map(drop)
+                let leader = NodeLeader::new(wire, place, seating, names, node as u32);
+                leader.run(|| over.load(Ordering::SeqCst)).map(drop)
             });
         }
         let first = &places[0];

@@ -462,7 +462,7 @@ impl Context {
     }
 
     fn call_with<A>(&self, number: u64, call: Call, args: &A, decode: Decode, memory: Memory) -> io::Result<()> {
-        self.hand_over(number, decode, memory, |connection, private| {
+        self.submit(number, decode, memory, |connection, private| {
             // SAFETY: the arguments are those of the procedure, as `send` pairs them, and are encoded before the call
             // returns, but for the bytes of a WRITE, which live longer, as `send` demands.
             unsafe { call(connection, answered, ptr::from_ref(args).cast(), private) }
@@ -471,13 +471,13 @@ impl Context {
 
     fn call_null(&self, number: u64) -> io::Result<()> {
         let decode: Decode = |_, _| Ok(Reply::Done);
-        self.hand_over(number, decode, Memory::read_from(&[]), |connection, private| {
+        self.submit(number, decode, Memory::read_from(&[]), |connection, private| {
             // SAFETY: it takes no arguments.
             unsafe { (self.library.null)(connection, answered, private) }
         })
     }
 
-    fn hand_over(
+    fn submit(
         &self,
         number: u64,
         decode: Decode,

@@ -17,7 +17,7 @@ use super::location::Location;
 const MOUNT: Duration = Duration::from_secs(10);
 
 /// How often waiting looks at the clock.
-const LOOK: Duration = Duration::from_millis(500);
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// TCP's attempts to connect: the last of them is given up after seven seconds.
 const SYN_RETRIES: u32 = 2;
@@ -131,7 +131,7 @@ impl Session {
     /// Sends what was begun and waits for answers, for at most a moment.
     pub(super) fn advance(&mut self) -> io::Result<()> {
         self.flush()?;
-        if let Err(error) = self.context.wait(LOOK) {
+        if let Err(error) = self.context.wait(POLL_INTERVAL) {
             return Err(self.break_with(error.to_string()));
         }
         let now = Instant::now();
@@ -204,7 +204,7 @@ fn mount(context: &Context, host: &str, export: &str) -> io::Result<()> {
     context.mount(&names.0, &names.1).map_err(|error| failed(0, &error.to_string()))?;
     let begin = Instant::now();
     loop {
-        let waited = context.wait(LOOK);
+        let waited = context.wait(POLL_INTERVAL);
         match (context.mounted(), waited) {
             (Some(0), _) => return Ok(()),
             (Some(status), _) => return Err(failed(-status, &context.error())),

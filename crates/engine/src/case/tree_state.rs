@@ -9,7 +9,7 @@ use crate::workload::tree::Shape;
 
 /// What there is of each tree; the same on every rank.
 #[derive(Debug, Default)]
-pub(super) struct Grown(BTreeMap<String, Vec<Part>>);
+pub(super) struct TreeState(BTreeMap<String, Vec<Part>>);
 
 /// What there is of the items of one part: the first ones, in the order in which they were created.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,7 +33,7 @@ pub(super) fn part(shape: &Shape, work: &MetadataWork, member: u32) -> u32 {
     ((u64::from(member) + u64::from(work.shift)) % u64::from(shape.parts)) as u32
 }
 
-impl Grown {
+impl TreeState {
     /// All parts of `tree` are there since before the case, with all their items or the first `items` of each.
     pub fn found(&mut self, tree: &str, shape: &Shape, items: Option<u64>) {
         let items = items.unwrap_or(u64::MAX).min(shape.items_per_part());
@@ -108,23 +108,23 @@ mod tests {
 
     #[test]
     fn a_limited_create_leaves_what_each_rank_did_and_a_shifted_remove_takes_that_of_others() {
-        let (shape, mut grown) = (shape(Sharing::Shared), Grown::default());
-        assert_eq!(grown.part("t", 0), Part::BARE);
-        grown.note(&shape, &work(CREATE, 0), 4, ALL, Some(&[3, 10, 5]));
-        assert_eq!([0, 1, 2].map(|part| grown.part("t", part).items), [3, 10, 5]);
-        assert_eq!((grown.part("t", 0).order, grown.part("t", 0).step), (EntryOrder::Random, 4));
-        grown.note(&shape, &work(MetadataOperation::Rename, 2), 5, RankRange { count: 1, ..ALL }, None);
-        assert_eq!([0, 1, 2].map(|part| grown.part("t", part).renamed), [false, false, true]);
-        grown.note(&shape, &work(MetadataOperation::Remove, 1), 6, RankRange { count: 2, ..ALL }, None);
-        assert_eq!([0, 1, 2].map(|part| grown.part("t", part).items), [3, 0, 0]);
-        grown.note(&shape, &work(CREATE, 0), 7, ALL, None);
-        assert_eq!([0, 1, 2].map(|part| grown.part("t", part).items), [10; 3]);
+        let (shape, mut trees) = (shape(Sharing::Shared), TreeState::default());
+        assert_eq!(trees.part("t", 0), Part::BARE);
+        trees.note(&shape, &work(CREATE, 0), 4, ALL, Some(&[3, 10, 5]));
+        assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [3, 10, 5]);
+        assert_eq!((trees.part("t", 0).order, trees.part("t", 0).step), (EntryOrder::Random, 4));
+        trees.note(&shape, &work(MetadataOperation::Rename, 2), 5, RankRange { count: 1, ..ALL }, None);
+        assert_eq!([0, 1, 2].map(|part| trees.part("t", part).renamed), [false, false, true]);
+        trees.note(&shape, &work(MetadataOperation::Remove, 1), 6, RankRange { count: 2, ..ALL }, None);
+        assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [3, 0, 0]);
+        trees.note(&shape, &work(CREATE, 0), 7, ALL, None);
+        assert_eq!([0, 1, 2].map(|part| trees.part("t", part).items), [10; 3]);
     }
 
     #[test]
     fn of_shared_items_there_are_as_many_as_the_furthest_rank_created() {
-        let (shape, mut grown) = (shape(Sharing::SharedItems), Grown::default());
-        grown.note(&shape, &work(CREATE, 0), 0, ALL, Some(&[3, 7, 5]));
-        assert_eq!(grown.part("t", 0).items, 7);
+        let (shape, mut trees) = (shape(Sharing::SharedItems), TreeState::default());
+        trees.note(&shape, &work(CREATE, 0), 0, ALL, Some(&[3, 7, 5]));
+        assert_eq!(trees.part("t", 0).items, 7);
     }
 }

@@ -12,7 +12,7 @@ use nix::unistd::{Pid, gettid};
 use super::hanging;
 
 /// How often a thread that waits looks whether it should.
-pub const LOOK_AGAIN: Duration = Duration::from_millis(20);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Something that has not come to its end.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ pub struct Hanging {
 /// What `operate` gives, in a thread of its own: what does not answer keeps that, and nobody else. It is left alone, since nothing
 /// can end it, if it takes longer than `limit`, or when `must_stop` says that nobody waits for it any more. Of what did come to
 /// its end no thread is left: ranks are forked from one.
-pub fn within<T: Send + 'static>(
+pub fn with_timeout<T: Send + 'static>(
     limit: Duration,
     must_stop: impl Fn() -> bool,
     operate: impl FnOnce() -> T + Send + 'static,
@@ -34,7 +34,7 @@ pub fn within<T: Send + 'static>(
     watched(|_, waited| waited >= limit || must_stop(), operate)
 }
 
-/// As [`within`], for what may take as long as it makes progress: it is left alone when one system call on one path has taken
+/// As [`with_timeout`], for what may take as long as it makes progress: it is left alone when one system call on one path has taken
 /// `limit`. Calls that are on no path wait for those who have limits of their own, such as servers behind sockets.
 pub fn unless_stuck<T: Send + 'static>(
     limit: Duration,
@@ -67,7 +67,7 @@ fn watched<T: Send + 'static>(
     let begin = Instant::now();
     loop {
         let thread_id = || Pid::from_raw(number.load(Ordering::SeqCst));
-        match answer.recv_timeout(LOOK_AGAIN) {
+        match answer.recv_timeout(POLL_INTERVAL) {
             Ok(done) => {
                 // It has nothing left to do.
                 let _ = thread.join();

@@ -11,7 +11,7 @@ use super::layout::Geometry;
 
 /// The transfers of one rank in every segment of a file.
 #[derive(Debug, Clone)]
-pub struct Dealt {
+pub struct IorShuffle {
     /// Their numbers in the segment.
     list: Rc<[u32]>,
     /// Transfers of all ranks in a segment.
@@ -19,7 +19,7 @@ pub struct Dealt {
     segments: u64,
 }
 
-impl Dealt {
+impl IorShuffle {
     /// The transfers of `part`, dealt out with `seed`.
     pub fn new(seed: i32, geometry: &Geometry, part: u32) -> Self {
         let (sharers, per_segment) = (geometry.sharers, geometry.transfers_per_segment());
@@ -76,7 +76,7 @@ mod tests {
         let geometry = geometry(Layout::SharedFile, 4, 1, 3);
         let mut dealt = [usize::MAX; 12];
         for part in 0..3 {
-            let own = Dealt::new(7, &geometry, part);
+            let own = IorShuffle::new(7, &geometry, part);
             (0..own.count()).for_each(|index| dealt[own.transfer(index) as usize] = part as usize);
         }
         assert_eq!(dealt, RANKS);
@@ -91,7 +91,7 @@ mod tests {
             let geometry = geometry(layout, per_block, segments, ranks);
             let mut covered = vec![vec![0; (geometry.file_bytes / 8) as usize]; geometry.files() as usize];
             for part in 0..ranks {
-                let (dealt, place) = (Dealt::new(seed, &geometry, part), geometry.place_of_dealt(part));
+                let (dealt, place) = (IorShuffle::new(seed, &geometry, part), geometry.place_of_dealt(part));
                 for index in 0..dealt.count() {
                     covered[geometry.file(part, 0) as usize][(place.offset(dealt.transfer(index)) / 8) as usize] += 1;
                 }

@@ -14,28 +14,28 @@ const REMEDY: &str = "if it is not because of another payload or signature, the 
 
 /// What the files of a tree hold.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct FileContent {
     /// `None`: whatever is in the buffer, behind the item's number.
     content: Option<Content>,
     /// Room for a second copy, where something is to be compared.
     scratch: Option<Buffer>,
 }
 
-impl Held {
+impl FileContent {
     /// What `work` finds in files, or writes into those of `part` from `buffer`.
     pub fn new(plan: &Plan, work: &MetadataWork, part: u32, buffer: Option<&mut Buffer>) -> Self {
         let payload = plan.trees[&work.tree].payload;
         let content = payload.map(|payload| Content::new(payload, plan.seed, 0));
         let bytes = buffer.as_ref().map_or(0, |buffer| buffer.len());
-        let mut held = Self { content, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
+        let mut file_content = Self { content, scratch: (work.verify && bytes > 0).then(|| Buffer::new(bytes)) };
         let spot = spot(part, 0);
         // A payload that is the same in all files is not made again, in neither of them.
-        for buffer in buffer.into_iter().chain(&mut held.scratch) {
-            if let Some(content) = &held.content {
+        for buffer in buffer.into_iter().chain(&mut file_content.scratch) {
+            if let Some(content) = &file_content.content {
                 content.fill(buffer, spot);
             }
         }
-        held
+        file_content
     }
 
     /// What is written into item `number` of the part that this was made for: with its number in it no two files are
@@ -107,22 +107,22 @@ mod tests {
     use super::*;
     use ioassay_protocol::plan::data::Payload;
 
-    fn held(payload: Payload, buffer: &mut Buffer) -> Held {
+    fn content_of(payload: Payload, buffer: &mut Buffer) -> FileContent {
         let content = Some(Content::new(payload, 1, 0));
-        let held = Held { content, scratch: Some(Buffer::new(buffer.len())) };
-        held.content.as_ref().unwrap().fill(buffer, spot(3, 0));
-        held
+        let file_content = FileContent { content, scratch: Some(Buffer::new(buffer.len())) };
+        file_content.content.as_ref().unwrap().fill(buffer, spot(3, 0));
+        file_content
     }
 
     #[test]
     fn a_wrong_byte_is_found_in_what_is_read_and_in_what_is_read_back() {
         for payload in [Payload::IorTimestamp { signature: 7 }, Payload::IorOffset { signature: 7 }] {
             let mut buffer = Buffer::new(3901);
-            let mut held = held(payload, &mut buffer);
-            let mut on_disk = held.fill(&mut buffer, 3, 5).to_vec();
-            held.compare(&on_disk, 3, 5).unwrap();
+            let mut file_content = content_of(payload, &mut buffer);
+            let mut on_disk = file_content.fill(&mut buffer, 3, 5).to_vec();
+            file_content.compare(&on_disk, 3, 5).unwrap();
             let mut read_back = |on_disk: &[u8]| {
-                held.read_back(&mut buffer, 3, 5, |content| {
+                file_content.read_back(&mut buffer, 3, 5, |content| {
                     content.copy_from_slice(on_disk);
                     Ok(())
                 })
@@ -130,15 +130,15 @@ mod tests {
             read_back(&on_disk).unwrap();
             on_disk[3000] ^= 1;
             assert!(read_back(&on_disk).unwrap_err().to_string().contains("at offset 3000"));
-            assert!(held.compare(&on_disk, 3, 5).unwrap_err().to_string().contains("at offset 3000"));
+            assert!(file_content.compare(&on_disk, 3, 5).unwrap_err().to_string().contains("at offset 3000"));
         }
     }
 
     #[test]
     fn without_a_payload_a_file_begins_with_its_number_and_nothing_is_compared() {
-        let mut held = Held { content: None, scratch: None };
-        assert_eq!(held.fill(&mut [9; 10], 0, 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
-        assert_eq!(held.fill(&mut [9; 3], 0, 258), [9; 3]);
-        held.compare(&[1], 0, 0).unwrap();
+        let mut file_content = FileContent { content: None, scratch: None };
+        assert_eq!(file_content.fill(&mut [9; 10], 0, 258), [2, 1, 0, 0, 0, 0, 0, 0, 9, 9]);
+        assert_eq!(file_content.fill(&mut [9; 3], 0, 258), [9; 3]);
+        file_content.compare(&[1], 0, 0).unwrap();
     }
 }

@@ -40,7 +40,7 @@ pub fn absent(heard: &[Option<Hello>], limit: Duration) -> String {
 
 /// Where everybody is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Roll {
+pub struct Roster {
     /// Processes, as the launcher numbers them, by rank.
     pub processes: Vec<u32>,
     /// Ranks on each node.
@@ -49,12 +49,12 @@ pub struct Roll {
     pub names: Vec<String>,
 }
 
-impl Roll {
+impl Roster {
     /// Of what each process says, in the order of processes.
     ///
     /// # Errors
     /// If they are not the same engine everywhere.
-    pub fn call(hellos: &[Hello]) -> Result<Self, Failure> {
+    pub fn of(hellos: &[Hello]) -> Result<Self, Failure> {
         let (first, others) = hellos.split_first().expect("who asks is there");
         if let Some(other) = others.iter().find(|other| other.engine_version != first.engine_version) {
             let message = format!(
@@ -86,18 +86,18 @@ impl Roll {
     }
 
     /// What each process is told, in the order of processes.
-    pub fn places(&self) -> Vec<Place> {
-        let (seating, speakers) = (self.seating(), self.speakers());
-        let mut places: Vec<(u32, Place)> = (0..seating.ranks())
+    pub fn places(&self) -> Vec<Assignment> {
+        let (seating, leaders) = (self.seating(), self.leaders());
+        let mut places: Vec<(u32, Assignment)> = (0..seating.ranks())
             .map(|rank| {
                 let node = seating.node_of(rank);
                 let (first, count) = (seating.first_on(node), seating.ranks_on(node));
                 let others = if rank == first { first + 1..first + count } else { 0..0 };
-                let place = Place {
+                let place = Assignment {
                     rank,
                     ranks_on: self.ranks_on.clone(),
                     names: self.names.clone(),
-                    speakers: speakers.clone(),
+                    leaders: leaders.clone(),
                     first: self.processes[first as usize],
                     others: others.map(|other| self.processes[other as usize]).collect(),
                 };
@@ -109,7 +109,7 @@ impl Roll {
     }
 
     /// The process that speaks for each node: that of its first rank.
-    pub fn speakers(&self) -> Vec<u32> {
+    pub fn leaders(&self) -> Vec<u32> {
         let seating = self.seating();
         (0..seating.nodes()).map(|node| self.processes[seating.first_on(node) as usize]).collect()
     }
@@ -117,7 +117,7 @@ impl Roll {
 
 /// What each process is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Assignment {
     /// Its rank.
     pub rank: u32,
     /// Ranks on each node.
@@ -125,7 +125,7 @@ pub struct Place {
     /// Names of the nodes.
     pub names: Vec<String>,
     /// The process that speaks for each node.
-    pub speakers: Vec<u32>,
+    pub leaders: Vec<u32>,
     /// The first process of its node.
     pub first: u32,
     /// The other processes of its node, if it is the first there.
@@ -142,21 +142,21 @@ mod tests {
 
     #[test]
     fn ranks_follow_each_other_node_by_node_however_the_launcher_dealt_them_out() {
-        let roll = Roll::call(&["a", "b", "a", "c", "b", "a"].map(hello)).unwrap();
-        assert_eq!(roll.processes, [0, 2, 5, 1, 4, 3]);
+        let roster = Roster::of(&["a", "b", "a", "c", "b", "a"].map(hello)).unwrap();
+        assert_eq!(roster.processes, [0, 2, 5, 1, 4, 3]);
         assert_eq!(
-            (roll.ranks_on.clone(), roll.names.clone()),
+            (roster.ranks_on.clone(), roster.names.clone()),
             (vec![3, 2, 1], ["a", "b", "c"].map(String::from).to_vec())
         );
-        assert_eq!(roll.speakers(), [0, 1, 3]);
-        let told: Vec<_> = roll.places().into_iter().map(|place| (place.rank, place.others)).collect();
+        assert_eq!(roster.leaders(), [0, 1, 3]);
+        let told: Vec<_> = roster.places().into_iter().map(|place| (place.rank, place.others)).collect();
         assert_eq!(told, [(0, vec![2, 5]), (3, vec![4]), (1, vec![]), (5, vec![]), (4, vec![]), (2, vec![])]);
     }
 
     #[test]
     fn hosts_of_one_name_on_two_kernels_are_two_nodes() {
         let other = Hello { boot_id: Some("k".into()), ..hello("localhost") };
-        assert_eq!(Roll::call(&[hello("localhost"), other]).unwrap().ranks_on, [1, 1]);
+        assert_eq!(Roster::of(&[hello("localhost"), other]).unwrap().ranks_on, [1, 1]);
     }
 
     #[test]
@@ -171,7 +171,7 @@ mod tests {
     #[test]
     fn another_engine_on_some_node_is_refused_by_name() {
         let other = Hello { engine_version: "2".into(), ..hello("b") };
-        let failure = Roll::call(&[hello("a"), other]).unwrap_err();
+        let failure = Roster::of(&[hello("a"), other]).unwrap_err();
         assert!(failure.message.contains("a has engine 1, and b has engine 2"), "{}", failure.message);
     }
 }

@@ -19,7 +19,7 @@ const FORGOTTEN_BY_THEN: Duration = Duration::from_secs(120);
 impl<R: Ranks> Rank<'_, R> {
     /// Returns when this rank sees the workspace, if it is a directory of a mounted file system, and holds it open. A rank that
     /// does not come to see it ends the case.
-    pub(super) fn see_workspace(&self) -> Result<(), Stopped> {
+    pub(super) fn wait_until_visible(&self) -> Result<(), Stopped> {
         // What a forked rank has inherited is open through the mount of the first node.
         if self.node() > 0 {
             self.case.workspace.release();

@@ -8,21 +8,21 @@ use ioassay_protocol::events::Failure;
 use ioassay_units::Nanoseconds;
 
 use crate::failure;
-use crate::supervise::within::{self, Hanging};
+use crate::supervise::with_timeout::{self, Hanging};
 
 /// What `look` finds out. A failure if there is no answer within `limit`, or before `must_stop` says that nobody waits for it any
 /// more.
-pub fn within<T: Send + 'static>(
+pub fn with_timeout<T: Send + 'static>(
     limit: Duration,
     path: &Path,
     must_stop: impl Fn() -> bool,
     look: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Failure> {
-    within::within(limit, must_stop, look).map_err(|hanging| silent(path, hanging))
+    with_timeout::with_timeout(limit, must_stop, look).map_err(|hanging| no_answer(path, hanging))
 }
 
 /// That `path` has not answered.
-pub fn silent(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
+pub fn no_answer(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
     let hangs = call.as_ref().map(|name| format!(": a call of {name} hangs")).unwrap_or_default();
     let waited = Nanoseconds(waited.as_nanos() as u64).about();
     let mounted = mounts::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
@@ -42,10 +42,10 @@ mod tests {
     #[test]
     fn who_answers_is_heard_and_who_does_not_is_named_with_the_call_that_hangs() {
         let path = Path::new("/mnt/x");
-        assert_eq!(within(LONG, path, || false, || 7).unwrap(), 7);
+        assert_eq!(with_timeout(LONG, path, || false, || 7).unwrap(), 7);
         let (sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
         let hangs = move || std::io::Read::read(&mut &receiver, &mut [0]);
-        let failure = within(Duration::from_millis(100), path, || false, hangs).unwrap_err();
+        let failure = with_timeout(Duration::from_millis(100), path, || false, hangs).unwrap_err();
         drop(sender);
         assert!(failure.message.starts_with("/mnt/x has not answered"), "{}", failure.message);
         assert_eq!(failure.operation, "recvfrom");
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn nobody_waits_any_longer_when_all_are_to_stop() {
         let (sender, receiver) = channel::<()>();
-        assert!(within(LONG, Path::new("/mnt/x"), || true, move || receiver.recv()).is_err());
+        assert!(with_timeout(LONG, Path::new("/mnt/x"), || true, move || receiver.recv()).is_err());
         drop(sender);
     }
 }

@@ -42,7 +42,7 @@ impl Address {
 
 /// What a process has to know to take part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Summons {
+pub struct Membership {
     /// Its rank.
     pub rank: u32,
     /// Ranks on each node.
@@ -53,7 +53,7 @@ pub struct Summons {
     pub address: Address,
 }
 
-impl Summons {
+impl Membership {
     /// Which rank is where.
     pub fn seating(&self) -> Seating {
         Seating::blocks(self.ranks_on.iter().copied())

@@ -10,7 +10,7 @@ use super::message::JobKey;
 
 /// What the first node knows of one job's work.
 #[derive(Debug, Default)]
-struct Hunt {
+struct JobWork {
     /// The nodes that have ranks of the job.
     nodes: BTreeSet<u32>,
     /// Those that have no work.
@@ -37,46 +37,46 @@ pub struct Out {
 
 /// What the first node knows of all jobs' work.
 #[derive(Debug, Default)]
-pub struct Hunts(BTreeMap<JobKey, Hunt>);
+pub struct WorkStealing(BTreeMap<JobKey, JobWork>);
 
-impl Hunts {
+impl WorkStealing {
     /// `node` has no work, after `came` pieces from elsewhere; the job has ranks on `nodes`.
     pub fn hungry(&mut self, key: JobKey, node: u32, came: u64, nodes: &BTreeSet<u32>) {
-        let hunt = self.0.entry(key).or_default();
-        hunt.nodes.clone_from(nodes);
-        hunt.asked.remove(&node);
+        let work = self.0.entry(key).or_default();
+        work.nodes.clone_from(nodes);
+        work.asked.remove(&node);
         // Where a piece is still on its way it is not hungry.
-        if hunt.sent.get(&node).copied().unwrap_or(0) == came {
-            hunt.hungry.insert(node);
+        if work.sent.get(&node).copied().unwrap_or(0) == came {
+            work.hungry.insert(node);
         }
     }
 
     /// `node` gives a piece away.
     pub fn piece(&mut self, key: JobKey, node: u32, piece: &[u8]) {
-        let hunt = self.0.entry(key).or_default();
-        hunt.asked.remove(&node);
-        hunt.pieces.push_back(piece.to_vec());
+        let work = self.0.entry(key).or_default();
+        work.asked.remove(&node);
+        work.pieces.push_back(piece.to_vec());
     }
 
     /// What is to be done about the work of a job.
     pub fn share_out(&mut self, key: JobKey) -> Out {
         let mut out = Out::default();
-        let Some(hunt) = self.0.get_mut(&key).filter(|hunt| !hunt.finished) else { return out };
-        while let Some(&node) = hunt.hungry.first() {
-            let Some(piece) = hunt.pieces.pop_front() else { break };
-            hunt.hungry.remove(&node);
-            *hunt.sent.entry(node).or_default() += 1;
+        let Some(work) = self.0.get_mut(&key).filter(|work| !work.finished) else { return out };
+        while let Some(&node) = work.hungry.first() {
+            let Some(piece) = work.pieces.pop_front() else { break };
+            work.hungry.remove(&node);
+            *work.sent.entry(node).or_default() += 1;
             out.pieces.push((node, piece));
         }
-        if hunt.hungry.is_empty() {
+        if work.hungry.is_empty() {
             return out;
         }
-        let busy = hunt.nodes.difference(&hunt.hungry);
-        out.asked = busy.filter(|node| !hunt.asked.contains(node)).copied().collect();
-        hunt.asked.extend(&out.asked);
-        if hunt.hungry == hunt.nodes {
-            hunt.finished = true;
-            out.finished = hunt.nodes.iter().copied().collect();
+        let busy = work.nodes.difference(&work.hungry);
+        out.asked = busy.filter(|node| !work.asked.contains(node)).copied().collect();
+        work.asked.extend(&out.asked);
+        if work.hungry == work.nodes {
+            work.finished = true;
+            out.finished = work.nodes.iter().copied().collect();
         }
         out
     }
@@ -90,20 +90,20 @@ mod tests {
 
     #[test]
     fn the_end_is_when_all_are_hungry_and_nothing_is_under_way() {
-        let (mut hunts, nodes) = (Hunts::default(), BTreeSet::from([0, 1, 2]));
-        hunts.hungry(KEY, 1, 0, &nodes);
-        assert_eq!(hunts.share_out(KEY).asked, [0, 2]);
-        hunts.hungry(KEY, 2, 0, &nodes);
-        hunts.piece(KEY, 0, b"a");
-        let out = hunts.share_out(KEY);
+        let (mut stealing, nodes) = (WorkStealing::default(), BTreeSet::from([0, 1, 2]));
+        stealing.hungry(KEY, 1, 0, &nodes);
+        assert_eq!(stealing.share_out(KEY).asked, [0, 2]);
+        stealing.hungry(KEY, 2, 0, &nodes);
+        stealing.piece(KEY, 0, b"a");
+        let out = stealing.share_out(KEY);
         assert_eq!((out.pieces, out.asked), (vec![(1, b"a".to_vec())], vec![0, 1]));
         // Node 0 has none left, but node 1 has just been sent some.
-        hunts.hungry(KEY, 0, 0, &nodes);
-        assert!(hunts.share_out(KEY).finished.is_empty());
+        stealing.hungry(KEY, 0, 0, &nodes);
+        assert!(stealing.share_out(KEY).finished.is_empty());
         // What node 1 had said before the piece came counts no more.
-        hunts.hungry(KEY, 1, 0, &nodes);
-        assert!(hunts.share_out(KEY).finished.is_empty());
-        hunts.hungry(KEY, 1, 1, &nodes);
-        assert_eq!(hunts.share_out(KEY).finished, [0, 1, 2]);
+        stealing.hungry(KEY, 1, 0, &nodes);
+        assert!(stealing.share_out(KEY).finished.is_empty());
+        stealing.hungry(KEY, 1, 1, &nodes);
+        assert_eq!(stealing.share_out(KEY).finished, [0, 1, 2]);
     }
 }

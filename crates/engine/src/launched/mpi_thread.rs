@@ -12,11 +12,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::launcher::Said;
-use super::mpi::{Loaded, Mpi, Speakers};
-use super::roll_call::{self, Hello, Place, Roll};
-use super::summons::{Address, Summons};
+use super::membership::{Address, Membership};
+use super::mpi::{LeaderWire, Loaded, Mpi};
+use super::rendezvous::{self, Assignment, Hello, Roster};
 use crate::failure;
-use crate::ranks::nodes::messenger::Messenger;
+use crate::ranks::nodes::leader::NodeLeader;
 use crate::ranks::nodes::wire::Wire;
 use crate::ranks::seating::Seating;
 
@@ -24,7 +24,7 @@ use crate::ranks::seating::Seating;
 /// long is lost.
 const MEETING: Duration = Duration::from_secs(8);
 
-/// How a speaker is told to come to an end.
+/// How the thread is told to come to an end.
 #[derive(Debug, Default)]
 pub struct Finish(AtomicU8);
 
@@ -47,7 +47,7 @@ impl Finish {
     }
 }
 
-/// What a speaker needs to know.
+/// What the thread needs to know.
 #[derive(Debug, Clone)]
 pub struct Brief {
     /// The library that speaks to the site's MPI.
@@ -58,8 +58,8 @@ pub struct Brief {
     pub shared: bool,
 }
 
-/// Speaks until `finish` says that it is over. `tell` gets what the process has to know, or why there is no meeting.
-pub fn speak(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Summons, Option<i32>), Failure>)) {
+/// Speaks MPI until `finish` says that it is over. `tell` gets what the process has to know, or why there is no meeting.
+pub fn run(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Membership, Option<i32>), Failure>)) {
     let (mut mpi, place) = match meet(brief) {
         Ok(met) => met,
         Err(failure) => return tell(Err(failure)),
@@ -68,21 +68,21 @@ pub fn speak(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Summons, 
         Ok(communicator) => communicator,
         Err(error) => return tell(Err(broken(&error))),
     };
-    let summons = match address(&mut mpi, &place) {
-        Ok(address) => Summons { rank: place.rank, ranks_on: place.ranks_on, names: place.names, address },
+    let membership = match address(&mut mpi, &place) {
+        Ok(address) => Membership { rank: place.rank, ranks_on: place.ranks_on, names: place.names, address },
         Err(error) => return tell(Err(broken(&error))),
     };
-    let memory = match summons.enter() {
+    let memory = match membership.enter() {
         Ok(memory) => memory,
         Err(error) => return tell(Err(apart(&error))),
     };
-    let seating = summons.seating();
-    let node = seating.node_of(summons.rank);
-    tell(Ok((summons.clone(), communicator)));
-    if seating.first_on(node) == summons.rank {
-        let wire = Speakers::new(mpi, place.speakers);
-        let messenger = Messenger::new(wire, &memory, &seating, &summons.names, node);
-        match messenger.run(|| finish.was_told()) {
+    let seating = membership.seating();
+    let node = seating.node_of(membership.rank);
+    tell(Ok((membership.clone(), communicator)));
+    if seating.first_on(node) == membership.rank {
+        let wire = LeaderWire::new(mpi, place.leaders);
+        let leader = NodeLeader::new(wire, &memory, &seating, &membership.names, node);
+        match leader.run(|| finish.was_told()) {
             Ok(wire) => mpi = wire.into_all(),
             // The ranks have been told.
             Err(_) => return,
@@ -99,7 +99,7 @@ pub fn speak(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Summons, 
 }
 
 /// Begins MPI and finds out where this process is among all.
-fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
+fn meet(brief: &Brief) -> Result<(Mpi, Assignment), Failure> {
     let loaded = Loaded::load(&brief.library).map_err(|error| failure::on_path("load", &brief.library, &error))?;
     let name = loaded.name();
     let mut mpi = loaded.begin(brief.shared).map_err(|error| broken(&error))?;
@@ -111,12 +111,12 @@ fn meet(brief: &Brief) -> Result<(Mpi, Place), Failure> {
         boot_id: ioassay_host::boot_id(),
         engine_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    let place = if mpi.rank() == 0 { call_roll(&mut mpi, hello) } else { answer(&mut mpi, &hello) };
+    let place = if mpi.rank() == 0 { gather_hellos(&mut mpi, hello) } else { answer(&mut mpi, &hello) };
     Ok((mpi, place.map_err(|error| broken(&error))??))
 }
 
 /// As the first process: asks who is there, and tells each its place.
-fn call_roll(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Place, Failure>> {
+fn gather_hellos(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Assignment, Failure>> {
     let mut heard: Vec<Option<Hello>> = vec![None; mpi.size() as usize];
     heard[0] = Some(own);
     let all = wait(|| {
@@ -126,13 +126,13 @@ fn call_roll(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Place, Failure>> {
         Ok(heard.iter().all(Option::is_some))
     });
     all.map_err(|error| match error.kind() {
-        io::ErrorKind::TimedOut => io::Error::new(error.kind(), roll_call::absent(&heard, MEETING)),
+        io::ErrorKind::TimedOut => io::Error::new(error.kind(), rendezvous::absent(&heard, MEETING)),
         _ => error,
     })?;
     let hellos: Vec<Hello> = heard.into_iter().flatten().collect();
-    let roll = Roll::call(&hellos);
-    let places: Vec<Result<Place, Failure>> = match roll {
-        Ok(roll) => roll.places().into_iter().map(Ok).collect(),
+    let roster = Roster::of(&hellos);
+    let places: Vec<Result<Assignment, Failure>> = match roster {
+        Ok(roster) => roster.places().into_iter().map(Ok).collect(),
         Err(failure) => vec![Err(failure); hellos.len()],
     };
     for (process, place) in places.iter().enumerate().skip(1) {
@@ -142,13 +142,13 @@ fn call_roll(mpi: &mut Mpi, own: Hello) -> io::Result<Result<Place, Failure>> {
     Ok(places.into_iter().next().expect("the first process is one of them"))
 }
 
-fn answer(mpi: &mut Mpi, own: &Hello) -> io::Result<Result<Place, Failure>> {
+fn answer(mpi: &mut Mpi, own: &Hello) -> io::Result<Result<Assignment, Failure>> {
     say(mpi, 0, own)?;
     hear(mpi, 0)
 }
 
 /// Where this process' node meets: its first process makes the place, and tells the others.
-fn address(mpi: &mut Mpi, place: &Place) -> io::Result<Address> {
+fn address(mpi: &mut Mpi, place: &Assignment) -> io::Result<Address> {
     let seating = Seating::blocks(place.ranks_on.iter().copied());
     let node = seating.node_of(place.rank);
     if seating.first_on(node) != place.rank {
