@@ -10,7 +10,7 @@ import pytest
 from ioassay.results.net_directory import NetDirectory
 from ioassay.testing import net
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.nights import night
+from ioassay.testing.nightly_runs import night
 from ioassay.testing.stored import store
 
 from .support import ioassay

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.nights import night
+from ioassay.testing.nightly_runs import night
 from ioassay.testing.stored import store
 
 from .support import ioassay, measure, study, workload

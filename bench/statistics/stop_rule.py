@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import stdtrit
 from table import head, percent, row, whole
 
-from ioassay.analysis.narrowness import CONFIDENCE, LOOK
+from ioassay.analysis.stop_rule import CONFIDENCE, LOOK
 from ioassay.studies.repetitions import LEAST
 
 SHARE = 0.05

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from table import head, percent, row, whole
 
 from ioassay.analysis.trend.course import courses
-from ioassay.testing.nights import history
+from ioassay.testing.nightly_runs import history
 
 SERIES = 8
 SCATTER = 0.03

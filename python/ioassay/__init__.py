@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ioassay.runs import Runs
+    from ioassay.frames import Runs
 
 __version__ = "0.1.0"
 
@@ -23,6 +23,6 @@ def load(*patterns: str | Path) -> Runs:
 
     Raises `UsageError` when nothing that matches a pattern is a run, or when a run is damaged.
     """
-    from ioassay.runs import load_runs  # noqa: PLC0415  (what it needs takes a second, which `--help` must not)
+    from ioassay.frames import load_runs  # noqa: PLC0415  (what it needs takes a second, which `--help` must not)
 
     return load_runs(*patterns)

@@ -16,7 +16,7 @@ from ioassay.studies.conftest import SMALL
 from ioassay.studies.resolve import scales
 from ioassay.systems.library import LIBRARY
 from ioassay.testing.importing import FILES
-from ioassay.written.source import Entries, Source, texts
+from ioassay.yaml_models.source import Entries, Source, texts
 
 from . import mutate, stored
 from .attempt import Command

@@ -12,10 +12,10 @@ from typing import ClassVar, Literal, NamedTuple, get_args
 
 from ioassay.results.schema import Measurement
 
-Weight = Literal["warning", "notice"]
+Severity = Literal["warning", "notice"]
 """`warning`: do not use the number without knowing this."""
 
-WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 
 
 class FileLine(NamedTuple):
@@ -42,7 +42,7 @@ class Evidence:
 class Finding:
     """Something that `rests_on` shows: at least one, the one that shows it best first."""
 
-    weight: Weight
+    severity: Severity
     evidence: Evidence
     rests_on: tuple[Reference, ...]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli import judged
-from ioassay.cli.judged import Junit
+from ioassay.cli import verdict_output
 from ioassay.cli.output import show
 from ioassay.cli.subjects import sides
+from ioassay.cli.verdict_output import Junit
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ def check(
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
-    with judged.errors_in(junit, "ioassay check"):
-        share = judged.tolerance(tolerance)
+    with verdict_output.errors_in(junit, "ioassay check"):
+        share = verdict_output.tolerance(tolerance)
         accepted = _conditions(although or [])
         if accepted and not baseline:
             raise UsageError("--although is about a baseline.", "Give --baseline RUN.")
@@ -74,7 +74,7 @@ def check(
         show(terminal.summary(lines))
     about = loaded.document
     name = f"ioassay check {about.study.name} on {about.target}"
-    return judged.exit_code(Suite(name, lines, {"run": about.run, "started": about.started}), junit)
+    return verdict_output.exit_code(Suite(name, lines, {"run": about.run, "started": about.started}), junit)
 
 
 def _by_study(run: LoadedRun) -> list[Line]:
@@ -120,7 +120,7 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
 def _conditions(although: list[str]) -> set[str]:
     """The fields of `Conditions` that are named. Raises `UsageError`."""
     from ioassay.analysis.compare.subject import Conditions  # noqa: PLC0415
-    from ioassay.written.source import nearest, quoted  # noqa: PLC0415
+    from ioassay.yaml_models.source import nearest, quoted  # noqa: PLC0415
 
     fields = {_typed(field.name): field.name for field in dataclasses.fields(Conditions)}
     for name in although:

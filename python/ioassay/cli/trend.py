@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli import judged
-from ioassay.cli.judged import Junit
+from ioassay.cli import verdict_output
 from ioassay.cli.output import AsJson, Form, Output, chosen_format, emit, say_undrawn, show
 from ioassay.cli.subjects import stored
+from ioassay.cli.verdict_output import Junit
 from ioassay.errors import UsageError
 
 _MOST_TOLD = 3
@@ -51,9 +51,9 @@ def trend(
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
     from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
 
-    with judged.errors_in(junit, "ioassay trend"):
+    with verdict_output.errors_in(junit, "ioassay trend"):
         chosen = chosen_format(form, output, as_json=as_json)
-        content = assemble(*stored(runs), judged.tolerance(tolerance), any_target=any_target)
+        content = assemble(*stored(runs), verdict_output.tolerance(tolerance), any_target=any_target)
         if not content.groups:
             because = " ".join(content.left_out[:_MOST_TOLD])
             raise UsageError(
@@ -64,5 +64,5 @@ def trend(
         show(summary(content))
     else:
         emit(build(content, chosen), output)
-    judgement = judged.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
+    judgement = verdict_output.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
     return max(judgement, say_undrawn())

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ioassay.criteria.model import Criteria, Criterion
-from ioassay.written.reference import Headings, main
+from ioassay.yaml_models.reference import Headings, main
 
 PAGE = "criteria.md"
 

@@ -17,8 +17,8 @@ from ioassay import mounts
 from ioassay.doctor import checks
 from ioassay.doctor.collect.control_plane import control_plane
 from ioassay.doctor.collect.launcher import launcher
-from ioassay.doctor.collect.meeting import meeting
-from ioassay.doctor.collect.reached import reached
+from ioassay.doctor.collect.node_probe import reached
+from ioassay.doctor.collect.rendezvous import meeting
 from ioassay.doctor.facts import Facts, Problem
 from ioassay.doctor.verdict import Line, Verdict, not_checked
 from ioassay.errors import CannotRun

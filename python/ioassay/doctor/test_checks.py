@@ -10,7 +10,7 @@ import pytest
 
 from ioassay import __version__
 from ioassay.doctor import checks
-from ioassay.doctor.checks import control_plane, launcher, meeting, nodes, reached, target
+from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
 from ioassay.doctor.checks.naming import listed, who_differs
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.doctor.verdict import Verdict
@@ -267,14 +267,14 @@ def test_what_launchers_print_is_understood(printed: str) -> None:
 def test_what_is_not_understood_is_quoted() -> None:
     assert meaning("the flux is low") is None
     assert telling("a\n-----\nthe flux is low\n----\n\n") == ["the flux is low"]
-    verdict = reached.engine_there([Reached("n2", None, "the flux is low\n")])
+    verdict = node_probe.engine_there([Reached("n2", None, "the flux is low\n")])
     assert verdict is not None
     assert "the flux is low" in verdict.seen
 
 
 def test_nodes_with_the_same_trouble_are_named_together() -> None:
     timed_out = "ssh: connect to host port 22: Connection timed out"
-    verdict = reached.engine_there(
+    verdict = node_probe.engine_there(
         [
             Reached("n1", __version__),
             Reached("n2", None, timed_out),
@@ -288,27 +288,27 @@ def test_nodes_with_the_same_trouble_are_named_together() -> None:
     assert "n2 and n3: ssh cannot connect" in verdict.seen
     assert "n4: the engine there is 0.0" in verdict.seen
     assert "n5: no answer within 20 s" in verdict.seen
-    assert reached.engine_there([]) is None
+    assert node_probe.engine_there([]) is None
 
 
 def test_what_the_engine_says_comes_before_what_its_launcher_prints() -> None:
     unmet = met(survey=None)
     unmet = replace(unmet, survey=None, failure=Problem("two MPIs", "take one"), printed="Permission denied (x")
-    assert meeting.met(unmet) == Verdict("failed", "Two MPIs.", "Take one.")
-    assert "password" in meeting.met(replace(unmet, failure=None)).seen
-    assert "The launcher printed: boom" in meeting.met(replace(unmet, failure=None, printed="boom\n")).seen
+    assert rendezvous.met(unmet) == Verdict("failed", "Two MPIs.", "Take one.")
+    assert "password" in rendezvous.met(replace(unmet, failure=None)).seen
+    assert "The launcher printed: boom" in rendezvous.met(replace(unmet, failure=None, printed="boom\n")).seen
 
 
 def test_ranks_that_are_elsewhere_than_asked_are_a_warning() -> None:
-    verdict = meeting.met(met(survey=[node("n1", ranks=8)]))
+    verdict = rendezvous.met(met(survey=[node("n1", ranks=8)]))
     assert verdict.status == "warning"
     assert "8 on n1" in verdict.seen
 
 
 def test_a_place_for_runs_that_the_first_node_does_not_see_is_found_out() -> None:
     unseen = replace(met(), survey=None, printed="ioassay-engine: open /home/me/e: No such file or directory\n")
-    assert meeting.events(unseen).status == "failed"
-    assert meeting.events(replace(unseen, printed="")).status == "not checked"
+    assert rendezvous.events(unseen).status == "failed"
+    assert rendezvous.events(replace(unseen, printed="")).status == "not checked"
 
 
 def test_of_many_names_the_first_are_said_and_how_many_more() -> None:

@@ -17,8 +17,8 @@ from ioassay.execution.interruption import Interruption
 from ioassay.execution.process import EngineProcess
 from ioassay.execution.start import Start
 from ioassay.results.events import EventTail
-from ioassay.results.planned import is_walled, writes_again
-from ioassay.written.source import Problem, SourceError
+from ioassay.results.plan_sizes import is_walled, writes_again
+from ioassay.yaml_models.source import Problem, SourceError
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import Event, EventChecked, EventError

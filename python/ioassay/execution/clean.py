@@ -13,8 +13,8 @@ from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.owner import Owner, foreign_owner
 from ioassay.execution.process import EngineProcess
-from ioassay.execution.seen import sees_target
 from ioassay.execution.start import Start
+from ioassay.execution.target_visibility import sees_target
 from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
 from ioassay.results.lock import in_use

@@ -13,10 +13,10 @@ from ioassay import engine
 from ioassay.errors import CannotRun
 from ioassay.execution.alone import silent_nodes
 from ioassay.execution.clean import clean
+from ioassay.execution.early_stop import EarlyStop
 from ioassay.execution.follow import follow
 from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.execution.process import EngineProcess
-from ioassay.execution.spare import Spare
 from ioassay.execution.start import Start
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
@@ -29,7 +29,7 @@ from ioassay.results.run_writer import RunWriter
 
 
 def execute(run: RunWriter, watcher: Watcher) -> None:
-    """Runs every case that is neither complete nor spared by a stop rule.
+    """Runs every case that is neither complete nor skipped by a stop rule.
 
     How it ended stands in `run.document`, whatever happened.
     Errors of the engine and the target become states of cases. `CannotRun` is raised only when the control
@@ -76,7 +76,7 @@ def _state(cases: Sequence[CaseEntry], interruption: Interruption) -> RunState:
 
 
 def _run_cases(run: RunWriter, start: Start, interruption: Interruption, watcher: Watcher) -> None:
-    spare = Spare(run)
+    spare = EarlyStop(run)
 
     def settle(points: Sequence[SweepPoint] | None) -> None:
         for why in spare.settle(points):

@@ -25,7 +25,7 @@ from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of
-from ioassay.written.source import Problem
+from ioassay.yaml_models.source import Problem
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import EventError

@@ -11,7 +11,7 @@ from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
 from ioassay.execution.places import places
 from ioassay.execution.prepare import Request, prepare
-from ioassay.written.source import SourceError
+from ioassay.yaml_models.source import SourceError
 
 STUDY = """\
 name: many

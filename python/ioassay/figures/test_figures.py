@@ -14,7 +14,7 @@ from ioassay.figures import rate_by_clients, rate_by_time, render, theme
 from ioassay.results.document import FigureEntry, Operation
 from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.nights import FIRST
+from ioassay.testing.nightly_runs import FIRST
 
 
 def _rates(builder: RunBuilder, workloads: list[str]) -> theme.Chart:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ioassay.lab.model import Lab
-from ioassay.written.library import Library
-from ioassay.written.source import Entries, Node, Origin, Source, Text
-from ioassay.written.validate import validate
+from ioassay.yaml_models.library import Library
+from ioassay.yaml_models.source import Entries, Node, Origin, Source, Text
+from ioassay.yaml_models.validate import validate
 
 LABS = Library("ioassay.lab", "lab")
 

@@ -11,7 +11,7 @@ from ioassay.lab import slurm, ssh
 from ioassay.lab.network import MOST_HOSTS
 from ioassay.lab.requirements import BASE, Requirement
 from ioassay.lab.storage import Storages
-from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
+from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, YesNo, parsed
 
 LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1Gbit`")]
 

@@ -15,7 +15,7 @@ from ioassay.lab.storage.hdfs import Hdfs
 from ioassay.lab.storage.local import Ext4, Stripe, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
 from ioassay.lab.storage.s3 import S3
-from ioassay.written.reference import Headings, main
+from ioassay.yaml_models.reference import Headings, main
 
 PAGE = "lab.md"
 

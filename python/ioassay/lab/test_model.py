@@ -6,8 +6,8 @@ import pytest
 
 from ioassay.lab.library import LABS, changed, read
 from ioassay.lab.reference import PAGE, page
-from ioassay.written.reference import DOCS, formatted
-from ioassay.written.source import SourceError, parse_source
+from ioassay.yaml_models.reference import DOCS, formatted
+from ioassay.yaml_models.source import SourceError, parse_source
 
 HEAD = "name: mine\ntitle: For tests\n"
 

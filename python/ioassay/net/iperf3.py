@@ -32,7 +32,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Said:
+class Parsed:
     """What one end said."""
 
     intervals: tuple[Interval, ...]
@@ -64,7 +64,7 @@ def _common(port: int, settings: NetSettings) -> list[str]:
     return ["--port", str(port), "--json", "--interval", f"{interval_s:g}"]
 
 
-def read(text: str) -> Said:
+def read(text: str) -> Parsed:
     """Reads the JSON of one end.
 
     Raises `ValueError` with iperf3's own words where the test failed, and for what is no such JSON.
@@ -75,7 +75,7 @@ def read(text: str) -> Said:
             raise ValueError(str(content["error"]))
         sums = [interval["sum"] for interval in content["intervals"]]
         sent = content["end"]["sum_sent"]
-        return Said(
+        return Parsed(
             intervals=tuple(
                 Interval(float(one["start"]), float(one["end"]), int(one["bytes"]))
                 for one in sums

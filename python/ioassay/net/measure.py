@@ -85,8 +85,8 @@ class _Told:
     """What both ends of a pair said."""
 
     pair: Pair
-    client: iperf3.Said
-    server: iperf3.Said
+    client: iperf3.Parsed
+    server: iperf3.Parsed
 
 
 def _measurement(net: NetDirectory, meeting: Meeting, pairs: Sequence[Pair], began_s: float) -> NetMeasurement:
@@ -115,14 +115,14 @@ def _measurement(net: NetDirectory, meeting: Meeting, pairs: Sequence[Pair], beg
     )
 
 
-def _said(end: Process, pair: Pair) -> iperf3.Said:
+def _said(end: Process, pair: Pair) -> iperf3.Parsed:
     try:
         return iperf3.read(end.result().out)
     except ValueError:
         raise failure(end, pair.place.port) from None
 
 
-def _timed(pair: Pair, received: iperf3.Said, began_s: float) -> Timed:
+def _timed(pair: Pair, received: iperf3.Parsed, began_s: float) -> Timed:
     # All was received when the first of the ends had ended.
     ended_s = min(end.ended_s for end in pair.ends if end.ended_s is not None)
     length_s = received.intervals[-1].end_s if received.intervals else 0.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioassay.analysis.findings import Weight
+from ioassay.analysis.findings import Severity
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.reports import format, wording
 from ioassay.reports.content import Content, FindingLine
@@ -23,11 +23,11 @@ class Headline:
     """The main point of the first finding of a kind."""
 
     text: str
-    weight: Weight
+    severity: Severity
     anchor: str
     """Where it stands among all findings."""
     findings: int
-    """Of this kind and weight."""
+    """Of this kind and severity."""
     marks: tuple[str, ...]
 
 
@@ -68,14 +68,14 @@ def where(headline: Headline) -> str:
 
 def headlines(content: Content) -> list[Headline]:
     """The main findings, warnings first, one for each kind."""
-    kinds: dict[tuple[Weight, str], list[tuple[int, FindingLine]]] = {}
+    kinds: dict[tuple[Severity, str], list[tuple[int, FindingLine]]] = {}
     for at, line in enumerate(content.findings, start=1):
-        if (line.finding.weight, line.finding.kind) == ("notice", PeakEvidence.kind):
+        if (line.finding.severity, line.finding.kind) == ("notice", PeakEvidence.kind):
             continue  # the key results tell the peaks
-        kinds.setdefault((line.finding.weight, line.finding.kind), []).append((at, line))
+        kinds.setdefault((line.finding.severity, line.finding.kind), []).append((at, line))
     return [_headline(lines) for lines in list(kinds.values())[:MOST_HEADLINES]]
 
 
 def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
     at, first = lines[0]
-    return Headline(first.said.headline, first.finding.weight, f"finding-{at}", len(lines), first.marks)
+    return Headline(first.message.headline, first.finding.severity, f"finding-{at}", len(lines), first.marks)

@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay.analysis import acceptance, ceilings, doubts, io500, narrowness, peak_sustained, rates
+from ioassay.analysis import acceptance, ceilings, doubts, io500, peak_sustained, rates, stop_rule
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
-from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.scalability import Sweep
+from ioassay.analysis.stop_rule import WidePoint
 from ioassay.analysis.typical import typical
 from ioassay.reports import io500 as score_tables
 from ioassay.reports import levels, medians, nodes, surveys, verdicts, workloads
-from ioassay.reports.findings import Said, Sentences
+from ioassay.reports.findings import Message, Sentences
 from ioassay.reports.io500 import ScoreTable
 from ioassay.reports.levels import SeriesLine, SummaryLine
 from ioassay.reports.medians import MedianLine
@@ -42,7 +42,7 @@ class FindingLine:
     """A finding in words, with what it rests on."""
 
     finding: Finding
-    said: Said
+    message: Message
     references: list[ShownReference]
     marks: tuple[str, ...]
 
@@ -111,7 +111,7 @@ def assemble(run: LoadedRun) -> Content:
         limits=limits,
         workloads=workloads.assemble(run, found, names, anchors),
         missing=_missing(run),
-        wide=narrowness.still_wide(run.document, run.measurements),
+        wide=stop_rule.still_wide(run.document, run.measurements),
         nodes=nodes.alike(run.document.environment),
         names=names,
     )
@@ -141,7 +141,7 @@ def _findings(
     return [
         FindingLine(
             finding=one,
-            said=sentences.of(one.evidence, one.measurements[0]),
+            message=sentences.of(one.evidence, one.measurements[0]),
             references=[one for one in (shown(reference, names, rows) for reference in one.rests_on) if one],
             marks=found.marks(one.measurements),
         )

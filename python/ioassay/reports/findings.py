@@ -34,7 +34,7 @@ from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_rate
 
 
-class Said(NamedTuple):
+class Message(NamedTuple):
     """What a finding says: what was found, in one sentence, and what else is to be known of it."""
 
     headline: str
@@ -54,12 +54,12 @@ class Sentences:
         self._names = names
 
     @singledispatchmethod
-    def of(self, evidence: Evidence, first: Measurement) -> Said:
+    def of(self, evidence: Evidence, first: Measurement) -> Message:
         """What a finding says whose first measurement is `first`."""
         raise TypeError(f"no sentence for {type(evidence).__name__}")
 
     @of.register
-    def _(self, evidence: PrintedEvidence, first: Measurement) -> Said:
+    def _(self, evidence: PrintedEvidence, first: Measurement) -> Message:
         unit = f" {evidence.unit}" if evidence.unit else ""
         extended = "extended " if evidence.list == "extended" else ""
         what = f"The {extended}{'score' if evidence.name == 'total' else evidence.name} that was printed"
@@ -77,10 +77,10 @@ class Sentences:
             left_out = f"It leaves out what failed ({', '.join(evidence.left_out)}): with it, it is 0."
         if evidence.missing:
             missing = f"Phases that it needs are not there: {', '.join(evidence.missing)}."
-        return _said(said, left_out, missing)
+        return _message(said, left_out, missing)
 
     @of.register
-    def _(self, evidence: PeakEvidence, first: Measurement) -> Said:
+    def _(self, evidence: PeakEvidence, first: Measurement) -> Message:
         sweep, what = evidence.sweep, self._series(first)
         if sweep.others:
             what = f"{what}, {self._names.values(sweep.others)}"
@@ -91,7 +91,7 @@ class Sentences:
         return said._replace(headline=f"{what}: {said.headline}")
 
     @of.register
-    def _(self, evidence: StragglerEvidence, first: Measurement) -> Said:
+    def _(self, evidence: StragglerEvidence, first: Measurement) -> Message:
         worst = evidence.worst
         headline = (
             f"{self._place(first)}: at the stonewall, after {format.duration(worst.stonewall_ns)}, the rate was "
@@ -107,68 +107,68 @@ class Sentences:
         if apart:
             apart += f" (least: {_ranks(worst.behind)})." if worst.behind else "."
         last = f"Last to finish: {_ranks(worst.last)}." if worst.last else ""
-        return _said(headline, apart, last, _also(evidence.measurements, evidence.of, "measurement"))
+        return _message(headline, apart, last, _also(evidence.measurements, evidence.of, "measurement"))
 
     @of.register
-    def _(self, evidence: SlowNodeEvidence, first: Measurement) -> Said:
+    def _(self, evidence: SlowNodeEvidence, first: Measurement) -> Message:
         phases = f" in {' and '.join(evidence.operations)} phases" if evidence.operations else ""
-        return Said(
+        return Message(
             f"Node {evidence.node} is slow{phases}: it was the slowest in {evidence.slowest_in} of "
             f"{format_count(evidence.of, 'phase')} whose nodes were not equally fast; if all nodes were alike, that "
             f"would happen in {format.significant(evidence.by_chance)}."
         )
 
     @of.register
-    def _(self, evidence: TrendEvidence, first: Measurement) -> Said:
+    def _(self, evidence: TrendEvidence, first: Measurement) -> Message:
         change = evidence.trend.change
         went = "declined" if change.estimate < 0 else "rose"
         ends = sorted((abs(change.low), abs(change.high)))
         sure = f"{format.share(ends[0])} to {format.share(ends[1])} with {format.share(change.confidence)} confidence"
-        return _said(
+        return _message(
             f"{self._place(first)}: the rate {went} by {format.share(abs(change.estimate))} within "
             f"{_seconds(evidence.drift.end_s - evidence.drift.start_s)} ({sure}).",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: ChangeEvidence, first: Measurement) -> Said:
+    def _(self, evidence: ChangeEvidence, first: Measurement) -> Message:
         change, column = evidence.change, _column(evidence.drift)
         went = "fell" if change.after < change.before else "rose"
         others = len(evidence.drift.changes) - 1
         more = f", and changed {'once' if others == 1 else f'{others} times'} more" if others else ""
-        return _said(
+        return _message(
             f"{self._place(first)}: after {_seconds(change.at_s)} the rate {went} from "
             f"{self._rate(column, first, change.before)} to {self._rate(column, first, change.after)}{more}.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: StallEvidence, first: Measurement) -> Said:
+    def _(self, evidence: StallEvidence, first: Measurement) -> Message:
         count = len(evidence.drift.stalls)
         longest = f"for {_seconds(evidence.longest.length_s)}, {_seconds(evidence.longest.start_s)} after its start"
         several = f"{count} times, {_seconds(evidence.stalled_s)} together, the longest {longest}"
-        return _said(
+        return _message(
             f"{self._place(first)}: I/O stalled {longest if count == 1 else several}.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: FluctuationEvidence, first: Measurement) -> Said:
+    def _(self, evidence: FluctuationEvidence, first: Measurement) -> Message:
         drift = evidence.drift
         low, high = (self._rate(_column(drift), first, rate) for rate in (drift.low, drift.high))
-        return _said(
+        return _message(
             f"{self._place(first)}: the rate went up and down: a tenth of the time it was below {low}, a tenth above "
             f"{high}.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
     @of.register
-    def _(self, evidence: OutlierEvidence, first: Measurement) -> Said:
+    def _(self, evidence: OutlierEvidence, first: Measurement) -> Message:
         one = evidence.outliers[0]
         away = "below" if one.difference < 0 else "above"
         others = len(evidence.outliers) - 1
         more = f"{format_count(others, 'more outlier')} in the same series." if others else ""
-        return _said(
+        return _message(
             f"{self._place(first)}: an outlier: {self._rate(evidence.column, first, one.rate)}, "
             f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions.",
             "It counts all the same.",
@@ -176,17 +176,17 @@ class Sentences:
         )
 
     @of.register
-    def _(self, evidence: WideIntervalEvidence, first: Measurement) -> Said:
+    def _(self, evidence: WideIntervalEvidence, first: Measurement) -> Message:
         widest = evidence.widest
         low, high = (self._rate(evidence.column, first, end) for end in (widest.low, widest.high))
-        return _said(
+        return _message(
             f"{self._series(first)}, {self._names.point(first.case)}: median "
             f"{self._rate(evidence.column, first, widest.estimate)}, {format.share(widest.confidence)} confidence "
             f"interval {low} to {high}, too wide; repeat {_enough(evidence.repetitions)}.",
             _also(evidence.points, evidence.of, "point"),
         )
 
-    def _without_law(self, evidence: PeakEvidence, first: Measurement) -> Said:
+    def _without_law(self, evidence: PeakEvidence, first: Measurement) -> Message:
         sweep = evidence.sweep
         where, best = sweep.best
         highest = f"{self._rate(sweep.column, first, best)} with {_count(sweep, where)}"
@@ -195,10 +195,10 @@ class Sentences:
             off = format.share(sweep.fit.error)
             law = f"The medians do not follow the Universal Scalability Law; they deviate by {off}."
         if evidence.reach == "not reached":
-            return Said(f"the sweep does not reach its peak: the last point has the highest rate, {highest}.", law)
-        return Said(f"the highest median of the sweep is {highest}.", law)
+            return Message(f"the sweep does not reach its peak: the last point has the highest rate, {highest}.", law)
+        return Message(f"the highest median of the sweep is {highest}.", law)
 
-    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Measurement) -> Said:
+    def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Measurement) -> Message:
         sweep, terms = evidence.sweep, _terms(fit)
         last, rate = sweep.medians[-1]
         at_last = f"with {_count(sweep, last)}, its last point"
@@ -213,7 +213,7 @@ class Sentences:
                     law = f"predicts a peak of {highest} at {_peak_at(sweep, fit)}, beyond the sweep"
                 low = fit.peak_at.low
                 unsure = f"A peak at {_count(sweep, round(low))} cannot be ruled out." if low <= last else ""
-                return _said(
+                return _message(
                     f"the sweep does not reach its peak: the rate still rises {at_last}, to "
                     f"{self._rate(sweep.column, first, rate)}.",
                     f"The Universal Scalability Law {law} ({terms}).",
@@ -221,20 +221,20 @@ class Sentences:
                 )
             case "level":
                 share = format.share(fit.law.rate(last) / fit.law.highest)
-                return Said(
+                return Message(
                     f"the rate has levelled off: {at_last}, it reaches {share} of {highest}, the limit that the "
                     "Universal Scalability Law predicts.",
                     f"The law: {terms}.",
                 )
             case "uncertain":
-                return _said(
+                return _message(
                     f"the peak may lie beyond the sweep: the Universal Scalability Law predicts {highest} at "
                     f"{_peak_at(sweep, fit)}.",
                     f"The law: {terms}.",
                     "Repeat more often, or sweep further.",
                 )
             case "reached":
-                return Said(
+                return Message(
                     f"the rate peaks at {_peak_at(sweep, fit)} with {highest}, by the Universal Scalability Law.",
                     f"The law: {terms}.",
                 )
@@ -312,5 +312,5 @@ def _also(found: int, of: int, noun: str) -> str:
     return f"{affected} affected; this is the worst."
 
 
-def _said(headline: str, *details: str) -> Said:
-    return Said(headline, " ".join(filter(None, details)))
+def _message(headline: str, *details: str) -> Message:
+    return Message(headline, " ".join(filter(None, details)))

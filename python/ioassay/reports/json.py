@@ -9,9 +9,9 @@ from typing import Any
 
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.io500 import UNITS, Score
-from ioassay.analysis.narrowness import WidePoint
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
+from ioassay.analysis.stop_rule import WidePoint
 from ioassay.reports.compare import json as compare_json
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, FindingLine
@@ -86,8 +86,8 @@ def _finding(line: FindingLine) -> dict[str, Any]:
     finding = line.finding
     return {
         "kind": finding.kind,
-        "weight": finding.weight,
-        "sentence": line.said.text,
+        "severity": finding.severity,
+        "sentence": line.message.text,
         "evidence": _plain(asdict(finding.evidence)),
         "rests_on": [reference._asdict() for reference in finding.rests_on],
     }

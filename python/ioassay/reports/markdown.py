@@ -66,7 +66,8 @@ def _abstract(content: Content, comparison: Comparison | None) -> list[str]:
         lines += ["What the numbers show beyond that:", ""]
         lines += [
             *listed(
-                _warned(line.weight, f"{marked(line.text, line.marks)} ({abstract.where(line)})") for line in headlines
+                _warned(line.severity, f"{marked(line.text, line.marks)} ({abstract.where(line)})")
+                for line in headlines
             ),
             "",
         ]
@@ -75,8 +76,8 @@ def _abstract(content: Content, comparison: Comparison | None) -> list[str]:
     return [*lines, wording.trust(content)]
 
 
-def _warned(weight: str, text: str) -> str:
-    return f"**Warning.** {text}" if weight == "warning" else text
+def _warned(severity: str, text: str) -> str:
+    return f"**Warning.** {text}" if severity == "warning" else text
 
 
 def _findings(content: Content) -> list[str]:
@@ -86,7 +87,8 @@ def _findings(content: Content) -> list[str]:
         "## Findings",
         "",
         *listed(
-            _warned(line.finding.weight, marked(line.said.text, line.marks)) + f" Rests on: {wording.rests_on(line)}."
+            _warned(line.finding.severity, marked(line.message.text, line.marks))
+            + f" Rests on: {wording.rests_on(line)}."
             for line in content.findings
         ),
     ]

@@ -1,6 +1,6 @@
 """The tables of a run as frames, for spreadsheets and other programs: unrounded, base units in the names of columns.
 
-Not: numbers in words (`content`), tables of several runs (`ioassay.runs`).
+Not: numbers in words (`content`), tables of several runs (`ioassay.frames`).
 """
 
 from __future__ import annotations
@@ -99,13 +99,13 @@ def latency_percentiles(run: LoadedRun) -> pl.DataFrame:
 
 
 def findings(run: LoadedRun) -> pl.DataFrame:
-    """A row per finding: weight, kind, sentence, and on how much it rests."""
+    """A row per finding: severity, kind, sentence, and on how much it rests."""
     sentences = Sentences(run.document, Names(run.document))
     rows = [
-        (one.weight, one.kind, sentences.of(one.evidence, one.measurements[0]).text, len(one.rests_on))
+        (one.severity, one.kind, sentences.of(one.evidence, one.measurements[0]).text, len(one.rests_on))
         for one in found(RunFacts(run))
     ]
-    columns = {"weight": pl.String, "kind": pl.String, "sentence": pl.String, "rests_on": pl.Int64}
+    columns = {"severity": pl.String, "kind": pl.String, "sentence": pl.String, "rests_on": pl.Int64}
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 

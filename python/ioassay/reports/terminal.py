@@ -101,8 +101,8 @@ def _findings(content: Content) -> list[RenderableType]:
     """The weightiest, in full; the report has all of them."""
     parts: list[RenderableType] = []
     for line in content.findings[:MOST_FINDINGS]:
-        is_warning = line.finding.weight == "warning"
-        parts.append(Text.assemble(("Warning. ", "yellow") if is_warning else "", line.said.text))
+        is_warning = line.finding.severity == "warning"
+        parts.append(Text.assemble(("Warning. ", "yellow") if is_warning else "", line.message.text))
     more = len(content.findings) - len(parts)
     return [*parts, Text(f"{format_count(more, 'more finding')} in the report.", style="dim")] if more > 0 else parts
 

@@ -18,7 +18,7 @@ from ioassay.systems.library import builtin_systems, read
 from ioassay.systems.model import System
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.importing import FILES
-from ioassay.written.source import parse_source
+from ioassay.yaml_models.source import parse_source
 
 KNOWN = builtin_systems()
 PUBLISHED = {name: published.subject(system) for name, system in KNOWN.items()}

@@ -12,12 +12,12 @@ from ioassay.analysis.findings.printed import PrintedEvidence
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.troubled import troubled
+from ioassay.testing.faulty_run import faulty_run
 
 
 @pytest.fixture(scope="module")
 def told() -> LoadedRun:
-    return troubled()
+    return faulty_run()
 
 
 @pytest.fixture(scope="module")

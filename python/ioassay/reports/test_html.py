@@ -12,7 +12,7 @@ from ioassay.reports import content, pictures
 from ioassay.reports.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.elsewhere import printed_elsewhere
+from ioassay.testing.determinism import printed_elsewhere
 
 VOID = {"meta", "br", "link", "img", "hr", "input"}
 

@@ -19,7 +19,7 @@ from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.troubled import troubled
+from ioassay.testing.faulty_run import faulty_run
 
 PAPER = ["Abstract", "Configuration", "Method", "Results", "Comparison", "Findings", "Limits", "Appendix"]
 
@@ -27,7 +27,7 @@ PAPER = ["Abstract", "Configuration", "Method", "Results", "Comparison", "Findin
 @pytest.fixture(scope="module")
 def found() -> LoadedRun:
     """A run with every kind of finding, without its samples: time lines take long to draw."""
-    run = troubled()
+    run = faulty_run()
     return replace(run, samples=run.samples.clear())
 
 
@@ -115,7 +115,7 @@ def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun
     page = reports.build(found, "html").decode()
     told = abstract.headlines(content)
     assert 1 < len(told) <= abstract.MOST_HEADLINES
-    assert told[0].weight == "warning"
+    assert told[0].severity == "warning"
     for line in told:
         place = page.index(f'id="{line.anchor}"')
         assert line.text.split(":")[0] in page[place : page.index("</li>", place)]
@@ -124,7 +124,7 @@ def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun
 
 def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None:
     content = assemble(sequential)
-    peaks = {line.said.headline for line in content.findings if line.finding.weight == "notice"}
+    peaks = {line.message.headline for line in content.findings if line.finding.severity == "notice"}
     assert not peaks & {line.text for line in abstract.headlines(content)}
 
 

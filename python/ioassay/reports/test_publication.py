@@ -10,7 +10,7 @@ import pytest
 from ioassay import reports
 from ioassay.reports import publication
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.elsewhere import printed_elsewhere
+from ioassay.testing.determinism import printed_elsewhere
 
 PROGRAM = """
 import hashlib

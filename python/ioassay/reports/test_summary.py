@@ -12,7 +12,7 @@ from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.troubled import troubled
+from ioassay.testing.faulty_run import faulty_run
 
 WORDS = "a system that is to hold the data of a whole community for the next five years"
 
@@ -35,7 +35,7 @@ def page(run: LoadedRun, *against: Side) -> str:
 
 
 def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> None:
-    run = troubled()
+    run = faulty_run()
     text = page(replace(run, samples=run.samples.clear()))
     for heading in ("What came out", "What to beware of", "How far to trust it"):
         assert f"<h2>{heading}</h2>" in text

@@ -31,8 +31,8 @@ from ioassay.results.run_directory import load
 from ioassay.results.run_writer import store
 from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.faulty_run import faulty_run
 from ioassay.testing.importing import FILES
-from ioassay.testing.troubled import troubled
 
 
 def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:
@@ -99,7 +99,7 @@ def test_tables_figures_and_verdicts_tell_the_same_slowest_operation(exact: bool
 
 
 def test_findings_are_sentences_and_criteria_have_their_verdict() -> None:
-    found = findings(troubled())
+    found = findings(faulty_run())
     assert found["kind"].n_unique() > 3
     assert found["sentence"].str.ends_with(".").all()
     judged = criteria(RunBuilder().workload("w").clients(1).criterion("rate", unit="bytes/s", at_least=1e15).build())

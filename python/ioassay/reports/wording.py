@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 
 from ioassay.analysis import rates, series
 from ioassay.analysis.intervals import FEWEST
-from ioassay.analysis.narrowness import WidePoint, Width
+from ioassay.analysis.stop_rule import WidePoint, Width
 from ioassay.reports import format
 from ioassay.reports.content import Content, FindingLine, commands
 from ioassay.reports.io500 import INVALID

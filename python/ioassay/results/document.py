@@ -100,7 +100,7 @@ class CaseEntry(StoredModel):
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")
-    spared: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
+    skipped: str | None = Field(default=None, description="Why it is not needed, as a sentence.")
 
     @property
     def clients(self) -> int:
@@ -195,7 +195,7 @@ class Criterion(StoredModel):
 
 
 class StopRule(StoredModel):
-    """When a point of the sweep has been repeated often enough: see `ioassay.analysis.narrowness`."""
+    """When a point of the sweep has been repeated often enough: see `ioassay.analysis.stop_rule`."""
 
     share: Amount = Field(
         description="Largest half-width of the 95 % interval of each median, as a share of the median."

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from importlib import resources
 from typing import Any
 
-from ioassay.written.reference import main
+from ioassay.yaml_models.reference import main
 
 PAGE = "doubts.md"
 

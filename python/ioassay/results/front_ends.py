@@ -19,7 +19,7 @@ from pydantic_core import ValidationError
 
 from ioassay import __version__
 from ioassay.protocol.facts import PROTOCOL_VERSION, Tool
-from ioassay.results import described, protocol
+from ioassay.results import plan_text, protocol
 from ioassay.results.document import (
     CaseEntry,
     RunDocument,
@@ -29,7 +29,7 @@ from ioassay.results.document import (
     moment,
 )
 from ioassay.results.origin import FrontEndOrigin
-from ioassay.results.planned import case_entry, stored_plan
+from ioassay.results.plan_sizes import case_entry, stored_plan
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.stored_types import Component, Count, StoredModel
@@ -241,18 +241,18 @@ def _method(front_end: _FrontEnd, firsts: Mapping[str, Plan]) -> list[str]:
     sentences = [f"ioassay's engine did what the command line asks of {title}; {title} itself did not run."]
     if front_end.scale_down > 1:
         sentences.append(f"Amounts were divided by {front_end.scale_down}: this was a trial, not the benchmark.")
-    sentences += [f"{name}: {sentence}." for name, plan in firsts.items() for sentence in described.sets(plan)]
+    sentences += [f"{name}: {sentence}." for name, plan in firsts.items() for sentence in plan_text.sets(plan)]
     often = Counter(case.workload for case in front_end.cases)
-    sentences += described.said_once(
+    sentences += plan_text.said_once(
         [(name, f"is done by {_ranks(plan)}, {_times(often[name])}.") for name, plan in firsts.items()]
     )
-    sentences += described.said_once([(name, described.steps(plan)) for name, plan in firsts.items()])
-    sentences += described.said_once(
-        [(name, f"does its I/O through the {described.storage(plan['storage'])}.") for name, plan in firsts.items()]
+    sentences += plan_text.said_once([(name, plan_text.steps(plan)) for name, plan in firsts.items()])
+    sentences += plan_text.said_once(
+        [(name, f"does its I/O through the {plan_text.storage(plan['storage'])}.") for name, plan in firsts.items()]
     )
-    sentences.append(described.BARRIERS)
+    sentences.append(plan_text.BARRIERS)
     sentences += [
-        described.recording(interval) for interval in {plan["sample_interval_ns"] for plan in firsts.values()}
+        plan_text.recording(interval) for interval in {plan["sample_interval_ns"] for plan in firsts.values()}
     ]
     return sentences
 

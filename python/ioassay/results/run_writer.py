@@ -30,7 +30,7 @@ from ioassay.results.ingest import Row, TableRows, Tables, empty_tables, joined_
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.lock import Lock
 from ioassay.results.new_directory import new_directory, refuse_occupied
-from ioassay.results.planned import stored_plan
+from ioassay.results.plan_sizes import stored_plan
 from ioassay.results.run_files import (
     DOCUMENT,
     PLANS,

@@ -18,7 +18,7 @@ from ioassay.studies.cases import expand
 from ioassay.studies.library import builtin_studies, find_study
 from ioassay.studies.resolve import ResolvedStudy, resolve
 from ioassay.studies.target import Target, parse_target
-from ioassay.written.source import Source, SourceError, parse_source, read_source
+from ioassay.yaml_models.source import Source, SourceError, parse_source, read_source
 
 __all__ = [
     "ResolvedStudy",

@@ -21,9 +21,9 @@ from ioassay.studies.model import Workload
 from ioassay.studies.shorthand import STORAGE, TREE
 from ioassay.studies.storage import Storage
 from ioassay.studies.sweep import MOST_CASES
-from ioassay.written.source import Entries, Items, Node, Origin, Problem, SourceError, Text, locate, nearest
-from ioassay.written.validate import keys, kind_of
-from ioassay.written.values import Part
+from ioassay.yaml_models.source import Entries, Items, Node, Origin, Problem, SourceError, Text, locate, nearest
+from ioassay.yaml_models.validate import keys, kind_of
+from ioassay.yaml_models.values import Part
 
 SWEEP, STEPS = "sweep", "steps"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import Field, model_validator
 
 from ioassay.studies.values import CacheMethod, HostName, Waiting, Words, each_once
-from ioassay.written.values import Part
+from ioassay.yaml_models.values import Part
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Hook as HookPlan

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.results.document import CaseEntry, JobEntry
-from ioassay.results.planned import case_entry
+from ioassay.results.plan_sizes import case_entry
 from ioassay.slugs import slug
 from ioassay.studies import plans, plug_ins, sweep
 from ioassay.studies.commands import command

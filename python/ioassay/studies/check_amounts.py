@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ioassay.results import planned
+from ioassay.results import plan_sizes
 from ioassay.studies import plans, sweep
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.sweep import LARGEST_BYTES, Locate, Point
 from ioassay.units import format_count
-from ioassay.written.source import Problem
+from ioassay.yaml_models.source import Problem
 
 
 def check(study: Study, at: Locate) -> Iterator[Problem]:
     """Every workload with too much in a case."""
     for name, workload in study.workloads.items():
         every = [plans.work(point) for point in _largest_points(workload)]
-        largest = max(max(planned.file_set_bytes(plan), planned.written_bytes(plan)) for plan in every)
+        largest = max(max(plan_sizes.file_set_bytes(plan), plan_sizes.written_bytes(plan)) for plan in every)
         if largest > LARGEST_BYTES:
             key = next((files.size_key for files in workload.files.values()), "")
             origin = at("workloads", name, "files", next(iter(workload.files), ""), key)

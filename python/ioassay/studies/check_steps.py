@@ -14,7 +14,7 @@ from ioassay.studies import spelling, sweep
 from ioassay.studies.model import Study, Workload
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
-from ioassay.written.source import Problem, nearest
+from ioassay.yaml_models.source import Problem, nearest
 
 Path = tuple[str | int, ...]
 

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 
 from ioassay.protocol.facts import IOR_APIS, MPI_APIS
-from ioassay.results import described
+from ioassay.results import plan_text
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
 from ioassay.studies.model import Workload
@@ -214,9 +214,9 @@ def _limit(line: _Line, limit: Limit, stonewall: str, wear_out: list[str]) -> No
 
 def _pace(line: _Line, phase: Phase) -> None:
     if phase.rate is not None:
-        line.notes.append(f"here at most {described.rate(spelling.rate_plan(phase.rate))}")
+        line.notes.append(f"here at most {plan_text.rate(spelling.rate_plan(phase.rate))}")
     if phase.think is not None:
-        line.notes.append(f"here {described.think(spelling.think_plan(phase.think))}")
+        line.notes.append(f"here {plan_text.think(spelling.think_plan(phase.think))}")
 
 
 _MDTEST_PHASES = {"create-tree": "-C", "create": "-C", "stat": "-T", "read": "-E", "remove": "-r", "remove-tree": "-r"}

@@ -26,7 +26,7 @@ from ioassay.studies.values import (
     Swept,
     Transfer,
 )
-from ioassay.written.values import Count, Part, Size, YesNo
+from ioassay.yaml_models.values import Count, Part, Size, YesNo
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Tree as TreePlan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ioassay.written.library import Library
+from ioassay.yaml_models.library import Library
 
 STUDIES = Library("ioassay.studies", "study")
 

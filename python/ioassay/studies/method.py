@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ioassay.results import described
+from ioassay.results import plan_text
 from ioassay.results.document import CaseOrder
 from ioassay.studies import plans, spelling, sweep
 from ioassay.studies.files import FileSet, Tree
@@ -39,8 +39,8 @@ def method(study: Study) -> list[str]:
         *_said_once(study, _clients),
         *(words.format(seed=study.seed) for order, words in _ORDERS.items() if order == study.case_order),
         *_said_once(study, _steps),
-        described.BARRIERS,
-        f"{described.recording(study.sample_interval)} {_storage(study)}; random choices begin at seed {study.seed}.",
+        plan_text.BARRIERS,
+        f"{plan_text.recording(study.sample_interval)} {_storage(study)}; random choices begin at seed {study.seed}.",
     ]
 
 
@@ -51,7 +51,7 @@ def _sets(workload: Workload) -> Iterator[str]:
         yield f"{workload.title}{label}: {_share(files)}{_file_set(files)}."
     for name, tree in workload.trees.items():
         label = "" if len(workload.trees) == 1 else f", tree {name}"
-        yield f"{workload.title}{label}: {_share(tree)}{described.tree(tree.plan())}."
+        yield f"{workload.title}{label}: {_share(tree)}{plan_text.tree(tree.plan())}."
 
 
 def _share(part: FileSet | Tree) -> str:
@@ -62,7 +62,7 @@ def _file_set(files: FileSet) -> str:
     layout = {
         "N-N": "every rank has a file of its own",
         "N-1": "all ranks share one file",
-        "N-M": f"{described.listed([str(group) for group in files.groups or [0]])} groups of ranks share a file each",
+        "N-M": f"{plan_text.listed([str(group) for group in files.groups or [0]])} groups of ranks share a file each",
     }[files.layout]
     if files.files_per_rank > 1:
         layout = {
@@ -74,15 +74,15 @@ def _file_set(files: FileSet) -> str:
     strided = ", the transfers of the ranks by turns" if files.interleave == "strided" else ""
     offset = f", beginning {format_bytes(files.offset)} into each file" if files.offset else ""
     payload = "" if files.payload == "repeated" else f" The data is {files.payload}"
-    moved = f"moved in transfers of {format_bytes(files.transfer)} {described.order(spelling.ORDER.plan(files.order))}"
+    moved = f"moved in transfers of {format_bytes(files.transfer)} {plan_text.order(spelling.ORDER.plan(files.order))}"
     return f"{layout}; {size}{segments}{strided}{offset}, {moved}" + (f".{payload}" if payload else "")
 
 
 def _clients(workload: Workload) -> str:
     """On how many clients, how often."""
-    counts = described.listed([str(clients) for clients in workload.clients])
+    counts = plan_text.listed([str(clients) for clients in workload.clients])
     clients = "client" if workload.clients == [1] else "clients"
-    each = described.listed([str(ranks) for ranks in workload.ranks_per_client])
+    each = plan_text.listed([str(ranks) for ranks in workload.ranks_per_client])
     ranks = "rank" if workload.ranks_per_client == [1] else "ranks"
     return f"is done with {counts} {clients} and {each} {ranks} on each, {_often(workload.repetitions)}."
 
@@ -99,22 +99,22 @@ def _often(repetitions: Repetitions) -> str:
 
 def _swept(workload: Workload) -> str:
     """The keys of `sweep` with their values, as they are written."""
-    axes = described.listed([f"{axis} ({', '.join(values)})" for axis, values in workload.sweep.items()])
+    axes = plan_text.listed([f"{axis} ({', '.join(values)})" for axis, values in workload.sweep.items()])
     return f"{workload.title} is swept over {axes}, a case for each combination; the rest describes the first of them."
 
 
 def _steps(workload: Workload) -> str:
     """What happens in a case, with the first value of each key of `sweep`."""
-    return described.steps(plans.work(sweep.points(workload)[0]))
+    return plan_text.steps(plans.work(sweep.points(workload)[0]))
 
 
 def _storage(study: Study) -> str:
     """How the ranks do their I/O."""
-    through = {workload.title: described.storage(workload.storage.plan()) for workload in study.workloads.values()}
+    through = {workload.title: plan_text.storage(workload.storage.plan()) for workload in study.workloads.values()}
     if len(set(through.values())) == 1:
         return f"I/O goes through the {next(iter(through.values()))}"
     return "; ".join(f"I/O of {title} goes through the {storage}" for title, storage in through.items())
 
 
 def _said_once(study: Study, say: Callable[[Workload], str]) -> list[str]:
-    return described.said_once([(workload.title, say(workload)) for workload in study.workloads.values()])
+    return plan_text.said_once([(workload.title, say(workload)) for workload in study.workloads.values()])

@@ -34,8 +34,8 @@ from ioassay.studies.values import (
     TimeLimit,
     Unit,
 )
-from ioassay.written.source import nearest, quoted
-from ioassay.written.values import Identifier, Kind, Part, Prose, text_of
+from ioassay.yaml_models.source import nearest, quoted
+from ioassay.yaml_models.values import Identifier, Kind, Part, Prose, text_of
 
 _STEPS = "What every rank does in each case, in this order."
 

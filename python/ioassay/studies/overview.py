@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ioassay.results.planned import is_walled, writes_again
+from ioassay.results.plan_sizes import is_walled, writes_again
 from ioassay.studies.cases import expand
 from ioassay.studies.refusals import refuse
 from ioassay.studies.resolve import resolve, scales
 from ioassay.studies.target import Target
 from ioassay.units import format_about_bytes, format_count
-from ioassay.written.source import Source
+from ioassay.yaml_models.source import Source
 
 
 @dataclass(frozen=True)

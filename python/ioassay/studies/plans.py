@@ -15,7 +15,7 @@ from ioassay.studies.sweep import Placed, Point, RankRange
 
 if TYPE_CHECKING:
     from ioassay.protocol import plan
-    from ioassay.results.planned import Contents
+    from ioassay.results.plan_sizes import Contents
 
 
 def work(point: Point) -> Contents:

@@ -25,8 +25,8 @@ from ioassay.studies.model import (
 )
 from ioassay.studies.steps import GOES_WITH, AtRateOf, Find, Limit, Mixed, Phase, Step, Together
 from ioassay.studies.storage import Storage, Uring
-from ioassay.written.reference import Headings, first_line, main, table
-from ioassay.written.validate import keys
+from ioassay.yaml_models.reference import Headings, first_line, main, table
+from ioassay.yaml_models.validate import keys
 
 PAGE = "study.md"
 

@@ -25,7 +25,7 @@ from ioassay.studies.model import Workload
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.studies.steps import VERBS
 from ioassay.studies.target import Target
-from ioassay.written.source import Problem, SourceError
+from ioassay.yaml_models.source import Problem, SourceError
 
 if TYPE_CHECKING:
     from ioassay.protocol.event import EventError

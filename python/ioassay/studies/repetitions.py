@@ -1,6 +1,6 @@
 """How often a sweep is repeated: a fixed number of times, or until its medians are known well enough.
 
-Not here: judging whether they are (`ioassay.analysis.narrowness`), what becomes of the cases (`ioassay.execution`).
+Not here: judging whether they are (`ioassay.analysis.stop_rule`), what becomes of the cases (`ioassay.execution`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ioassay import units
 from ioassay.results.document import StopRule
-from ioassay.written.source import quoted
+from ioassay.yaml_models.source import quoted
 
 MOST = 1000
 LEAST = 3

@@ -4,7 +4,7 @@ A setting is a value with a name, said under `settings:` and used as `${NAME}` a
 some of them at once, `--set NAME=VALUE` one. A setting has no type of its own: it is read where it is used, and
 because each value knows where it was written, a wrong one is blamed on its line or on `--set`.
 
-Not here: reading YAML (`written.source`), what is valid (`studies.model`, `studies.sweep`).
+Not here: reading YAML (`yaml_models.source`), what is valid (`studies.model`, `studies.sweep`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ioassay.studies.method import method
 from ioassay.studies.model import Study, Sweep, Workload
 from ioassay.studies.shorthand import spread
 from ioassay.studies.sweep import Locate, Point, Values
-from ioassay.written.source import (
+from ioassay.yaml_models.source import (
     Entries,
     Items,
     Node,
@@ -48,8 +48,8 @@ from ioassay.written.source import (
     printable,
     texts,
 )
-from ioassay.written.validate import keys, validate
-from ioassay.written.values import Part
+from ioassay.yaml_models.validate import keys, validate
+from ioassay.yaml_models.values import Part
 
 _REFERENCE = re.compile(r"\$\{([^{}]*)\}")
 

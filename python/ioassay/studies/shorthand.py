@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 
-from ioassay.written.source import Entries, Items, Node, Origin, Text
+from ioassay.yaml_models.source import Entries, Items, Node, Origin, Text
 
 DATA = "data"
 """Name of the file set that a workload says itself."""

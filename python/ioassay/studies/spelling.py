@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ioassay import units
 from ioassay.protocol.facts import LONGEST_WAIT_NS
 from ioassay.units import format_duration
-from ioassay.written.source import nearest, quoted
+from ioassay.yaml_models.source import nearest, quoted
 
 if TYPE_CHECKING:
     from ioassay.protocol import plan

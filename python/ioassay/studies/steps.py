@@ -39,7 +39,7 @@ from ioassay.studies.values import (
     Waiting,
     each_once,
 )
-from ioassay.written.values import Count, Identifier, Part, Prose, Size, YesNo
+from ioassay.yaml_models.values import Count, Identifier, Part, Prose, Size, YesNo
 
 Verb = Literal[
     "write", "read", "mixed", "create-tree", "create", "stat", "rename", "replace", "remove", "remove-tree", "find"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pydantic import Field, model_validator
 
 from ioassay.studies.values import ApiName, Batch, Depth, PlugInOptions, Vectors
-from ioassay.written.values import Part, YesNo
+from ioassay.yaml_models.values import Part, YesNo
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Storage as StoragePlan

@@ -15,7 +15,7 @@ from fractions import Fraction
 from itertools import product
 
 from ioassay.protocol.facts import MOST_RANKS, SECTOR_BYTES
-from ioassay.results.planned import Shape
+from ioassay.results.plan_sizes import Shape
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
@@ -23,7 +23,7 @@ from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import ON_FILES, ON_TREES, Work
 from ioassay.studies.storage import Storage
 from ioassay.units import format_bytes, format_count
-from ioassay.written.source import Origin, Problem, nearest
+from ioassay.yaml_models.source import Origin, Problem, nearest
 
 RANKS = "ranks"
 """What a figure calls the number of processes that do a job, on all clients together."""

@@ -12,7 +12,7 @@ from ioassay import engine
 from ioassay.errors import UsageError
 from ioassay.protocol.facts import STORAGE_APIS
 from ioassay.protocol.plan import Storage
-from ioassay.results import described
+from ioassay.results import plan_text
 from ioassay.studies import SourceError, Target, expand, parse_source, plug_ins, resolve
 
 STUDY = """\
@@ -56,7 +56,7 @@ def test_a_plug_in_is_found_by_its_name_and_its_options_become_texts(skeleton: P
     found = storage_of("{api: skeleton-plugin, options: {most: 4k, hints: {cb_nodes: 4}}}")
     options = {"most": "4k", "hints.cb_nodes": "4"}
     assert found == {"api": "skeleton-plugin", "plugin": str(skeleton), "options": options}
-    assert described.storage(found) == "skeleton-plugin storage API, hints.cb_nodes 4, most 4k"
+    assert plan_text.storage(found) == "skeleton-plugin storage API, hints.cb_nodes 4, most 4k"
 
 
 def test_a_library_is_found_by_its_path_also_a_relative_one(skeleton: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,8 @@
 
 from ioassay.studies.model import Study
 from ioassay.studies.reference import PAGE, page
-from ioassay.written.reference import DOCS, formatted
-from ioassay.written.validate import keys
+from ioassay.yaml_models.reference import DOCS, formatted
+from ioassay.yaml_models.validate import keys
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:

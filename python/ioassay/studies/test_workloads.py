@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ioassay.protocol.plan import Plan
-from ioassay.results import described
+from ioassay.results import plan_text
 from ioassay.results.document import CaseEntry
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
 from ioassay.studies.refusals import refuse
@@ -307,7 +307,7 @@ def test_jobs_side_by_side_have_storages_of_their_own_and_so_have_their_commands
     commands = [job.command for phase in case.phases for job in phase.jobs]
     assert ["--posix.odirect" in command for command in commands] == [True, False, False, True]
     assert " mdtest -a POSIX --posix.odirect -F " in commands[3]
-    words = described.steps(plan)
+    words = plan_text.steps(plan)
     assert words.count("through the posix storage API, past the page cache") == 2
 
 

@@ -17,8 +17,8 @@ from ioassay.protocol import facts
 from ioassay.results.document import Benchmark, CaseOrder, Operation
 from ioassay.studies import repetitions, spelling
 from ioassay.units import RateUnit
-from ioassay.written.source import quoted
-from ioassay.written.values import Kind, between, parsed, text_of
+from ioassay.yaml_models.source import quoted
+from ioassay.yaml_models.values import Kind, between, parsed, text_of
 
 SHORTEST_TIME_LIMIT_NS = 10**9
 DEEPEST_TREE = 64

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
-from ioassay.written.source import quoted
+from ioassay.yaml_models.source import quoted
 
 
 class Dimension(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ioassay.systems.model import Claim, Place, Reference, Stated, System
-from ioassay.written.library import Library
-from ioassay.written.source import Problem, Source, SourceError, locate, nearest, quoted
-from ioassay.written.validate import validate
+from ioassay.yaml_models.library import Library
+from ioassay.yaml_models.source import Problem, Source, SourceError, locate, nearest, quoted
+from ioassay.yaml_models.validate import validate
 
 LIBRARY = Library("ioassay.systems", "system")
 

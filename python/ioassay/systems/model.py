@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from ioassay.results.document import Operation
 from ioassay.systems.amounts import Amount, parse_amount
-from ioassay.written.source import quoted
-from ioassay.written.values import Count, Identifier, Kind, Part, Prose, Size, parsed
+from ioassay.yaml_models.source import quoted
+from ioassay.yaml_models.values import Count, Identifier, Kind, Part, Prose, Size, parsed
 
 FigureOperation = Literal[
     Operation, "write-and-read", "to-servers", "to-clients", "stated-bandwidth", "score", "capacity", "usable", "price"

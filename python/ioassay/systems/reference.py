@@ -12,7 +12,7 @@ from ioassay.reports.systems import recomputed, says
 from ioassay.systems.claims import Checked, Verdict, check
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Claim, Document, Figure, Setting, System
-from ioassay.written.reference import Headings, main, table
+from ioassay.yaml_models.reference import Headings, main, table
 
 PAGE = "systems.md"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ioassay.systems.claims import Checked, check
 from ioassay.systems.library import builtin_systems, read
-from ioassay.written.source import parse_source
+from ioassay.yaml_models.source import parse_source
 
 KNOWN = builtin_systems()
 

@@ -14,8 +14,8 @@ from ioassay.systems.claims import check
 from ioassay.systems.library import builtin_systems, find_system, read
 from ioassay.systems.reference import PAGE, page
 from ioassay.systems.rows import SCHEMA, rows
-from ioassay.written.reference import DOCS, formatted
-from ioassay.written.source import SourceError, parse_source
+from ioassay.yaml_models.reference import DOCS, formatted
+from ioassay.yaml_models.source import SourceError, parse_source
 
 KNOWN = builtin_systems()
 

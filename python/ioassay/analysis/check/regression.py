@@ -15,9 +15,9 @@ from typing import Literal
 
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.check.moderated_t import DropTest, detect_drops
+from ioassay.analysis.compare.condition_differences import ConditionDifference
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import Conditions, Curve, Point
-from ioassay.analysis.compare.unlike import Unlike
 
 Reason = Literal["held", "slower", "scatter", "too few repetitions", "missing"]
 """`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance."""
@@ -50,12 +50,12 @@ class PointCheck:
         return _JUDGEMENTS[self.reason]
 
 
-def differing(comparison: Comparison) -> tuple[Unlike, ...]:
+def differing(comparison: Comparison) -> tuple[ConditionDifference, ...]:
     """Each condition that differs between points that are compared, once, with the values of the first such point.
 
     A condition that one side does not tell, as runs of earlier versions, is no difference.
     """
-    first: dict[str, Unlike] = {}
+    first: dict[str, ConditionDifference] = {}
     for ratio in (ratio for one in comparison.series for ratio in one.points):
         for unlike in ratio.unlike:
             if unlike.is_told:

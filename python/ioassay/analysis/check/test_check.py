@@ -21,7 +21,7 @@ from ioassay.criteria.model import read
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, SAMPLES, Measurement
 from ioassay.testing.builder import RunBuilder
-from ioassay.written.source import SourceError
+from ioassay.yaml_models.source import SourceError
 
 CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
 

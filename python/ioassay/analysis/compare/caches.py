@@ -9,7 +9,7 @@ import json
 from typing import Any
 
 from ioassay.results.document import StudyEntry
-from ioassay.written.source import SourceError, parse_source, plain
+from ioassay.yaml_models.source import SourceError, parse_source, plain
 
 NONE = "nothing"
 """What is done before a read where a study has no such step."""

@@ -12,9 +12,9 @@ from functools import cached_property
 from ioassay.analysis import intervals
 from ioassay.analysis.compare import chance, matching
 from ioassay.analysis.compare.chance import Chance, Judged
+from ioassay.analysis.compare.condition_differences import ConditionDifference, unlike
 from ioassay.analysis.compare.matching import Pair
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
-from ioassay.analysis.compare.unlike import Unlike, unlike
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 
@@ -26,7 +26,7 @@ class Ratio:
     reference: Point
     other: Point
     interval: Interval | None
-    unlike: tuple[Unlike, ...]
+    unlike: tuple[ConditionDifference, ...]
 
     @property
     def value(self) -> float:

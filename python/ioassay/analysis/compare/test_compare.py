@@ -13,7 +13,7 @@ from ioassay.studies import resolve
 from ioassay.studies.library import find_study
 from ioassay.systems.library import builtin_systems, read
 from ioassay.testing.builder import RunBuilder
-from ioassay.written.source import parse_source
+from ioassay.yaml_models.source import parse_source
 
 FASTER = (3.0e9, 3.1e9, 3.2e9, 3.3e9, 3.4e9)
 SLOWER = (1.0e9, 1.1e9, 1.2e9, 1.05e9, 1.15e9)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ioassay.analysis.finding import WEIGHTS, Evidence, Finding, Weight
+from ioassay.analysis.finding import SEVERITIES, Evidence, Finding, Severity
 from ioassay.analysis.findings.changes import changes
 from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.findings.fluctuations import fluctuations
@@ -25,7 +25,7 @@ from ioassay.analysis.findings.stragglers import stragglers
 from ioassay.analysis.findings.trends import trends
 from ioassay.analysis.findings.wide_intervals import wide_intervals
 
-__all__ = ["FINDERS", "WEIGHTS", "Evidence", "Finding", "RunFacts", "Weight", "findings"]
+__all__ = ["FINDERS", "SEVERITIES", "Evidence", "Finding", "RunFacts", "Severity", "findings"]
 
 FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     printed,
@@ -45,4 +45,4 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
 def findings(facts: RunFacts) -> list[Finding]:
     """The findings of a run: warnings first, then in the order of the study."""
     found = [one for find in FINDERS for one in find(facts)]
-    return sorted(found, key=lambda one: (WEIGHTS.index(one.weight), facts.position(one.measurements[0])))
+    return sorted(found, key=lambda one: (SEVERITIES.index(one.severity), facts.position(one.measurements[0])))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.drift import Change, Drift
-from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Severity
 from ioassay.analysis.findings.facts import RunFacts
 
 
@@ -34,9 +34,9 @@ def changes(facts: RunFacts) -> Iterator[Finding]:
         )
         if changed:
             worst, largest = changed[0]
-            weight: Weight = "warning" if largest.after < largest.before else "notice"
+            severity: Severity = "warning" if largest.after < largest.before else "notice"
             evidence = ChangeEvidence(largest, worst, len(changed), len(own))
-            yield Finding(weight, evidence, tuple(one.place for one, _ in changed))
+            yield Finding(severity, evidence, tuple(one.place for one, _ in changed))
 
 
 def _size(change: Change) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Severity
 from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.scalability import Reach, Sweep
 
@@ -27,5 +27,5 @@ def peaks(facts: RunFacts) -> Iterator[Finding]:
     """One for each sweep that stops too early, that follows the law, or that should and does not."""
     for sweep in facts.sweeps:
         if sweep.series.operation not in AROUND and (sweep.fit is not None or sweep.reach == "not reached"):
-            weight: Weight = "warning" if sweep.reach == "not reached" else "notice"
-            yield Finding(weight, PeakEvidence(sweep, sweep.reach), sweep.rests_on)
+            severity: Severity = "warning" if sweep.reach == "not reached" else "notice"
+            yield Finding(severity, PeakEvidence(sweep, sweep.reach), sweep.rests_on)

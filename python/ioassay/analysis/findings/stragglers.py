@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ioassay.analysis.finding import Evidence, Finding, Weight
+from ioassay.analysis.finding import Evidence, Finding, Severity
 from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.stragglers import Straggling, straggling
 
@@ -39,6 +39,6 @@ def stragglers(facts: RunFacts) -> Iterator[Finding]:
             key=lambda one: -one.stretch,
         )
         if behind:
-            weight: Weight = "warning" if behind[0].stretch >= STRETCHED else "notice"
+            severity: Severity = "warning" if behind[0].stretch >= STRETCHED else "notice"
             evidence = StragglerEvidence(behind[0], len(behind), len(own))
-            yield Finding(weight, evidence, tuple(one.place for one in behind))
+            yield Finding(severity, evidence, tuple(one.place for one in behind))

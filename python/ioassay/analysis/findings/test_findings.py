@@ -19,12 +19,12 @@ from ioassay.analysis.findings.wide_intervals import WideIntervalEvidence
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.troubled import troubled
+from ioassay.testing.faulty_run import faulty_run
 
 
 @pytest.fixture(scope="module")
 def found() -> list[Finding]:
-    return findings(RunFacts(troubled()))
+    return findings(RunFacts(faulty_run()))
 
 
 def _of(found: list[Finding], kind: str, case: str, operation: str) -> Finding:
@@ -44,16 +44,16 @@ def test_every_kind_is_found_in_a_run_that_has_them_all(found: list[Finding]) ->
 
 
 def test_warnings_come_first_and_then_the_order_of_the_study(found: list[Finding]) -> None:
-    weights = [one.weight for one in found]
-    assert weights == sorted(weights, reverse=True)
-    facts = RunFacts(troubled())
-    for weight in ("warning", "notice"):
-        positions = [facts.position(one.measurements[0]) for one in found if one.weight == weight]
+    severities = [one.severity for one in found]
+    assert severities == sorted(severities, reverse=True)
+    facts = RunFacts(faulty_run())
+    for severity in ("warning", "notice"):
+        positions = [facts.position(one.measurements[0]) for one in found if one.severity == severity]
         assert positions == sorted(positions)
 
 
 def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(found: list[Finding]) -> None:
-    made = set(troubled().measurements.select(*schema.KEY).iter_rows())
+    made = set(faulty_run().measurements.select(*schema.KEY).iter_rows())
     for one in found:
         assert one.rests_on
         assert set(one.rests_on) <= made
@@ -63,7 +63,7 @@ def test_every_finding_rests_on_measurements_that_were_made_none_of_them_twice(f
 def test_a_sweep_that_still_rises_is_warned_of(found: list[Finding]) -> None:
     one = _of(found, "peak", "rising", "write")
     assert isinstance(one.evidence, PeakEvidence)
-    assert (one.weight, one.evidence.reach) == ("warning", "not reached")
+    assert (one.severity, one.evidence.reach) == ("warning", "not reached")
     assert len(one.rests_on) == 24
 
 
@@ -105,7 +105,7 @@ def test_a_decline_a_fall_and_a_stall_are_told_apart(found: list[Finding]) -> No
 def test_a_finish_far_behind_the_stonewall_is_warned_of_with_who_was_behind(found: list[Finding]) -> None:
     one = _of(found, "stragglers", "stopping", "write")
     assert isinstance(one.evidence, StragglerEvidence)
-    assert one.weight == "warning"
+    assert one.severity == "warning"
     assert one.evidence.worst.stretch == pytest.approx(3, rel=0.01)
     assert one.evidence.worst.imbalance == 249.5
     assert one.evidence.worst.behind[0].rank == 0
@@ -118,7 +118,7 @@ def test_the_node_that_is_always_last_is_named(found: list[Finding]) -> None:
 
 def test_a_run_that_nothing_is_wrong_with_has_no_warning() -> None:
     run = RunBuilder().workload("w").clients(1, 2, 4, 8, 16, 32, 64).repetitions(5).build()
-    assert [one for one in findings(RunFacts(run)) if one.weight == "warning"] == []
+    assert [one for one in findings(RunFacts(run)) if one.severity == "warning"] == []
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_a_run_does_not_tell_gives_no_finding_and_no_error(
     unknown: tuple[str, Callable[[pl.DataFrame], pl.DataFrame]],
 ) -> None:
     table, forget = unknown
-    whole = troubled()
+    whole = faulty_run()
     tables = {name: getattr(whole, name) for name in schema.TABLES}
     tables[table] = forget(tables[table])
     known = {one.kind for one in findings(RunFacts(whole))}

@@ -10,7 +10,7 @@ point two things are tested:
 - **Trend**: Kendall's tau against time, with the slope of Theil and Sen.
 
 Both are weakened by the correlation of neighbouring runs, and of a line and of steps only the one that fits better is
-told (`line_or_steps`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
+told (`trend_tests`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
 nothing changed, something is told in at most `FALSE_ALARMS` of all cases, and of what is told no larger share is wrong.
 That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md has what
 `test_course.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single change, so it does
@@ -33,8 +33,8 @@ from scipy.stats import false_discovery_control, kendalltau
 
 from ioassay.analysis.acceptance import Judgement
 from ioassay.analysis.intervals import POWER, Interval
-from ioassay.analysis.line_or_steps import Array, Slopes, is_line, widening
 from ioassay.analysis.trend.history import History
+from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
 
 FEWEST = 5
 """The fewest runs that are judged."""

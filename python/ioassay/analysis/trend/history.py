@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ioassay.analysis.compare import matching
+from ioassay.analysis.compare.condition_differences import ConditionDifference, unlike
 from ioassay.analysis.compare.subject import Curve, Point, Subject
-from ioassay.analysis.compare.unlike import Unlike, unlike
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class LeftOut:
     """A run that has the point but did not measure it alike: what differs, of which there is something."""
 
     run: Run
-    unlike: tuple[Unlike, ...]
+    unlike: tuple[ConditionDifference, ...]
 
 
 @dataclass(frozen=True)

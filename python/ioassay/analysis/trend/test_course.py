@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ioassay.analysis.trend.course import FALSE_ALARMS, FEWEST, Course, courses
-from ioassay.testing.nights import history
+from ioassay.testing.nightly_runs import history
 
 TOLERANCE = 0.05
 SCATTER = 0.03

@@ -6,7 +6,7 @@ from ioassay.analysis.compare import measured
 from ioassay.analysis.trend.history import Group, Run, groups
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.nights import night
+from ioassay.testing.nightly_runs import night
 
 
 def seen(name: str, run: LoadedRun) -> Run:

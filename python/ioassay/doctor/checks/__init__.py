@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.doctor.checks import control_plane, launcher, meeting, nodes, reached, target
+from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Reached
 from ioassay.doctor.verdict import Verdict
 
@@ -30,12 +30,12 @@ LAUNCHER: Mapping[str, Callable[[Launcher], Verdict | None]] = {
     "Slurm": launcher.slurm,
 }
 
-REACHED: Mapping[str, Callable[[Sequence[Reached]], Verdict | None]] = {"engine there": reached.engine_there}
+REACHED: Mapping[str, Callable[[Sequence[Reached]], Verdict | None]] = {"engine there": node_probe.engine_there}
 """Of each node alone."""
 
 MEETING: Mapping[str, Callable[[Meeting], Verdict | None]] = {
-    "meeting": meeting.met,
-    "events": meeting.events,
+    "meeting": rendezvous.met,
+    "events": rendezvous.events,
 }
 """Of all nodes together."""
 

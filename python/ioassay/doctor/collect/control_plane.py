@@ -6,7 +6,7 @@ import platform
 from pathlib import Path
 
 from ioassay import __version__
-from ioassay.doctor.collect.said import said
+from ioassay.doctor.collect.command_output import said
 from ioassay.doctor.facts import ControlPlane, Problem
 from ioassay.engine import find_engine, version_of
 from ioassay.errors import CannotRun, IoassayError

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from ioassay.doctor.collect.said import said
+from ioassay.doctor.collect.command_output import said
 from ioassay.doctor.facts import Launcher, Problem
 from ioassay.errors import CannotRun
 from ioassay.execution.start import Start

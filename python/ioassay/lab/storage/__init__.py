@@ -20,7 +20,7 @@ from ioassay.lab.storage.local import Ext4, Xfs
 from ioassay.lab.storage.moosefs import MooseFs
 from ioassay.lab.storage.nfs import Nfs
 from ioassay.lab.storage.s3 import S3
-from ioassay.written.values import Part
+from ioassay.yaml_models.values import Part
 
 
 class Storage(Protocol):

@@ -14,7 +14,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Host, Site
 from ioassay.units import format_count
-from ioassay.written.values import Count, Part
+from ioassay.yaml_models.values import Count, Part
 
 _VERSION = "3.4.1"
 _SOURCES = ("Cluster.java", "pom.xml")

@@ -11,7 +11,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import FileSystem, Site
 from ioassay.units import format_bytes
-from ioassay.written.values import Count, Part, Size
+from ioassay.yaml_models.values import Count, Part, Size
 
 
 class Stripe(Part):

@@ -10,7 +10,7 @@ from ioassay.lab.record import Target
 from ioassay.lab.requirements import Command, Requirement
 from ioassay.lab.site import Site, until_usable
 from ioassay.units import format_count
-from ioassay.written.values import Count, Part, Size
+from ioassay.yaml_models.values import Count, Part, Size
 
 _COMMON = """\
 WORKING_USER = root

@@ -18,7 +18,7 @@ from ioassay.lab import cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Site
-from ioassay.written.values import Part, text_of
+from ioassay.yaml_models.values import Part, text_of
 
 _VERSION = "v1.8.0"
 _NAME = f"versitygw-{_VERSION}"

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from ioassay.reports.check.lines import Line, settled
-from ioassay.written.source import printable
+from ioassay.yaml_models.source import printable
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
+from ioassay.analysis.compare.condition_differences import Condition, ConditionDifference
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
 from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
-from ioassay.analysis.compare.unlike import Condition, Unlike
 from ioassay.analysis.compare.verdicts import verdict
 from ioassay.analysis.intervals import FEWEST, Interval
 from ioassay.analysis.rate_units import RateColumn
@@ -143,7 +143,7 @@ def sentences(remarks: Iterable[Remark]) -> list[str]:
 
 def unlike(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     """Different conditions in a series, conditions that a side lacks, and points that only one side has."""
-    places: dict[Unlike, list[str]] = {}
+    places: dict[ConditionDifference, list[str]] = {}
     named = [(at(ratio.reference, one), ratio) for ratio in one.points]
     if one.is_swept:
         named += [(level, ratio) for level, ratio in zip(LEVELS, (one.peak, one.sustained), strict=True) if ratio]
@@ -170,7 +170,7 @@ def _peaks(comparison: Comparison, one: Compared, peak: Ratio) -> Iterator[Remar
         yield Remark(f"{comparison.other.name}, not at the same point:", peaks)
 
 
-def _silent(comparison: Comparison, one: Compared, found: Iterable[Unlike]) -> Iterator[Remark]:
+def _silent(comparison: Comparison, one: Compared, found: Iterable[ConditionDifference]) -> Iterator[Remark]:
     """What one side tells and the other does not."""
     sides = (comparison.reference, "reference", one.reference), (comparison.other, "other", one.other)
     for side, name, curve in sides:
@@ -210,7 +210,7 @@ def doubted(name: str, points: Sequence[tuple[str, Point]]) -> Iterator[Remark]:
         yield Remark(f"{name} is doubted:", told)
 
 
-def differs(found: Unlike, reference: str) -> str:
+def differs(found: ConditionDifference, reference: str) -> str:
     """`transfer 4 KiB against 1 MiB of b`, where `reference` is b."""
     mine, its = (_value(found.what, value) for value in (found.reference, found.other))
     return f"{CONDITIONS[found.what]} {its} against {mine} of {reference}"

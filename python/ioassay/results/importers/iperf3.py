@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ioassay.results.document import Operation
 from ioassay.results.importers import doubts, model
-from ioassay.results.importers.json_text import Told, documents, lines_of
+from ioassay.results.importers.json_text import Parsed, documents, lines_of
 from ioassay.results.importers.model import Beside, Case, Doubt, Measured, Rank, Samples, Setting
 from ioassay.results.importers.numbers import NS_PER_S
 from ioassay.results.importers.source import Refused, Source
@@ -46,19 +46,19 @@ def read(source: Source, _: Beside) -> list[Case]:
     return found
 
 
-def _tests(source: Source) -> Iterator[Told]:
+def _tests(source: Source) -> Iterator[Parsed]:
     """The tests, of a stream of events put together. Raises `Refused`."""
     stream: dict[str, object] | None = None
     line = 1
     for told in documents(source):
         if not told.has("event"):
             if "start" in told.values or "error" in told.values:
-                yield Told(told.values, told.line, "the test")
+                yield Parsed(told.values, told.line, "the test")
             continue
         event = told.text("event")
         if event == "start":
             if stream is not None:
-                yield Told(stream, line, "the test")
+                yield Parsed(stream, line, "the test")
             stream, line = {"start": told.values.get("data"), "intervals": []}, told.line
         elif stream is None:
             raise Refused(f"has the event {event!r} before the start of a test", told.line)
@@ -67,7 +67,7 @@ def _tests(source: Source) -> Iterator[Told]:
         else:
             stream[event] = told.values.get("data")
     if stream is not None:
-        yield Told(stream, line, "the test")
+        yield Parsed(stream, line, "the test")
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class _Way:
     """True if the end that wrote the file sent it."""
 
 
-def _case(source: Source, told: Told) -> Case:
+def _case(source: Source, told: Parsed) -> Case:
     start, end = told.part("start"), told.part("end")
     settings = start.part("test_start")
     if start.has("connecting_to") == start.has("accepted_connection"):
@@ -108,7 +108,7 @@ def _case(source: Source, told: Told) -> Case:
     )
 
 
-def _ways(told: Told, settings: Told, end: Told, is_client: bool) -> list[_Way]:
+def _ways(told: Parsed, settings: Parsed, end: Parsed, is_client: bool) -> list[_Way]:
     """The directions. Raises `Refused` where the file does not say which it is."""
     up = _Way("client-to-server", "write", "", is_client)
     down = _Way("server-to-client", "read", "", not is_client)
@@ -126,7 +126,7 @@ def _ways(told: Told, settings: Told, end: Told, is_client: bool) -> list[_Way]:
     return [way]
 
 
-def _sends(told: Told) -> bool | None:
+def _sends(told: Parsed) -> bool | None:
     """True if the end that wrote the file sent, `None` where nothing tells: from 3.7 on it is said, before that some
     things are known to one end only.
     """
@@ -141,7 +141,7 @@ def _sends(told: Told) -> bool | None:
     return None
 
 
-def _measured(source: Source, told: Told, way: _Way, streams: int) -> Measured:
+def _measured(source: Source, told: Parsed, way: _Way, streams: int) -> Measured:
     end = told.part("end")
     total, is_of_receiver = _total(end, way)
     moved, seconds = total.whole("bytes"), total.number("seconds")
@@ -168,7 +168,7 @@ def _measured(source: Source, told: Told, way: _Way, streams: int) -> Measured:
     )
 
 
-def _total(end: Told, way: _Way) -> tuple[Told, bool]:
+def _total(end: Parsed, way: _Way) -> tuple[Parsed, bool]:
     """What arrived, and true; or what was sent, and false, where the file does not know the other."""
     for name in (f"sum_received{way.ending}", f"sum{way.ending}"):
         if end.has(name) and (found := replace(end.part(name), what=name)).whole("bytes"):
@@ -180,11 +180,11 @@ def _total(end: Told, way: _Way) -> tuple[Told, bool]:
     return sent, False
 
 
-def _line_of(source: Source, told: Told, name: str) -> int:
+def _line_of(source: Source, told: Parsed, name: str) -> int:
     return next(iter(lines_of(source, told, f'"{name}"\\s*:')), told.line)
 
 
-def _each(end: Told, way: _Way, is_of_receiver: bool) -> Iterator[Rank]:
+def _each(end: Parsed, way: _Way, is_of_receiver: bool) -> Iterator[Rank]:
     """What each stream moved."""
     of_way = 0
     for stream in end.parts("streams") if end.has("streams") else ():
@@ -194,12 +194,12 @@ def _each(end: Told, way: _Way, is_of_receiver: bool) -> Iterator[Rank]:
             of_way += 1
 
 
-def _is_of(stream: Told, way: _Way) -> bool:
+def _is_of(stream: Parsed, way: _Way) -> bool:
     """True if a stream goes this way. Where there is only one, versions before 3.7 do not say."""
     return bool(stream.values.get("sender", way.sent) == way.sent)
 
 
-def _samples(told: Told, way: _Way) -> Samples | None:
+def _samples(told: Parsed, way: _Way) -> Samples | None:
     """What each stream moved in each interval, as the end that wrote the file counted; not before the test's time began
     (`--omit`). `None` where the intervals have no common length.
     """
@@ -222,7 +222,7 @@ def _samples(told: Told, way: _Way) -> Samples | None:
     return Samples(interval_ns=tenths * NS_PER_S // 10, rank=rank, sample=sample, bytes=moved, operations=packets)
 
 
-def _settings(start: Told, settings: Told, version: str) -> list[Setting]:
+def _settings(start: Parsed, settings: Parsed, version: str) -> list[Setting]:
     rate = settings.values.get("target_bitrate") or start.values.get("target_bitrate") or 0
     window = start.values.get("sock_bufsize") or 0
     omitted = settings.whole("omit") if settings.has("omit") else 0
@@ -237,7 +237,7 @@ def _settings(start: Told, settings: Told, version: str) -> list[Setting]:
     return model.told(found)
 
 
-def _amount(settings: Told) -> str:
+def _amount(settings: Parsed) -> str:
     """How long or how much, in words."""
     if settings.has("bytes") and settings.whole("bytes"):
         return format_bytes(settings.whole("bytes"))
@@ -246,7 +246,7 @@ def _amount(settings: Told) -> str:
     return f"{settings.whole('duration')} s"
 
 
-def _lost(end: Told, way: _Way) -> Doubt | None:
+def _lost(end: Parsed, way: _Way) -> Doubt | None:
     """Of datagrams, those that did not arrive."""
     name = f"sum{way.ending}"
     if not end.has(name) or not (lost := end.part(name).whole("lost_packets")):

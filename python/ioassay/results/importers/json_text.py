@@ -21,7 +21,7 @@ _INDENT = re.compile(r"[ \t]*")
 
 
 @dataclass(frozen=True)
-class Told:
+class Parsed:
     """An object of a document, with the line at which it begins. Whatever is missing, or is something else than it
     must be, refuses the file.
     """
@@ -52,19 +52,19 @@ class Told:
             raise Refused(f"has {found!r} where {self.what} should have text ({name})", self.line)
         return found
 
-    def part(self, name: str) -> Told:
+    def part(self, name: str) -> Parsed:
         """An object in it."""
         found = self._required(name)
         if not isinstance(found, dict):
             raise Refused(f"has no object {name!r} where {self.what} should have one", self.line)
-        return Told(found, self.line, f"{name!r} of {self.what}")
+        return Parsed(found, self.line, f"{name!r} of {self.what}")
 
-    def parts(self, name: str) -> list[Told]:
+    def parts(self, name: str) -> list[Parsed]:
         """The objects of a list in it."""
         found = self._required(name)
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
             raise Refused(f"has no list of objects {name!r} where {self.what} should have one", self.line)
-        return [Told(one, self.line, f"{name!r} {at} of {self.what}") for at, one in enumerate(found)]
+        return [Parsed(one, self.line, f"{name!r} {at} of {self.what}") for at, one in enumerate(found)]
 
     def has(self, name: str) -> bool:
         """True if it says something of `name`."""
@@ -76,7 +76,7 @@ class Told:
         return self.values[name]
 
 
-def documents(source: Source, *, as_printed: bool = False) -> Iterator[Told]:
+def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
     """The objects that begin with a line of their own; `as_printed` leaves numbers as text, with all their digits.
 
     Raises `Refused` for one that does not end, or is broken.
@@ -100,14 +100,14 @@ def documents(source: Source, *, as_printed: bool = False) -> Iterator[Told]:
             raise Refused(f"is no whole JSON document: {error.msg}", error.lineno) from error
         except RecursionError as error:
             raise Refused("is no JSON of any tool: it is nested too deeply", number) from error
-        yield Told(found, number)
+        yield Parsed(found, number)
         rest = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
         if rest.strip():
             last = text.count("\n", 0, end) + 1
             raise Refused(f"goes on after the end of its JSON document: {rest.strip()[:40]!r}", last)
 
 
-def lines_of(source: Source, at: Told, pattern: str) -> list[int]:
+def lines_of(source: Source, at: Parsed, pattern: str) -> list[int]:
     """The lines from where `at` begins on that `pattern` is found in; of a document in one line its own, as often."""
     found = re.compile(pattern)
     return [

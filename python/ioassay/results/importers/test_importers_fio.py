@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ioassay.results.importers.fio import read
 from ioassay.results.importers.fio.latencies import bins
-from ioassay.results.importers.json_text import Told
+from ioassay.results.importers.json_text import Parsed
 from ioassay.results.importers.model import Measured
 from ioassay.testing.importing import (
     assert_same_or_refused,
@@ -168,7 +168,7 @@ def test_every_time_lies_in_the_bin_that_fio_names_for_it(time: int) -> None:
     # plat_val_to_idx and plat_idx_to_val of fio's stat.c.
     shift = max(0, time.bit_length() - 7)
     middle = time if time < 128 else ((time >> shift) << shift) + (1 << shift) // 2
-    (found,) = bins(Told({"clat_ns": {"bins": {str(middle): 1}}}, 1))
+    (found,) = bins(Parsed({"clat_ns": {"bins": {str(middle): 1}}}, 1))
     assert found[0] <= time <= found[1]
 
 

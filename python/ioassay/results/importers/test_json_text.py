@@ -2,7 +2,7 @@
 
 import pytest
 
-from ioassay.results.importers.json_text import Told, documents
+from ioassay.results.importers.json_text import Parsed, documents
 from ioassay.results.importers.source import Refused
 from ioassay.testing.importing import source
 
@@ -34,10 +34,10 @@ def test_what_does_not_end_or_goes_on_is_refused_with_its_line(text: str, line: 
 @pytest.mark.parametrize("value", [None, True, -1, 1.5, "1", float("inf"), [], {}])
 def test_a_whole_number_is_nothing_else(value: object) -> None:
     with pytest.raises(Refused, match="whole number"):
-        Told({"a": value}, 7).whole("a")
+        Parsed({"a": value}, 7).whole("a")
 
 
 def test_what_is_missing_is_named_with_its_place() -> None:
-    told = Told({"a": {"b": {}}}, 7)
+    told = Parsed({"a": {"b": {}}}, 7)
     with pytest.raises(Refused, match="lacks 'c' in 'b' of 'a' of the document"):
         told.part("a").part("b").number("c")

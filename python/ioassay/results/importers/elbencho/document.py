@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ioassay.results.importers.elbencho.rows import CONFIGURATION, Done, Row
-from ioassay.results.importers.json_text import Told, documents
+from ioassay.results.importers.json_text import Parsed, documents
 from ioassay.results.importers.numbers import whole
 from ioassay.results.importers.source import Refused, Source
 
@@ -18,7 +18,7 @@ def rows(source: Source) -> list[Row]:
     return found
 
 
-def _row(source: Source, told: Told) -> Row:
+def _row(source: Source, told: Parsed) -> Row:
     if "phase_type" not in told.values:
         raise Refused("is not elbencho's JSON: a document has no `phase_type`", told.line)
     configuration = told.part("config")
@@ -39,16 +39,16 @@ def _row(source: Source, told: Told) -> Row:
     )
 
 
-def _said(configuration: Told, key: str) -> str:
+def _said(configuration: Parsed, key: str) -> str:
     said = configuration.text(key) if configuration.has(key) else ""
     return _SWITCHES.get(said, said)
 
 
-def _done(told: Told, part: str | None = None) -> Done:
+def _done(told: Parsed, part: str | None = None) -> Done:
     at_ms = _whole(told, "elapsed_time_ms")
     if at_ms is None:
         raise Refused("has a phase without a time", told.line)
-    own = told if part is None else told.part(part) if told.has(part) else Told({}, told.line)
+    own = told if part is None else told.part(part) if told.has(part) else Parsed({}, told.line)
     return Done(
         at_ms=at_ms,
         bytes=_whole(own, "bytes"),
@@ -59,5 +59,5 @@ def _done(told: Told, part: str | None = None) -> Done:
     )
 
 
-def _whole(told: Told, name: str) -> int | None:
+def _whole(told: Parsed, name: str) -> int | None:
     return whole(told.text(name), told.line, name) if told.has(name) else None

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ioassay.results.document import Operation
 from ioassay.results.importers.fio.latencies import Bins, bins
 from ioassay.results.importers.fio.options import Options
-from ioassay.results.importers.json_text import Told, lines_of
+from ioassay.results.importers.json_text import Parsed, lines_of
 from ioassay.results.importers.source import Refused, Source
 
 _OPERATIONS: tuple[Operation, ...] = ("read", "write")
@@ -67,7 +67,7 @@ class Execution:
     ended_unix_ns: int | None
 
 
-def execution(source: Source, told: Told) -> Execution:
+def execution(source: Source, told: Parsed) -> Execution:
     """The execution that a document tells of. Raises `Refused`."""
     is_of_clients = "client_stats" in told.values
     entries = told.parts("client_stats" if is_of_clients else "jobs")
@@ -97,11 +97,11 @@ def _nothing(entries: Sequence[Entry]) -> str:
     return f"has no read and no write: its jobs {others[0]}" if others else "has no result: its jobs moved nothing"
 
 
-def _entry(told: Told, lines: _Lines, at: int, inherited: Mapping[str, str], is_of_clients: bool) -> Entry:
+def _entry(told: Parsed, lines: _Lines, at: int, inherited: Mapping[str, str], is_of_clients: bool) -> Entry:
     own = told.part("job options").values if told.has("job options") else {}
     name = told.text("jobname")
     options = Options({key: str(value) for key, value in {**inherited, **own}.items()}, bool(inherited or own))
-    parts: dict[Operation, Told] = {
+    parts: dict[Operation, Parsed] = {
         operation: told.part(operation)
         for operation in _OPERATIONS
         if operation in told.values or "mixed" not in told.values
@@ -142,8 +142,8 @@ def _goes_on(eta_s: int, options: Options, moved: Collection[Moved]) -> bool:
     return all(one.runtime_ms < wanted_ms - _EARLY_MS for one in moved)
 
 
-def _moved(told: Told, line: int) -> Moved:
-    at = Told(told.values, line, told.what)
+def _moved(told: Parsed, line: int) -> Moved:
+    at = Parsed(told.values, line, told.what)
     runtime_ms, kib_per_s, iops = at.whole("runtime"), at.whole("bw"), at.number("iops")
     is_exact = at.has("io_kbytes") or at.has("bw_bytes")
     moved = at.whole("io_bytes") * (1 if is_exact else 1024)
@@ -161,7 +161,7 @@ def _moved(told: Told, line: int) -> Moved:
     return Moved(line, moved, operations, iops, runtime_ms, bins(at))
 
 
-def _global(told: Told, entry: Told) -> dict[str, str]:
+def _global(told: Parsed, entry: Parsed) -> dict[str, str]:
     """The global options; several clients have a list of them."""
     found = told.values.get("global options", {})
     if isinstance(found, list):
@@ -170,7 +170,7 @@ def _global(told: Told, entry: Told) -> dict[str, str]:
     return dict(found) if isinstance(found, dict) else {}
 
 
-def _ended(told: Told) -> int | None:
+def _ended(told: Parsed) -> int | None:
     """When the document was written. Milliseconds count only where they are of the same second: of what merged or
     rewrote the document they may be anything, and no result rests on them.
     """
@@ -184,14 +184,14 @@ def _ended(told: Told) -> int | None:
 class _Lines:
     """Where in the file the entries' parts stand, as far as the document has a line for each."""
 
-    def __init__(self, source: Source, told: Told, entries: int) -> None:
+    def __init__(self, source: Source, told: Parsed, entries: int) -> None:
         self._first = told.line
         names = ("jobname", *_OPERATIONS)
         self._found = {name: list(self._lines(source, told, name)) for name in names}
         self._found = {name: lines for name, lines in self._found.items() if len(lines) == entries}
 
     @staticmethod
-    def _lines(source: Source, told: Told, name: str) -> Iterator[int]:
+    def _lines(source: Source, told: Parsed, name: str) -> Iterator[int]:
         value = r"\s*:\s*\{" if name in _OPERATIONS else r"\s*:"
         yield from lines_of(source, told, f'"{name}"{value}')
 

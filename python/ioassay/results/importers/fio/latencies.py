@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from ioassay.results.importers.json_text import Told
+from ioassay.results.importers.json_text import Parsed
 from ioassay.results.importers.model import Latencies
 from ioassay.results.importers.source import Refused
 
@@ -22,7 +22,7 @@ Bins = Counter[tuple[int, int]]
 """I/Os by least and greatest nanoseconds."""
 
 
-def bins(direction: Told) -> Bins:
+def bins(direction: Parsed) -> Bins:
     """The bins of a read or write; empty where there are none. Raises `Refused`."""
     # The time from submission on where fio was told to bin it (lat_percentiles), or else that of the completion alone.
     for name, unit_ns in (("lat_ns", 1), ("clat_ns", 1), ("lat", _US), ("clat", _US)):
@@ -34,7 +34,7 @@ def bins(direction: Told) -> Bins:
     return Bins()
 
 
-def _bins(told: Told, unit_ns: int) -> Bins:
+def _bins(told: Parsed, unit_ns: int) -> Bins:
     is_numbered = _CONSTANTS[0] in told.values
     if is_numbered and [told.whole(name) for name in _CONSTANTS[:2]] != [_BITS, _EACH]:
         raise Refused("has latency bins of an unknown size", told.line)

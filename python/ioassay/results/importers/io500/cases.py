@@ -40,7 +40,7 @@ _LONGER = 1.05
 
 
 @dataclass
-class Told:
+class Parsed:
     """What the files of a submission tell."""
 
     summary: Summary | None = None
@@ -70,7 +70,7 @@ class Told:
         return (self.sections or {}).get(phase, {})
 
 
-def read_phases(directory: Path, files: Files, told: Told) -> None:
+def read_phases(directory: Path, files: Files, told: Parsed) -> None:
     """Reads the files of the phases that lie in `directory`."""
 
     def beside(name: str) -> Source | None:
@@ -124,7 +124,7 @@ def _operation(phase: str) -> Operation:
     return "create" if phase.startswith("mdtest-") and last == "write" else _OPERATIONS[last]
 
 
-def case(told: Told) -> Case:
+def case(told: Parsed) -> Case:
     """The case. Its nodes and ranks are those that most phases had."""
     own = [case for case, _ in told.phases.values()]
     ranks = {case.ranks for case in own if case.ranks} | set(_procs(told))
@@ -155,12 +155,12 @@ def _of_phases(own: Sequence[Case]) -> list[Setting]:
     return [one for name in wanted for one in dict.fromkeys(told) if one.name == name]
 
 
-def _version(told: Told) -> str | None:
+def _version(told: Parsed) -> str | None:
     said = told.section("run").get("version")
     return said.text if said is not None else told.summary.version if told.summary is not None else None
 
 
-def _procs(told: Told) -> Iterator[int]:
+def _procs(told: Parsed) -> Iterator[int]:
     for section, key in (("run", "procs"), ("find", "nproc")):
         value = told.section(section).get(key)
         if value is not None and value.text.isdigit():
@@ -182,7 +182,7 @@ class _Line:
     is_invalid: bool = False
 
 
-def _line(told: Told, phase: str) -> _Line:
+def _line(told: Parsed, phase: str) -> _Line:
     section = told.section(phase)
     if told.summary is not None:
         one: Phase = told.summary.phases[phase]
@@ -193,7 +193,7 @@ def _line(told: Told, phase: str) -> _Line:
     return _Line(told.sections_in, score.line, score.number, time.number if time else None)
 
 
-def _measured(told: Told, phase: str) -> Measured:
+def _measured(told: Parsed, phase: str) -> Measured:
     line, section = _line(told, phase), told.section(phase)
     is_bandwidth = phase.startswith("ior-")
     unit = _GIB if is_bandwidth else 1000
@@ -223,7 +223,7 @@ def _measured(told: Told, phase: str) -> Measured:
     )
 
 
-def _base(told: Told, phase: str, line: _Line) -> Measured:
+def _base(told: Parsed, phase: str, line: _Line) -> Measured:
     """What the phase's own file tells, or what the rules fix."""
     if phase in told.phases:
         own_case, own = told.phases[phase]
@@ -259,7 +259,7 @@ def _stonewall(section: Mapping[str, Value], own: Stonewall | None) -> Stonewall
     )
 
 
-def _doubts(told: Told, phase: str, line: _Line, base: Measured) -> Iterator[Doubt]:
+def _doubts(told: Parsed, phase: str, line: _Line, base: Measured) -> Iterator[Doubt]:
     if line.is_invalid:
         yield Doubt(
             kind="declared-invalid",
@@ -311,7 +311,7 @@ _KEYS: Mapping[str, Quantity] = MappingProxyType({"BW": "bandwidth", "MD": "meta
 """What `result.txt` calls the scores."""
 
 
-def printed(told: Told) -> list[PrintedScore]:
+def printed(told: Parsed) -> list[PrintedScore]:
     """The scores that were printed: those of the summary, else those of `result.txt`."""
     if told.summary is not None:
         return [

@@ -78,7 +78,7 @@ def _name(directory: Path, institution: str | None, system: str | None) -> str:
 def _submission(directory: Path, typed: Sequence[Path], alone: Sequence[Path]) -> Gathered:
     """What one directory tells. A file of it that is refused leaves the others."""
     files = Files(typed)
-    found = cases.Told()
+    found = cases.Parsed()
     for path in alone or (directory / SUMMARY, directory / RESULT):
         if not path.exists() or (source := files.open(path)) is None:
             continue

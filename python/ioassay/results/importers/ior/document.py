@@ -9,7 +9,7 @@ from typing import Any
 
 from ioassay.results.importers.ior.tests import ACCESSES, Access, Execution, Row, Test
 from ioassay.results.importers.ior.text import summary
-from ioassay.results.importers.json_text import Told, documents, lines_of
+from ioassay.results.importers.json_text import Parsed, documents, lines_of
 from ioassay.results.importers.numbers import Printed
 from ioassay.results.importers.source import Refused, Source
 
@@ -36,7 +36,7 @@ def executions(source: Source) -> list[Execution]:
     return [_checked(source, told) for told in documents(source, as_printed=True)]
 
 
-def _checked(source: Source, told: Told) -> Execution:
+def _checked(source: Source, told: Parsed) -> Execution:
     if not (told.has("tests") and told.has("Command line")):
         raise Refused("is not IOR's JSON: it has no tests, or no command line", told.line)
     try:
@@ -45,7 +45,7 @@ def _checked(source: Source, told: Told) -> Execution:
         raise Refused(f"is not JSON as IOR writes it: {type(error).__name__} {error}", told.line) from error
 
 
-def _execution(source: Source, told: Told) -> Execution:
+def _execution(source: Source, told: Parsed) -> Execution:
     content = told.values
     facts = {"began": "Began", "ended": "Finished", "command": "Command line", "machine": "Machine"}
     found = Execution(

@@ -25,7 +25,7 @@ _CERTAIN = 0.001
 
 def of(source: Source, execution: Execution, beside: Beside) -> Case:
     """The case of an execution."""
-    told = Told(execution)
+    told = Parsed(execution)
     by_rank = _by_rank(execution.command, beside)
     return Case(
         tool_version=execution.version,
@@ -53,7 +53,7 @@ def _by_rank(command: str, beside: Beside) -> Table | None:
     return table.read(found) if found is not None and table.is_by_rank(found.text) else None
 
 
-class Told:
+class Parsed:
     """What an execution's command line says of its numbers."""
 
     def __init__(self, execution: Execution) -> None:
@@ -106,7 +106,7 @@ class Told:
         return int(size) if size and size.isdigit() else 0
 
 
-def measured(source: Source, execution: Execution, told: Told, name: str, by_rank: Table | None) -> Measured:
+def measured(source: Source, execution: Execution, told: Parsed, name: str, by_rank: Table | None) -> Measured:
     """The measurement of an operation, by mdtest's name of it."""
     line, time = execution.rates[name], execution.times.get(name)
     rate, operation = line.mean, OPERATIONS[name]
@@ -150,7 +150,7 @@ def measured(source: Source, execution: Execution, told: Told, name: str, by_ran
     )
 
 
-def _operations(execution: Execution, told: Told, name: str, rate: Printed, time: Printed | None) -> int | None:
+def _operations(execution: Execution, told: Parsed, name: str, rate: Printed, time: Printed | None) -> int | None:
     """How many there were: what mdtest says beforehand, where that fits rate and time; else their product, if it is
     certain enough.
     """
@@ -193,7 +193,7 @@ def _summarised(execution: Execution, line: Line) -> Summarised | None:
     )
 
 
-def _doubts(told: Told, name: str, seconds: float | None) -> Iterator[Doubt]:
+def _doubts(told: Parsed, name: str, seconds: float | None) -> Iterator[Doubt]:
     options = told.options
     if name in ("File stat", "File read", "Directory stat") and not options.has("N") and not options.has("S"):
         yield Doubt(

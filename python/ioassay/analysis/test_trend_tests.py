@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ioassay.analysis.line_or_steps import Slopes, is_line, off_line, off_steps, widening
+from ioassay.analysis.trend_tests import Slopes, is_line, off_line, off_steps, widening
 
 IRREGULAR = np.array([0.0, 1.0, 1.5, 4.0, 9.0, 9.5, 12.0, 20.0])
 

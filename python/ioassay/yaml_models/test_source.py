@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.written.source import LARGEST_BYTES, SourceError, locate, parse_source, plain, read_source
+from ioassay.yaml_models.source import LARGEST_BYTES, SourceError, locate, parse_source, plain, read_source
 
 
 def refusal(text: str) -> str:

@@ -15,8 +15,8 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from ioassay.written.source import Entries, Origin, Problem, SourceError, locate, nearest, plain, quoted
-from ioassay.written.values import Kind, Part
+from ioassay.yaml_models.source import Entries, Origin, Problem, SourceError, locate, nearest, plain, quoted
+from ioassay.yaml_models.values import Kind, Part
 
 _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),

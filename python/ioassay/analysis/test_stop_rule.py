@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.narrowness import Width, by_point, half_width, is_narrow, point_rates, still_wide, widths
+from ioassay.analysis.stop_rule import Width, by_point, half_width, is_narrow, point_rates, still_wide, widths
 from ioassay.results.document import RunDocument, StopRule
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder

@@ -11,7 +11,7 @@ CLIENTS = (1, 2, 4, 8)
 SECOND = 10**9
 
 
-def troubled() -> LoadedRun:
+def faulty_run() -> LoadedRun:
     """Six repetitions of four workloads over up to 8 clients, a rank on each, with samples of 0.1 s.
 
     Writes of `rising` still gain at 8 clients, from repetitions that scatter widely. Those of `uneven` collapse with 4,

@@ -11,7 +11,7 @@ Condition = str | int | None
 
 
 @dataclass(frozen=True)
-class Unlike:
+class ConditionDifference:
     """A condition that differs: a field of `Conditions` with both values, `None` where one side does not tell it."""
 
     what: str
@@ -24,12 +24,15 @@ class Unlike:
         return self.reference is not None and self.other is not None
 
 
-def unlike(reference: Conditions, other: Conditions) -> tuple[Unlike, ...]:
+def unlike(reference: Conditions, other: Conditions) -> tuple[ConditionDifference, ...]:
     """Every condition that differs, in the order of `Conditions`.
 
     Names of tools are compared without case. More ranks have more files of their own: that is said once, of the ranks.
     """
-    found = [Unlike(one.name, getattr(reference, one.name), getattr(other, one.name)) for one in fields(Conditions)]
+    found = [
+        ConditionDifference(one.name, getattr(reference, one.name), getattr(other, one.name))
+        for one in fields(Conditions)
+    ]
     differing = [one for one in found if _plain(one.reference) != _plain(one.other)]
     more_ranks = any(one.what == "ranks" for one in differing)
     return tuple(one for one in differing if not (one.what == "files" and more_ranks))

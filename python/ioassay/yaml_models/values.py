@@ -13,7 +13,7 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ioassay import units
-from ioassay.written.source import quoted
+from ioassay.yaml_models.source import quoted
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ioassay.protocol.facts import COLD_SHARE
-from ioassay.results.planned import Shape, bytes_each
+from ioassay.results.plan_sizes import Shape, bytes_each
 from ioassay.units import format_bytes, format_count, format_duration
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         WorkFind,
         WorkMetadata,
     )
-    from ioassay.results.planned import Contents
+    from ioassay.results.plan_sizes import Contents
 
 _CACHE_METHODS = {
     "drop-caches": "dropping all caches of the nodes (needs root)",

@@ -7,7 +7,7 @@ from importlib import resources
 from pathlib import Path
 
 from ioassay.errors import UsageError
-from ioassay.written.source import Source, nearest, parse_source, printable, read_source
+from ioassay.yaml_models.source import Source, nearest, parse_source, printable, read_source
 
 _SUFFIXES = (".yaml", ".yml")
 

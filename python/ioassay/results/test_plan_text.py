@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from ioassay.results import described
-from ioassay.results.planned import case_entry
+from ioassay.results import plan_text
+from ioassay.results.plan_sizes import case_entry
 from ioassay.testing.front_ends import ior_plan
 
 DEFINITIONS = json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text())["$defs"]
@@ -38,7 +38,7 @@ def _example(schema: dict[str, Any]) -> Any:
 
 def told(plan: Any) -> str:
     """Everything that is said of a plan, by words that must be there for every variant."""
-    text = " ".join([*described.sets(plan), described.steps(plan), described.storage(plan["storage"])])
+    text = " ".join([*plan_text.sets(plan), plan_text.steps(plan), plan_text.storage(plan["storage"])])
     assert "{" not in text
     assert case_entry(plan, "w", 1, lambda phase, job: "").phases
     return text

@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic.fields import FieldInfo
 
 from ioassay.units import format_bytes, format_duration
-from ioassay.written.validate import keys, kind_of, leaf, part_of
-from ioassay.written.values import Kind, Part
+from ioassay.yaml_models.validate import keys, kind_of, leaf, part_of
+from ioassay.yaml_models.values import Kind, Part
 
 ROOT = Path(__file__).parents[3]
 

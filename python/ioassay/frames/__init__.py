@@ -18,6 +18,7 @@ from ioassay.analysis import ceilings, rates
 from ioassay.analysis.compare import measured
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
+from ioassay.frames.figures import Figures
 from ioassay.reports import tables
 from ioassay.reports.compare import configuration, rows
 from ioassay.reports.compare.content import Side, assemble
@@ -25,7 +26,6 @@ from ioassay.results import index
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import is_run, load
 from ioassay.results.short_names import short
-from ioassay.runs.figures import Figures
 from ioassay.units import format_count
 
 RUN = "run"
@@ -115,7 +115,7 @@ class Runs:
         return self._each(tables.latency_percentiles)
 
     def findings(self) -> pl.DataFrame:
-        """A row for each finding: run, weight, kind, sentence, and on how many measurements it rests."""
+        """A row for each finding: run, severity, kind, sentence, and on how many measurements it rests."""
         return self._each(tables.findings)
 
     def ratios(self) -> pl.DataFrame:

@@ -77,8 +77,8 @@ def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
     if document.state == "complete":
         return
     done = sum(case.state == "complete" for case in document.cases)
-    spared = sum(case.state == "not needed" for case in document.cases)
-    not_needed = f", {spared} not needed" if spared else ""
+    skipped = sum(case.state == "not needed" for case in document.cases)
+    not_needed = f", {skipped} not needed" if skipped else ""
     print(
         f"The run {_how(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}, "
         "and what was measured is kept.\n" + _resume(path),

@@ -1,6 +1,6 @@
 """Spares the repetitions that are not needed any more, because their point of the sweep is narrow enough.
 
-Not here: when a point is narrow (`analysis.narrowness`), in which order cases run (`studies.cases`).
+Not here: when a point is narrow (`analysis.stop_rule`), in which order cases run (`studies.cases`).
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from ioassay.analysis.narrowness import by_point, is_narrow, note, point_rates, widths
+from ioassay.analysis.stop_rule import by_point, is_narrow, note, point_rates, widths
 from ioassay.results.document import CaseEntry
 from ioassay.results.point import SweepPoint
 from ioassay.results.run_writer import RunWriter
 
 
-class Spare:
+class EarlyStop:
     """The stop rules of a run."""
 
     def __init__(self, run: RunWriter) -> None:
@@ -50,11 +50,11 @@ class Spare:
         if not pending:
             return
         widest = max(found, key=lambda width: width.share)
-        spared = (
+        why = (
             f"After {widest.repetitions} repetitions the half-width of the 95 % interval of every median is at most "
             f"{100 * widest.share:.2g} % of it, looks after each repetition included; asked for were "
             f"{100 * rule.share:g} %."
         )
         for case in pending:
-            case.state, case.spared = "not needed", spared
-        yield f"{pending[0].id} and later repetitions are not needed. {spared}"
+            case.state, case.skipped = "not needed", why
+        yield f"{pending[0].id} and later repetitions are not needed. {why}"
