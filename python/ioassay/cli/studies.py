@@ -16,10 +16,12 @@ def studies(
     import json  # noqa: PLC0415
 
     from ioassay.studies import builtin_studies, find_study  # noqa: PLC0415
-    from ioassay.studies.overview import overview  # noqa: PLC0415
+    from ioassay.studies.overview import judge, overview  # noqa: PLC0415
 
     if name is not None:
         source = find_study(name)
+        if as_json:
+            judge(source)
         typer.echo(json.dumps(overview(source).document(), indent=2) if as_json else source.text.rstrip("\n"))
         return 0
     overviews = [overview(source) for source in builtin_studies().values()]

@@ -66,17 +66,25 @@ class Overview:
         }
 
 
+def judge(source: Source) -> None:
+    """Has the engine judge the study at each of its scales. Raises `SourceError`, `CannotRun`."""
+    for scale in _scales(source):
+        refuse(resolve(source, scale, []))
+
+
 def overview(source: Source) -> Overview:
     """What the study needs at each of its scales. Raises `SourceError`."""
     study = resolve(source, None, []).study
-    named: list[str | None] = [*scales(source)]
-    needs = [_need(source, scale) for scale in named or [None]]
+    needs = [_need(source, scale) for scale in _scales(source)]
     return Overview(study.name, study.title, study.question, source.text, needs)
+
+
+def _scales(source: Source) -> list[str | None]:
+    return [*scales(source)] or [None]
 
 
 def _need(source: Source, scale: str | None) -> Need:
     resolved = resolve(source, scale, [])
-    refuse(resolved)
     # Neither run nor target nor launcher change what a case takes.
     expanded = expand(resolved, "run", Target("directory", "/"), "local")
     cases = [case for case, _ in expanded]

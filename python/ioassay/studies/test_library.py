@@ -10,7 +10,7 @@ from ioassay.errors import UsageError
 from ioassay.protocol.facts import IO500_PHASES, IO500_STONEWALL_NS
 from ioassay.studies import Target, builtin_studies, expand, find_study, resolve
 from ioassay.studies.model import LIMITS
-from ioassay.studies.overview import overview
+from ioassay.studies.overview import judge, overview
 from ioassay.studies.repetitions import Repetitions
 
 GIB = 1 << 30
@@ -18,6 +18,7 @@ GIB = 1 << 30
 
 @pytest.mark.parametrize("name", builtin_studies())
 def test_a_built_in_study_is_called_like_its_file_and_resolves_at_every_scale(name: str) -> None:
+    judge(find_study(name))
     described = overview(find_study(name))
     assert described.name == name
     assert described.needs
