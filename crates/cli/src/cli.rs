@@ -235,8 +235,12 @@ impl Command {
 
     /// True for a command line of another tool that a launcher has started and that does its I/O by MPI.
     pub fn speaks_mpi(&self) -> bool {
-        let (Self::Ior(given) | Self::Mdtest(given) | Self::Io500(given)) = self else { return false };
-        launcher::started_this() && ioassay_frontends::speaks_mpi(&given.arguments)
+        let (tool, given) = match self {
+            Self::Ior(given) => (Tool::Ior, given),
+            Self::Io500(given) => (Tool::Io500, given),
+            _ => return false,
+        };
+        launcher::started_this() && ioassay_frontends::speaks_mpi(tool, &given.arguments)
     }
 
     /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by

@@ -76,22 +76,16 @@ const SURVEY: &str = "`ioassay-engine obdfilter-survey`: variables of the enviro
 const IO500: &str =
     "`ioassay-engine io500 CONFIG.INI`, the command line of the IO500 (isc26), and the keys of its .ini file.";
 
-/// True if these `arguments`, or the IO500's .ini file that is among them, name an interface that does its I/O by MPI.
-pub fn speaks_mpi(arguments: &[String]) -> bool {
-    let named = |text: &str| {
-        let mut words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-        words.any(|word| facts::mpi_apis().any(|name| word.trim_start_matches('a').eq_ignore_ascii_case(name)))
-    };
-    let in_file = |argument: &String| {
-        let text = argument.ends_with(".ini").then(|| std::fs::read(argument).ok()).flatten();
-        text.is_some_and(|text| {
-            let text = String::from_utf8_lossy(&text);
-            let settings = text.lines().map(|line| line.split([';', '#']).next().unwrap_or_default());
-            settings.into_iter().any(|line| line.to_ascii_lowercase().contains("api") && named(line))
-        })
-    };
-    let after_a = arguments.windows(2).any(|pair| pair[0] == "-a" && named(&pair[1]));
-    after_a || arguments.iter().any(|argument| argument.starts_with("-a") && named(argument) || in_file(argument))
+/// True if the command line of `tool` with these `arguments` does its I/O by MPI. False of one that is refused: that is said
+/// when the ranks have met.
+pub fn speaks_mpi(tool: Tool, arguments: &[String]) -> bool {
+    let Ok((_, arguments)) = Common::take(arguments.to_vec(), None, |_| None) else { return false };
+    match tool {
+        Tool::Ior => ior::speaks_mpi(&arguments),
+        Tool::Io500 => io500::speaks_mpi(&arguments),
+        // They have no such API.
+        Tool::Mdtest | Tool::Iozone | Tool::ObdfilterSurvey => false,
+    }
 }
 
 /// Has `ranks` run `tool` with `arguments`, those after its name.
@@ -106,5 +100,34 @@ pub fn run(tool: Tool, arguments: Vec<String>, ranks: &mut dyn RankSet) -> Ended
         Tool::Iozone => iozone::run(&common, ranks, &arguments),
         Tool::ObdfilterSurvey => obdfilter_survey::run(&common, ranks, &arguments),
         Tool::Io500 => io500::run(&common, ranks, &arguments),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asks(tool: Tool, line: &str) -> bool {
+        speaks_mpi(tool, &line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn an_api_over_mpi_is_seen_on_the_command_line_in_a_script_and_in_an_ini_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.display().to_string()
+        };
+        assert!(asks(Tool::Ior, "-w -a mpiio --run /r"));
+        assert!(asks(Tool::Ior, "-waHDF5"));
+        assert!(!asks(Tool::Ior, "-w -a POSIX -o MPIIO"));
+        assert!(!asks(Tool::Ior, "-w -a nonsense"), "what is refused is said later");
+        let script = file("script", "IOR START\n  api = NCMPI\nRUN\nIOR STOP\n");
+        assert!(asks(Tool::Ior, &format!("-f {script}")));
+        let ini = file("all.ini", "[global]\napi = POSIX\n[ior-hard]\nAPI = MPIIO --mpiio.showHints\n");
+        assert!(asks(Tool::Io500, &ini));
+        assert!(!asks(Tool::Io500, &format!("{ini} --map-api MPIIO=posix")));
+        assert!(!asks(Tool::Io500, &file("other.ini", "[global]\napi = POSIX # not MPIIO\n")));
     }
 }

@@ -165,6 +165,11 @@ impl Api {
     }
 }
 
+/// True if what an .ini file says of an API names one whose ranks are MPI processes, and nothing stands for it.
+pub fn is_over_mpi(text: &str, ways: &Ways) -> bool {
+    text.split_whitespace().next().is_some_and(|name| mpi_name(name) && ways.mapped(name).is_none())
+}
+
 const DIRECT: &str = "--posix.odirect";
 
 fn mpi_name(name: &str) -> bool {

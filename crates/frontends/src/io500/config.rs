@@ -182,6 +182,12 @@ impl Config {
         self.values.get(&(section, known.name)).map(|given| given.text.as_str()).or(known.default)
     }
 
+    /// The APIs that it names, for all phases or for some.
+    pub fn apis(&self) -> impl Iterator<Item = &str> {
+        let named = self.values.iter().filter(|((_, key), _)| key.eq_ignore_ascii_case("api"));
+        named.map(|(_, given)| given.text.as_str())
+    }
+
     /// The value of a flag; false where it has none.
     pub fn flag(&self, section: &'static str, key: &'static str) -> bool {
         self.truth(section, key) == Some(true)

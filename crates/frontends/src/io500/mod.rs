@@ -86,6 +86,14 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
     asked(common, ranks, arguments).unwrap_or_else(Ended::refused_for)
 }
 
+/// True if the .ini file of the command line names an API that does its I/O by MPI.
+pub fn speaks_mpi(arguments: &[String]) -> bool {
+    let Ok(asked) = Asked::parse(arguments) else { return false };
+    let Ok(text) = read(&asked.config) else { return false };
+    let config = Config::parse(&asked.config.display().to_string(), &text);
+    config.is_ok_and(|config| config.apis().any(|api| api::is_over_mpi(api, &asked.ways)))
+}
+
 fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Result<Ended, Vec<Failure>> {
     let asked = Asked::parse(arguments).map_err(alone)?;
     if let Some(program) = &asked.official {

@@ -64,6 +64,12 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
     session.finish(ended)
 }
 
+/// True if a test of the command line, or of the script that it names, does its I/O by MPI.
+pub fn speaks_mpi(arguments: &[String]) -> bool {
+    let by_mpi = |test: &Test| test.api.is_over_mpi() && !test.dry_run;
+    Parameters::parse(arguments).is_ok_and(|parameters| parameters.tests.iter().any(by_mpi))
+}
+
 /// The storage that `words` ask for: what may follow `-a` on a command line, an API and options of its own.
 ///
 /// # Errors
