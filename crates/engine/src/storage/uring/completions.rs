@@ -63,9 +63,15 @@ mod tests {
 
     use super::*;
 
+    /// What a call returns, and the completions that are there then: (user data, result).
+    type Answer = (io::Result<()>, Vec<(u64, i32)>);
+
+    /// What ended, with its bytes or errno; the errno of the call; how many completions each call asked for.
+    type Finished = (Vec<(u64, Result<usize, i32>)>, Option<i32>, Vec<u32>);
+
     /// A kernel that answers each call as it was told, and what it was asked for.
     struct Scripted {
-        answers: VecDeque<(io::Result<()>, Vec<(u64, i32)>)>,
+        answers: VecDeque<Answer>,
         completions: Vec<(u64, i32)>,
         asked: Vec<u32>,
     }
@@ -84,10 +90,7 @@ mod tests {
     }
 
     /// What ended, what the call returned and what the kernel was asked for.
-    fn finish_by(
-        at_least: u32,
-        answers: Vec<(io::Result<()>, Vec<(u64, i32)>)>,
-    ) -> (Vec<(u64, Result<usize, i32>)>, Option<i32>, Vec<u32>) {
+    fn finish_by(at_least: u32, answers: Vec<Answer>) -> Finished {
         let mut kernel = Scripted { answers: answers.into(), completions: Vec::new(), asked: Vec::new() };
         let mut all = Vec::new();
         let finished = finish(&mut kernel, at_least, |user_data, moved| {
