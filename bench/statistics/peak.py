@@ -75,7 +75,7 @@ def reaches(law: Law, repetitions: int, scatter: float, times: int) -> tuple[Cou
         medians = tuple(zip(CLIENTS, np.median(drawn(dice, law, repetitions, scatter), axis=1).tolist(), strict=True))
         found = scalability.fit(medians)
         sweep = Sweep(
-            "w", Series("p", "j", "write"), None, "clients", "rate_bytes_per_s", medians, (), False, False, found
+            "w", Series("p", "j", "write"), None, (), "clients", "rate_bytes_per_s", medians, (), False, False, found
         )
         said[sweep.reach] += 1
         within += sweep.law is not None and sweep.law.law.peak_at <= CLIENTS[-1]
