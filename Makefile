@@ -94,7 +94,7 @@ loom: ## Check shared memory in every order in which processes can act.
 SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
 sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
-	env --default-signal=INT,QUIT,HUP cargo test --locked --quiet -p ioassay-engine --no-fail-fast \
+	env --default-signal=INT,QUIT,HUP cargo test --locked --quiet -p ioassay-cli --no-fail-fast \
 		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test plug_ins --test mpi_plug_ins
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
@@ -103,7 +103,8 @@ miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nig
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --quiet -p ioassay-shm --lib
 
 # Beside tests that look at the whole machine only those of single functions go on, which leave it alone.
-# Of all others more than there are processors: they wait for signals, pauses and time limits.
+# Of all others more than there are processors: they wait for signals, pauses and time limits. They drop the caches of the
+# machine, which tests in Rust look at, so they do not go on beside these.
 test-python: build
 	@failed=0; printed=$$(mktemp); \
 	env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet -m machine > $$printed & \

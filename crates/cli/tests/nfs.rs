@@ -449,7 +449,7 @@ fn what_nfs_cannot_do_is_refused_before_any_request() {
         (changed("/target/url", json!("nfs://host:2049/export")), "names no place"),
         (changed("/target/url", json!("s3://bucket/x")), "does not speak \"s3\""),
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
-        (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "keeps no cache"),
+        (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "does not apply to URLs"),
         (tree(create("mknod"), "full"), "mknod"),
         (tree(create("open"), "at"), "open directories"),
     ] {

@@ -348,7 +348,7 @@ fn what_no_object_store_can_do_is_refused_before_any_request() {
         (changed("/target/url", json!(format!("s3://bucket/x?secret_access_key={SECRET}"))), "is no option"),
         (changed("/target/url", json!(format!("webdav+http://me:{SECRET}@host/x"))), "user or password"),
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
-        (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "keeps no cache"),
+        (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "does not apply to URLs"),
     ] {
         let ran = Bench::new().run(&plan);
         assert_eq!(ran.code, 2, "{expected}: {}", ran.said);

@@ -211,7 +211,7 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (&format!("{mix}/work/transfer"), json!({"mixed": 100}), "transfer.mixed: 100 %; take 1 to 99"),
         (&format!("{mix}/work/order/hot-spot/transfers_percent"), json!(0), "transfers_percent: 0 %; take 1 to 99"),
         ("/steps/4/name", json!("write"), "steps[4].name: two phases are called \"write\""),
-        ("/steps/2/attempts", json!([]), "steps[2].attempts: []"),
+        ("/steps/2/attempts", json!([]), "steps[2].attempts: there is no way to empty the caches"),
         ("/steps/2/attempts", json!(["fadvise", "fadvise"]), "each once"),
         ("/steps/1/duration_ns", json!(u64::MAX), "steps[1].duration_ns: a pause of"),
         ("/sample_interval_ns", json!(0), "sample_interval_ns: a sample of 0 ns; take"),

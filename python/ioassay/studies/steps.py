@@ -141,7 +141,7 @@ class Limit(Part):
         "done most.",
     )
     minimum: Waiting | None = Field(
-        default=None, description="Ranks that have done all their work begin it again until this long after the start."
+        default=None, description="Ranks that have done all their work repeat it until this much time has passed (fio's `time_based`)."
     )
 
 

@@ -51,7 +51,7 @@ def doubted(builder: RunBuilder) -> RunBuilder:
                     phase,
                     "shared-node",
                     f"{case.clients} clients were processes on 1 node: they share cache, memory and link",
-                    "read the sweep as processes, not as nodes, or run it on as many nodes as it has clients",
+                    "read the clients as processes of one node, or run on as many nodes as there are clients",
                 )
             if case.clients > 2:
                 builder.doubt(

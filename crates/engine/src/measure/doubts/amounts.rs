@@ -49,6 +49,6 @@ pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
     if calls == 0 {
         return None;
     }
-    let message = format!("{} moved fewer bytes than asked, and the rest was moved again", count(calls, "call"));
+    let message = format!("{} moved fewer bytes than asked, and the rest was transferred again", count(calls, "call"));
     doubt(Reason::ShortTransfers { calls }, message, "look for a full device, a signal, or a limit of the file system")
 }

@@ -96,7 +96,7 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
         let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
         (because, "empty that memory by a hook of the cold-cache step, or use a file set of twice its size")
     };
-    let message = format!("nobody knows how much of the file set was in memory before the read: {because}");
+    let message = format!("page-cache residency before the read is unknown: {because}");
     doubt(Reason::CacheUnknown { because }, message, remedy)
 }
 

@@ -40,5 +40,5 @@ pub(super) fn paced(facts: Facts<'_>) -> Option<Doubt> {
         (None, Some(_)) => "the plan gave it pauses".to_owned(),
     };
     let message = format!("the rate is not the storage's alone: {because}");
-    doubt(Reason::Paced { because }, message, "read its latencies, and take the rate from a job without a pace")
+    doubt(Reason::Paced { because }, message, "use its latencies; measure throughput without a rate limit")
 }

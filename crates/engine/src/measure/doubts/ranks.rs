@@ -33,10 +33,13 @@ pub(super) fn finish_spread(facts: Facts<'_>) -> Option<Doubt> {
         let had = format!("{} where others had {usual}", count(operations, "operation"));
         let message =
             format!("{apart}: the rate is that of the last, rank {slowest_rank}, which had more to do ({had})");
-        (message, "give all ranks the same to do: with wear-out a write that a stonewall ends leaves that much to each")
+        (
+            message,
+            "give all ranks the same amount: with wear-out, a write that a stonewall ends leaves the same to each",
+        )
     } else {
         let message = format!("{apart}: the rate is that of the slowest, rank {slowest_rank}");
-        (message, "look at the first-finished rate beside it, and at what that rank's node, server or disk does")
+        (message, "use the first-finished rate, and check that rank's node, server and disk")
     };
     doubt(Reason::FinishSpread { spread_ns, duration_ns, slowest_rank }, message, remedy)
 }
@@ -56,7 +59,7 @@ pub(super) fn imbalance(facts: Facts<'_>) -> Option<Doubt> {
         "at the stonewall rank {slowest_rank} had done {} and another one {most_operations}",
         count(least_operations, "operation"),
     );
-    let remedy = "look at what that rank's node, link, server or disk does; with wear-out all ranks do the same work";
+    let remedy = "check that rank's node, link, server and disk; with wear-out all ranks do the same work";
     doubt(Reason::Imbalance { least_operations, most_operations, slowest_rank }, message, remedy)
 }
 
@@ -76,7 +79,7 @@ pub(super) fn shared_node(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message =
         format!("{clients} clients were processes on {}: they share cache, memory and link", count(nodes, "node"));
-    let remedy = "read the sweep as processes, not as nodes, or run it on as many nodes as it has clients";
+    let remedy = "read the clients as processes of one node, or run on as many nodes as there are clients";
     doubt(Reason::SharedNode { clients, nodes }, message, remedy)
 }
 
@@ -87,7 +90,7 @@ pub(super) fn shared_machine(facts: Facts<'_>) -> Option<Doubt> {
     }
     let message =
         format!("{nodes} nodes were hosts of {}: they share its processors and memory", count(machines, "machine"));
-    let remedy = "read the sweep as hosts, not as machines, or run it on as many machines as it has clients";
+    let remedy = "read the clients as hosts of one machine, or run on as many machines as there are clients";
     doubt(Reason::SharedMachine { nodes, machines }, message, remedy)
 }
 

@@ -22,8 +22,8 @@ pub fn step(key: &str, plan: &Plan, cold: &CacheStep) -> Result<(), Refusal> {
         return Err(Refusal::new(key_of("attempts"), "a way is named twice", valid));
     }
     if matches!(plan.target, Target::Url(_)) && attempts.iter().any(|way| *way != CacheMethod::ReadOtherRank) {
-        let problem = "this node keeps no cache of what lies behind a URL";
-        let valid = "take read-other-rank alone, or leave the step out";
+        let problem = "cold-cache does not apply to URLs";
+        let valid = "take read-other-rank alone, leave the step out, or run the study `objects`";
         return Err(Refusal::new(key_of("attempts"), problem, valid));
     }
     let remounts = attempts.contains(&CacheMethod::Remount);
