@@ -2,7 +2,7 @@
 //! output (`python/ioassay/protocol/facts.py`).
 
 use super::ior::parameters::Api;
-use super::options::Known;
+use super::options::{Known, known};
 use super::{ior, iozone, mdtest};
 
 /// IOR's names of its APIs, each with the storage API that does as it does.
@@ -17,12 +17,12 @@ pub fn mpi_apis() -> impl Iterator<Item = &'static str> {
 
 /// The letters of IOR's short options that take a value.
 pub fn ior_valued() -> String {
-    valued(ior::options::OPTIONS)
+    valued(&known(ior::options::OPTIONS))
 }
 
 /// The same of mdtest.
 pub fn mdtest_valued() -> String {
-    valued(mdtest::options::KNOWN)
+    valued(&known(mdtest::options::OPTIONS))
 }
 
 /// The same of IOzone.

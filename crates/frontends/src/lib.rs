@@ -30,21 +30,18 @@ use ioassay_engine::rank_set::RankSet;
 use ioassay_protocol::front_end::Tool;
 
 use self::common::Common;
-use self::options::Known;
+use self::options::{Known, known};
 
 /// The reference of all front ends' options, in Markdown: docs/reference/front-ends.md.
 pub fn reference() -> String {
-    let tables: [(&str, &str, &[&[Known]]); 5] = [
-        ("IOR", IOR, &[ior::options::OPTIONS, ior::options::DIRECTIVES]),
-        ("mdtest", MDTEST, &[mdtest::options::KNOWN]),
-        ("IOzone", IOZONE, &[iozone::options::KNOWN]),
-        ("obdfilter-survey", SURVEY, &[obdfilter_survey::options::KNOWN]),
-        ("IO500", IO500, &[io500::options::OPTIONS]),
+    let tables: [(&str, &str, Vec<Known>); 5] = [
+        ("IOR", IOR, [known(ior::options::OPTIONS), known(ior::options::DIRECTIVES)].concat()),
+        ("mdtest", MDTEST, known(mdtest::options::OPTIONS)),
+        ("IOzone", IOZONE, iozone::options::KNOWN.to_vec()),
+        ("obdfilter-survey", SURVEY, obdfilter_survey::options::KNOWN.to_vec()),
+        ("IO500", IO500, known(io500::command_line::OPTIONS)),
     ];
-    let tables = tables.map(|(title, about, known)| {
-        let known: Vec<Known> = known.concat();
-        format!("## {title}\n\n{about}\n\n{}\n", options::table(&known))
-    });
+    let tables = tables.map(|(title, about, known)| format!("## {title}\n\n{about}\n\n{}\n", options::table(&known)));
     let keys = io500::options::key_table();
     format!("{HEAD}\n{}{keys}", tables.concat()).trim_end().to_owned() + "\n"
 }

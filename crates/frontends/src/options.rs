@@ -1,13 +1,15 @@
 //! The options of the originals, said once: what is accepted, what `-h` prints, and the table in the docs
-//! (docs/reference/front-ends.md) come from these.
+//! (docs/reference/front-ends.md) come from these, and an option that is [`Bound`] has beside it what it sets.
 //!
-//! Not here: what an option does.
+//! Not here: the tables themselves, and what follows from what is set.
 
 use std::fmt::Write;
+use std::str::FromStr;
 
 use ioassay_protocol::events::Failure;
 
 use super::common::usage;
+use super::size;
 
 /// An option of an original.
 #[derive(Debug, Clone, Copy)]
@@ -77,34 +79,194 @@ impl Known {
     }
 }
 
+/// Sets in `P`, the parameters of a tool, what an option was given for.
+///
+/// # Errors
+/// If its value is none that it takes.
+pub type Set<P> = fn(&mut P, &Given<P>) -> Result<(), Failure>;
+
+/// An option bound to what it sets in `P`. There is no way to make one that is taken and has no setter.
+pub struct Bound<P: 'static> {
+    known: Known,
+    /// None of an option that is ignored or refused.
+    set: Option<Set<P>>,
+}
+
+impl<P> Bound<P> {
+    /// An option that does what the original's does.
+    pub const fn same(name: &'static str, value: Option<&'static str>, meaning: &'static str, set: Set<P>) -> Self {
+        Self { known: Known::same(name, value, meaning), set: Some(set) }
+    }
+
+    /// An option that does it better.
+    pub const fn better(
+        name: &'static str,
+        value: Option<&'static str>,
+        meaning: &'static str,
+        because: &'static str,
+        set: Set<P>,
+    ) -> Self {
+        Self { known: Known::better(name, value, meaning, because), set: Some(set) }
+    }
+
+    /// An option that changes nothing, which the result says.
+    pub const fn ignored(
+        name: &'static str,
+        value: Option<&'static str>,
+        meaning: &'static str,
+        because: &'static str,
+    ) -> Self {
+        Self { known: Known::ignored(name, value, meaning, because), set: None }
+    }
+
+    /// An option that is refused.
+    pub const fn refused(
+        name: &'static str,
+        value: Option<&'static str>,
+        meaning: &'static str,
+        because: &'static str,
+    ) -> Self {
+        Self { known: Known::refused(name, value, meaning, because), set: None }
+    }
+
+    /// True if its only spelling is `spelling`, in whatever capitals.
+    pub fn is_spelt_in_any_case(&self, spelling: &str) -> bool {
+        self.known.name.eq_ignore_ascii_case(spelling)
+    }
+}
+
+/// The setter of the option in `options` that is spelt so, for another name of the same option.
+///
+/// # Panics
+/// If none is spelt so, or it has no setter; of a table in a constant this is an error of the compiler.
+pub const fn setter_of<P>(options: &[Bound<P>], spelling: &str) -> Set<P> {
+    let mut at = 0;
+    while at < options.len() {
+        if let Some(set) = options[at].set
+            && begins_with(options[at].known.name.as_bytes(), spelling.as_bytes())
+        {
+            return set;
+        }
+        at += 1;
+    }
+    panic!("no option that sets something is spelt so")
+}
+
+/// True if `spelling` is the first of the spellings in `name`.
+const fn begins_with(name: &[u8], spelling: &[u8]) -> bool {
+    let mut at = 0;
+    while at < spelling.len() {
+        if at == name.len() || name[at] != spelling[at] {
+            return false;
+        }
+        at += 1;
+    }
+    at == name.len() || name[at] == b','
+}
+
+/// What `options` are, without what they set.
+pub fn known<P>(options: &[Bound<P>]) -> Vec<Known> {
+    options.iter().map(|option| option.known).collect()
+}
+
 /// An option as it was given.
-#[derive(Debug, Clone)]
-pub struct Given {
+pub struct Given<P: 'static> {
     /// The option.
-    pub known: &'static Known,
+    pub option: &'static Bound<P>,
     /// As it was typed: `-b`, `--dataPacketType`.
     pub spelling: String,
     /// Its value; of a flag only where one was given with `=`, as in `-T=0`.
     pub value: Option<String>,
 }
 
-impl Given {
+impl<P> Given<P> {
     /// An error that says why it is not taken, if it is refused. One that is switched off changes nothing.
     pub fn taken(&self) -> Result<(), Failure> {
-        let Verdict::Refused(because) = self.known.verdict else { return Ok(()) };
+        let Verdict::Refused(because) = self.option.known.verdict else { return Ok(()) };
         if self.value.as_deref() == Some("0") {
             return Ok(());
         }
         let (why, instead) = because.split_once("; ").unwrap_or((because, "leave it out"));
-        Err(usage(format!("{} ({}) is refused: {why}", self.spelling, self.known.meaning), instead))
+        Err(usage(format!("{} ({}) is refused: {why}", self.spelling, self.option.known.meaning), instead))
     }
 
     /// What to say of it if it is taken and changes nothing; nothing of one that is switched off.
     pub fn warning(&self) -> Option<String> {
-        let Verdict::Ignored(because) = self.known.verdict else { return None };
+        let Verdict::Ignored(because) = self.option.known.verdict else { return None };
         let on = self.value.as_deref() != Some("0");
-        on.then(|| format!("WARNING: {} ({}) is ignored: {because}", self.spelling, self.known.meaning))
+        on.then(|| format!("WARNING: {} ({}) is ignored: {because}", self.spelling, self.option.known.meaning))
     }
+
+    /// Sets what it is for in `to`.
+    ///
+    /// # Errors
+    /// If its value is none that it takes.
+    pub fn set(&self, to: &mut P) -> Result<(), Failure> {
+        self.option.set.map_or(Ok(()), |set| set(to, self))
+    }
+
+    /// Its value as it was typed; empty of a flag.
+    pub fn text(&self) -> &str {
+        self.value.as_deref().unwrap_or_default()
+    }
+
+    /// True of a flag that is switched on: `-C=0` takes it back, as in the originals.
+    ///
+    /// # Errors
+    /// If it was given a value that is no number.
+    pub fn flag(&self) -> Result<bool, Failure> {
+        let Some(text) = &self.value else { return Ok(true) };
+        match text.parse::<i64>() {
+            Ok(number) => Ok(number > 0),
+            Err(_) => Err(usage(format!("{} {text:?} is neither 0 nor 1", self.spelling), "write 0 or 1")),
+        }
+    }
+
+    /// Its value, a whole number.
+    ///
+    /// # Errors
+    /// If it is none, or more than `N` holds.
+    pub fn number<N: FromStr>(&self) -> Result<N, Failure> {
+        let problem = || format!("{} {:?} is no such number", self.spelling, self.text());
+        self.text().parse().map_err(|_| usage(problem(), "write a whole number"))
+    }
+
+    /// Its value, a number of bytes or a count with or without a letter: `4k` is 4096.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn size(&self) -> Result<u64, Failure> {
+        let size = size::parse(self.text()).map(|bytes| bytes.0);
+        size.map_err(|error| {
+            usage(format!("{}: {error}", self.spelling), "write a whole number, for example 4k, 2m or 1g")
+        })
+    }
+
+    /// Switches `to` on or off, see [`Self::flag`].
+    pub fn set_flag(&self, to: &mut bool) -> Result<(), Failure> {
+        self.flag().map(|on| *to = on)
+    }
+
+    /// Sets `to`, see [`Self::number`].
+    pub fn set_number<N: FromStr>(&self, to: &mut N) -> Result<(), Failure> {
+        self.number().map(|number| *to = number)
+    }
+
+    /// Sets `to`, see [`Self::size`].
+    pub fn set_size(&self, to: &mut u64) -> Result<(), Failure> {
+        self.size().map(|size| *to = size)
+    }
+
+    /// Sets `to` to the value as it was typed.
+    pub fn set_text<T: for<'a> From<&'a str>>(&self, to: &mut Option<T>) -> Result<(), Failure> {
+        *to = Some(self.text().into());
+        Ok(())
+    }
+}
+
+/// The setter of an option that asks for what holds in any case, and of `-h`, which is looked for before all others.
+pub fn holds_anyway<P>(_: &mut P, given: &Given<P>) -> Result<(), Failure> {
+    given.flag().map(drop)
 }
 
 /// True if a command line asks for help: then nothing else in it counts.
@@ -113,8 +275,8 @@ pub fn wants_help(arguments: &[String]) -> bool {
 }
 
 /// The option that is spelt so.
-pub fn find(known: &'static [Known], spelling: &str) -> Option<&'static Known> {
-    known.iter().find(|option| option.spellings().any(|known| known == spelling))
+pub fn find<P>(options: &'static [Bound<P>], spelling: &str) -> Option<&'static Bound<P>> {
+    options.iter().find(|option| option.known.spellings().any(|known| known == spelling))
 }
 
 /// The options of a command line in the order in which they stand, as the originals take them: a long one, or several
@@ -122,25 +284,25 @@ pub fn find(known: &'static [Known], spelling: &str) -> Option<&'static Known> {
 ///
 /// # Errors
 /// If one is unknown, refused, or lacks its value, and for what is no option.
-pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Result<Vec<Given>, Failure> {
-    let mut given: Vec<Given> = Vec::new();
+pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) -> Result<Vec<Given<P>>, Failure> {
+    let mut given: Vec<Given<P>> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut one = |spelling: String, inline: Option<&str>| {
-            let known = find(known, &spelling).ok_or_else(|| {
+            let option = find(options, &spelling).ok_or_else(|| {
                 let remedy = format!("see ioassay-engine {tool} -h for those there are");
                 usage(format!("{tool} has no option {spelling}"), remedy)
             })?;
             let value =
-                match (known.value, inline) {
+                match (option.known.value, inline) {
                     (Some(wanted), None) => Some(rest.next().cloned().ok_or_else(|| {
                         usage(format!("{spelling} needs a value"), format!("write {spelling} {wanted}"))
                     })?),
                     (_, inline) => inline.map(str::to_owned),
                 };
-            let one = Given { known, spelling, value };
+            let one = Given { option, spelling, value };
             one.taken()?;
-            Ok::<Given, Failure>(one)
+            Ok::<Given<P>, Failure>(one)
         };
         if argument.starts_with("--") {
             let (name, value) =
@@ -149,12 +311,12 @@ pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Resul
             continue;
         }
         let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return Err(usage(format!("{argument:?} is no option of {tool}"), stray(known, &given)));
+            return Err(usage(format!("{argument:?} is no option of {tool}"), stray(options, &given)));
         };
         for (at, letter) in letters.char_indices() {
             let spelling = format!("-{letter}");
             let after = &letters[at + letter.len_utf8()..];
-            let takes = find(known, &spelling).is_some_and(|known| known.value.is_some());
+            let takes = find(options, &spelling).is_some_and(|option| option.known.value.is_some());
             let inline = after.strip_prefix('=').or_else(|| (takes && !after.is_empty()).then_some(after));
             given.push(one(spelling, inline)?);
             if takes || inline.is_some() {
@@ -166,8 +328,8 @@ pub fn parse(tool: &str, known: &'static [Known], arguments: &[String]) -> Resul
 }
 
 /// What to do about an argument that is no option and no value: `-o -F FILE` gives `-o` the value `-F`.
-fn stray(known: &'static [Known], given: &[Given]) -> String {
-    let swallowed = |given: &Given| given.value.clone().filter(|value| find(known, value).is_some());
+fn stray<P>(options: &'static [Bound<P>], given: &[Given<P>]) -> String {
+    let swallowed = |given: &Given<P>| given.value.clone().filter(|value| find(options, value).is_some());
     match given.iter().find_map(|given| Some((&given.spelling, swallowed(given)?))) {
         Some((spelling, value)) => format!("{spelling} took {value} for its value: write {value} before {spelling}"),
         None => "options begin with a dash".to_owned(),
@@ -220,26 +382,59 @@ pub fn table(known: &[Known]) -> String {
 mod tests {
     use super::*;
 
-    const KNOWN: &[Known] = &[
-        Known::same("-F", None, "a flag"),
-        Known::same("-o, --out", Some("FILE"), "a value"),
-        Known::ignored("-y", None, "a hint", "there is no such cache"),
-        Known::refused("-x", None, "an old one", "it is gone; take -F"),
+    /// What the options set.
+    #[derive(Debug, Default, PartialEq)]
+    struct Parameters {
+        flag: bool,
+        out: Option<String>,
+    }
+
+    const OPTIONS: &[Bound<Parameters>] = &[
+        Bound::same("-F", None, "a flag", |to, given| given.set_flag(&mut to.flag)),
+        Bound::same("-o, --out", Some("FILE"), "a value", |to, given| given.set_text(&mut to.out)),
+        Bound::ignored("-y", None, "a hint", "there is no such cache"),
+        Bound::refused("-x", None, "an old one", "it is gone; take -F"),
     ];
 
-    fn parse_line(line: &str) -> Result<Vec<(String, Option<String>)>, Failure> {
-        let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let given = parse("tool", KNOWN, &arguments)?;
-        Ok(given.into_iter().map(|given| (given.spelling, given.value)).collect())
+    fn parse_line(line: &str) -> Result<Vec<Given<Parameters>>, Failure> {
+        parse("tool", OPTIONS, &line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
     }
 
     #[test]
     fn options_come_in_order_with_their_values() {
         let given = parse_line("-Fof --out=g -o h -FF").unwrap();
-        let spellings: Vec<&str> = given.iter().map(|(spelling, _)| spelling.as_str()).collect();
+        let spellings: Vec<&str> = given.iter().map(|given| given.spelling.as_str()).collect();
         assert_eq!(spellings, ["-F", "-o", "--out", "-o", "-F", "-F"]);
-        assert_eq!(given[1].1.as_deref(), Some("f"));
-        assert_eq!(given[3].1.as_deref(), Some("h"));
+        assert_eq!(given[1].value.as_deref(), Some("f"));
+        assert_eq!(given[3].value.as_deref(), Some("h"));
+    }
+
+    #[test]
+    fn each_option_sets_what_it_is_bound_to_and_one_that_is_ignored_or_switched_off_nothing() {
+        let mut parameters = Parameters::default();
+        let set = |line: &str, to: &mut Parameters| {
+            parse_line(line).unwrap().iter().try_for_each(|given| given.set(to)).unwrap();
+        };
+        set("-y -x=0", &mut parameters);
+        assert_eq!(parameters, Parameters::default());
+        set("-F --out g -y", &mut parameters);
+        assert_eq!(parameters, Parameters { flag: true, out: Some("g".into()) });
+        set("-F=0", &mut parameters);
+        assert!(!parameters.flag);
+    }
+
+    #[test]
+    fn another_name_of_an_option_has_its_setter() {
+        let mut parameters = Parameters::default();
+        let given = parse_line("-o f").unwrap().remove(0);
+        setter_of(OPTIONS, "-o")(&mut parameters, &given).unwrap();
+        assert_eq!(parameters.out.as_deref(), Some("f"));
+    }
+
+    #[test]
+    #[should_panic(expected = "no option")]
+    fn another_name_of_no_option_is_an_error() {
+        setter_of(OPTIONS, "--o");
     }
 
     #[test]
@@ -251,7 +446,7 @@ mod tests {
             ("-o -F stray", "stray", "write -F before -o"),
             ("-o", "-o", "write -o FILE"),
         ] {
-            let failure = parse_line(line).unwrap_err();
+            let failure = parse_line(line).err().unwrap();
             assert!(failure.message.contains(message), "{line}: {}", failure.message);
             assert!(failure.remedy.contains(remedy), "{line}: {}", failure.remedy);
         }
@@ -259,12 +454,13 @@ mod tests {
 
     #[test]
     fn help_and_table_say_what_becomes_of_each_option() {
-        let given = parse("tool", KNOWN, &["-y".to_owned(), "-y=0".to_owned(), "-F".to_owned()]).unwrap();
+        let given = parse_line("-y -y=0 -F").unwrap();
+        let known = known(OPTIONS);
         let warnings: Vec<String> = given.iter().filter_map(Given::warning).collect();
         assert_eq!(warnings, ["WARNING: -y (a hint) is ignored: there is no such cache"]);
-        assert!(help("tool", KNOWN).contains("refused: it is gone; take -F"));
-        assert!(help("tool", KNOWN).contains("ignored: there is no such cache"));
-        let table = table(KNOWN);
+        assert!(help("tool", &known).contains("refused: it is gone; take -F"));
+        assert!(help("tool", &known).contains("ignored: there is no such cache"));
+        let table = table(&known);
         assert!(table.contains("| `-o, --out FILE` | a value | same |"));
         assert!(table.contains("refused, because it is gone; take -F"));
         assert!(table.contains("ignored with a warning, because there is no such cache"));

@@ -1,10 +1,11 @@
 //! The IO500 with its .ini file.
 //!
-//! [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs), [`translate`] makes one plan of all
-//! phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of results ([`phase_logs`] those of each
-//! phase), [`official`] drives the official program. What is not as in the official one stands in [`options`].
+//! [`command_line`] has the options, [`config`] reads the file and [`settings`] resolves it ([`api`] storage APIs),
+//! [`translate`] makes one plan of all phases, [`rules`] has the scores and what makes them invalid, [`print`] the files of
+//! results ([`phase_logs`] those of each phase), [`official`] drives the official program. What is not as in the official one stands in [`options`].
 
 mod api;
+pub(crate) mod command_line;
 mod commands;
 mod config;
 #[cfg(test)]
@@ -36,7 +37,7 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::{CacheAttempt, Event, Failure, PhaseRecord};
 use ioassay_protocol::front_end::Tool;
 
-use self::api::Ways;
+use self::command_line::Asked;
 use self::commands::Places;
 use self::config::Config;
 use self::find::Found;
@@ -45,9 +46,8 @@ use self::print::{Ini, Report};
 use self::rules::{Outcome, Scores};
 use self::settings::Settings;
 use self::translate::{CASE, FIRST_ITERATION, Ground};
-use super::common::{Common, usage};
-use super::localtime;
-use super::options::{Given, help, parse, wants_help};
+use super::common::Common;
+use super::options::{help, known, wants_help};
 use super::session::{Console, Session};
 
 const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases and rules of the IO500 (isc26). What it \
@@ -55,24 +55,11 @@ const SYNOPSIS: &str = "ioassay-engine io500 CONFIG.INI [OPTIONS]: the phases an
 
 const GIB: f64 = 1_073_741_824.0;
 
-/// What the command line asks for.
-#[derive(Debug, Default)]
-struct Asked {
-    config: PathBuf,
-    dry_run: bool,
-    extended: bool,
-    timestamp: Option<String>,
-    verbosity: Option<u64>,
-    ways: Ways,
-    official: Option<PathBuf>,
-    launcher: Option<String>,
-}
-
 /// Runs the IO500's command line.
 pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     let flag = |names: &[&str]| arguments.iter().any(|argument| names.contains(&argument.as_str()));
     let text = if wants_help(arguments) {
-        Some(help(SYNOPSIS, options::OPTIONS))
+        Some(help(SYNOPSIS, &known(command_line::OPTIONS)))
     } else if flag(&["-l", "--list"]) {
         Some(format!("# Sections and keys of the .ini file with their defaults:\n{}", options::list(true)))
     } else if flag(&["-lm", "--list-mandatory"]) {
@@ -117,65 +104,6 @@ fn alone(failure: Failure) -> Vec<Failure> {
 fn read(path: &Path) -> Result<String, Failure> {
     let bytes = fs::read(path).map_err(|error| failure::on_path("read", path, &error))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-impl Asked {
-    fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let Some((config, rest)) = arguments.split_first().filter(|(first, _)| !first.starts_with('-')) else {
-            return Err(usage("the .ini file must come first", "write ioassay-engine io500 CONFIG.INI [OPTIONS]"));
-        };
-        let mut asked = Self { config: config.into(), ..Self::default() };
-        for Given { known, spelling, value } in parse("io500", options::OPTIONS, rest)? {
-            let value = value.unwrap_or_default();
-            match known.name {
-                "--dry-run" => {
-                    asked.dry_run = true;
-                    asked.ways.dry_run = true;
-                }
-                "--map-api" => asked.ways.map(&value)?,
-                "--mode" => asked.extended = mode(&value)?,
-                "--timestamp" => asked.timestamp = Some(name_of_directory(value)?),
-                "-v" => asked.verbosity = Some(asked.verbosity.unwrap_or(0) + 1),
-                "--verbose" => asked.verbosity = Some(level(&value)?),
-                "--official" => asked.official = Some(value.into()),
-                "--launcher" => asked.launcher = Some(value),
-                _ => return Err(usage(format!("{spelling} stands after the .ini file"), "let it stand alone")),
-            }
-        }
-        if asked.launcher.is_some() && asked.official.is_none() {
-            return Err(usage("--launcher starts the official program", "add --official PATH, or take --ranks N"));
-        }
-        Ok(asked)
-    }
-}
-
-fn mode(value: &str) -> Result<bool, Failure> {
-    match value {
-        "standard" => Ok(false),
-        "extended" => Ok(true),
-        _ => Err(usage(format!("there is no mode {value:?}"), "write --mode=standard or --mode=extended")),
-    }
-}
-
-fn level(value: &str) -> Result<u64, Failure> {
-    value.parse().map_err(|_| usage(format!("--verbose={value} is no level"), "write 0 to 10"))
-}
-
-fn name_of_directory(value: String) -> Result<String, Failure> {
-    if value.is_empty() || value.contains('/') || value.starts_with('.') {
-        return Err(usage(
-            format!("--timestamp {value:?} names no directory"),
-            "leave out dots at its beginning, and slashes",
-        ));
-    }
-    Ok(value)
-}
-
-impl Asked {
-    /// The name of the directory of results, which signatures are made of too.
-    fn timestamp(&self) -> String {
-        self.timestamp.clone().unwrap_or_else(|| localtime::now("%Y.%m.%d-%H.%M.%S"))
-    }
 }
 
 /// `path` from the working directory on.

@@ -1,38 +1,8 @@
-//! The IO500's command line and the keys of its .ini file, said once: what is accepted, what `-h` and `--list` print,
-//! and the tables in the docs come from these. Names, defaults and order are those of IO500/io500 at 02091cf
-//! (`src/main.c`, `src/phase_*.c`); sections that older versions had stand among them.
+//! The sections and keys of the IO500's .ini file, said once: what is accepted, what `--list` prints, and the tables in
+//! the docs come from these. Names, defaults and order are those of IO500/io500 at 02091cf
+//! (`src/phase_*.c`); sections that older versions had stand among them.
 
-use crate::options::{Known, Verdict};
-
-/// What an official hash would vouch for.
-const NO_HASH: &str = "hashes vouch for the official program's own runs; ask that one, or run it with --official PATH";
-
-/// The command line after the .ini file.
-pub const OPTIONS: &[Known] = &[
-    Known::same("-h, --help", None, "this page"),
-    Known::same("-l, --list", None, "all sections and keys of the .ini file with their defaults"),
-    Known::same("--list-mandatory", None, "the same without what only the extended mode has (also -lm)"),
-    Known::same("--dry-run", None, "print the command of each phase, and do no I/O at all"),
-    Known::same("--mode", Some("MODE"), "standard or extended (standard)"),
-    Known::same("--timestamp", Some("STRING"), "name of the directory of results (the time)"),
-    Known::same("-v", None, "--verbose=1; with each further one a level more"),
-    Known::same("--verbose", Some("LEVEL"), "0: result.txt has no times; 2 and more: it has transfers and seconds too"),
-    Known::refused("--config-hash", None, "the hash of the configuration", NO_HASH),
-    Known::refused("--verify", Some("FILE"), "compare the hashes of FILE", NO_HASH),
-    Known::refused(
-        "--cleanup",
-        None,
-        "run only the phases that delete",
-        "each run removes its own files; for what a killed one left take `ioassay-engine clean --events FILE DIR/ioassay-RUN`",
-    ),
-    Known::same("--official", Some("PATH"), "run the official program at PATH, and keep its files beside our evidence"),
-    Known::same(
-        "--map-api",
-        Some("API=STORAGE"),
-        "do the I/O of an API by an API of the engine or a plug-in: DFS=posix",
-    ),
-    Known::same("--launcher", Some("COMMAND"), "what starts the official program, for example \"mpirun -np 4\""),
-];
+use crate::options::Verdict;
 
 /// What the value of a key is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

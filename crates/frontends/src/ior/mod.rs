@@ -36,7 +36,7 @@ use self::report::{Access, Line, Tested};
 use self::translate::{Found, Ground, READ, WRITE};
 use super::common::{Common, usage};
 use super::localtime;
-use super::options::{help, wants_help};
+use super::options::{help, known, wants_help};
 use super::result_file;
 use super::session::{Console, Session};
 use super::text::{FileSystem, uname};
@@ -47,7 +47,7 @@ pub use self::text::BEGIN;
 /// Runs IOR's command line.
 pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
-        let all: Vec<_> = options::OPTIONS.iter().chain(options::DIRECTIVES).copied().collect();
+        let all = [known(options::OPTIONS), known(options::DIRECTIVES)].concat();
         return command::print(&help("ioassay-engine ior [OPTIONS]: IOR 4.1's command line", &all));
     }
     let prepared = Parameters::parse(arguments).and_then(|mut parameters| {

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ioassay_host::memory;
 use ioassay_protocol::events::Failure;
 
 use super::hints;
@@ -13,12 +12,12 @@ use super::options::{DIRECTIVES, OPTIONS};
 use crate::common::usage;
 use crate::options::{self, Given, find};
 use crate::packet::Packet;
-use crate::size as sizes;
 
 /// How results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
     /// A table for people.
+    #[default]
     Text,
     /// One JSON document.
     Json,
@@ -90,7 +89,7 @@ impl Api {
         matches!(self, Self::Posix | Self::Aio | Self::Mmap)
     }
 
-    fn parse(text: &str) -> Result<Self, Failure> {
+    pub(super) fn parse(text: &str) -> Result<Self, Failure> {
         if let Some(api) = Self::ALL.into_iter().find(|api| api.name().eq_ignore_ascii_case(text)) {
             return Ok(api);
         }
@@ -122,7 +121,7 @@ impl Random {
     }
 
     /// What `-z` given so often says.
-    fn of(times: i64) -> Self {
+    pub(super) fn of(times: i64) -> Self {
         match times {
             ..=0 => Self::No,
             1 => Self::Shuffled,
@@ -264,14 +263,22 @@ pub struct Test {
 }
 
 impl Test {
-    /// An option of the plug-in for `api`.
-    fn give(&mut self, api: Api, key: &str, value: &str) {
+    /// Sets an option of the plug-in for `api`.
+    pub(super) fn give(&mut self, api: Api, key: &str, value: &str) {
         self.plug_in_options.insert(key.to_owned(), (api, value.to_owned()));
     }
 
-    /// Hints for the plug-in for `api`.
-    fn give_hints(&mut self, api: Api, hints: &[(String, String)]) {
-        hints.iter().for_each(|(name, value)| self.give(api, &format!("hints.{name}"), value));
+    /// The same of an option that is on or off.
+    pub(super) fn switch(&mut self, api: Api, key: &str, on: bool) {
+        self.give(api, key, if on { "yes" } else { "no" });
+    }
+
+    /// Gives the plug-in for `api` the hints in `file`.
+    pub(super) fn give_hints(&mut self, api: Api, file: &Path) -> Result<(), Failure> {
+        for (name, value) in hints::in_file(file)? {
+            self.give(api, &format!("hints.{name}"), &value);
+        }
+        Ok(())
     }
 }
 
@@ -356,44 +363,44 @@ pub struct Parameters {
     pub warnings: Vec<String>,
 }
 
-/// What the directives of a test may set besides the test.
-struct Output {
-    file: Option<PathBuf>,
-    format: Format,
-    script: Option<PathBuf>,
+/// What options and directives set: those of a test, and what all tests of the command have in common.
+#[derive(Default)]
+pub(crate) struct Settings {
+    /// The test to which the next option belongs.
+    pub test: Test,
+    /// `-O summaryFile`.
+    pub summary_file: Option<PathBuf>,
+    /// `-O summaryFormat`.
+    pub format: Format,
+    /// `-f`.
+    pub script: Option<PathBuf>,
     warnings: Vec<String>,
 }
 
 impl Parameters {
     /// The parameters of a command line.
     pub fn parse(arguments: &[String]) -> Result<Self, Failure> {
-        let mut test = Test::default();
-        let mut output = Output { file: None, format: Format::Text, script: None, warnings: Vec::new() };
+        let mut settings = Settings::default();
         for given in options::parse("ior", OPTIONS, arguments)? {
-            output.warnings.extend(given.warning());
-            let value = given.value.as_deref();
-            match given.spelling.as_str() {
-                "-O" => directives(value.unwrap_or_default(), &mut test, &mut output)?,
-                spelling => set(spelling, value, &mut test, &mut output)?,
-            }
+            settings.take(&given)?;
         }
-        let tests = match output.script.take() {
+        let mut tests = match settings.script.take() {
             Some(script) => {
                 let text = std::fs::read_to_string(&script)
                     .map_err(|error| usage(format!("-f {}: {error}", script.display()), "name a readable script"))?;
-                script_tests(&text, test, &mut output)?
+                settings.script_tests(&text)?
             }
-            None => vec![test],
+            None => vec![settings.test],
         };
-        let mut tests = tests;
         for test in &mut tests {
             if !(test.write || test.read || test.check_write || test.check_read) {
                 (test.write, test.read) = (true, true);
             }
             validate(test)?;
-            output.warnings.extend(without_effect(test));
+            settings.warnings.extend(without_effect(test));
         }
-        Ok(Self { tests, summary_file: output.file, format: output.format, warnings: output.warnings })
+        let Settings { summary_file, format, warnings, .. } = settings;
+        Ok(Self { tests, summary_file, format, warnings })
     }
 }
 
@@ -404,185 +411,60 @@ fn without_effect(test: &Test) -> Option<String> {
     ignored.then(|| format!("WARNING: --posix.odirect is ignored: {name} does not look at it"))
 }
 
-/// Reads the tests between `IOR START` and `IOR STOP`: directives, and `RUN` after those of each test. A test begins as the
-/// one before it ended.
-fn script_tests(text: &str, first: Test, output: &mut Output) -> Result<Vec<Test>, Failure> {
-    let is = |line: &str, word: &str| line.trim().eq_ignore_ascii_case(word);
-    let lines = text.lines().skip_while(|line| !is(line, "ior start")).skip(1).map(str::trim);
-    let (mut tests, mut test) = (Vec::new(), first);
-    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
-        if is(line, "ior stop") {
-            break;
+impl Settings {
+    /// Sets what is `given`.
+    fn take(&mut self, given: &Given<Self>) -> Result<(), Failure> {
+        self.warnings.extend(given.warning());
+        given.set(self)
+    }
+
+    /// Reads the tests between `IOR START` and `IOR STOP`: directives, and `RUN` after those of each test. A test begins
+    /// as the one before it ended.
+    fn script_tests(&mut self, text: &str) -> Result<Vec<Test>, Failure> {
+        let is = |line: &str, word: &str| line.trim().eq_ignore_ascii_case(word);
+        let lines = text.lines().skip_while(|line| !is(line, "ior start")).skip(1).map(str::trim);
+        let mut tests = Vec::new();
+        for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            if is(line, "ior stop") {
+                break;
+            }
+            if is(line, "run") {
+                tests.push(self.test.clone());
+            } else {
+                self.directives(line)?;
+            }
         }
-        if is(line, "run") {
-            tests.push(test.clone());
-        } else {
-            directives(line, &mut test, output)?;
+        if tests.is_empty() {
+            return Err(usage("the script runs no test", "write IOR START, directives, RUN, IOR STOP, each on a line"));
         }
+        Ok(tests)
     }
-    if tests.is_empty() {
-        return Err(usage("the script runs no test", "write IOR START, directives, RUN, IOR STOP, each on a line"));
-    }
-    Ok(tests)
-}
 
-/// Applies directives with commas between them.
-fn directives(line: &str, test: &mut Test, output: &mut Output) -> Result<(), Failure> {
-    let line = line.split('#').next().unwrap_or_default();
-    for directive in line.split(',') {
-        let Some((name, value)) = directive.split_once('=') else {
-            return Err(usage(format!("{directive:?} is no directive"), "write NAME=VALUE"));
-        };
-        let (name, value) = (name.trim(), value.trim());
-        // Those of the APIs are named with their dashes.
-        let (known, spelling) = if name.starts_with("--") {
-            (find(OPTIONS, name), name.to_owned())
-        } else {
-            let spelling = format!("-O {name}");
-            (DIRECTIVES.iter().find(|known| known.name.eq_ignore_ascii_case(&spelling)), spelling)
-        };
-        let Some(known) = known else {
-            return Err(usage(format!("ior has no directive {name}"), "see ioassay-engine ior -h for those there are"));
-        };
-        let given = Given { known, spelling, value: Some(value.to_owned()) };
-        given.taken()?;
-        output.warnings.extend(given.warning());
-        set(known.name, Some(value), test, output)?;
-    }
-    Ok(())
-}
-
-/// Sets what `name` is the option or the directive for.
-fn set(name: &str, value: Option<&str>, test: &mut Test, output: &mut Output) -> Result<(), Failure> {
-    let text = value.unwrap_or_default();
-    let flag = || flag(name, value);
-    match name {
-        "-a" | "-O api" => {
-            test.api = Api::parse(text)?;
-            text.clone_into(&mut test.typed_api);
+    /// Applies directives with commas between them.
+    pub fn directives(&mut self, line: &str) -> Result<(), Failure> {
+        let line = line.split('#').next().unwrap_or_default();
+        for directive in line.split(',') {
+            let Some((name, value)) = directive.split_once('=') else {
+                return Err(usage(format!("{directive:?} is no directive"), "write NAME=VALUE"));
+            };
+            let (name, value) = (name.trim(), value.trim());
+            // Those of the APIs are named with their dashes.
+            let (option, spelling) = if name.starts_with("--") {
+                (find(OPTIONS, name), name.to_owned())
+            } else {
+                let spelling = format!("-O {name}");
+                (DIRECTIVES.iter().find(|directive| directive.is_spelt_in_any_case(&spelling)), spelling)
+            };
+            let Some(option) = option else {
+                let remedy = "see ioassay-engine ior -h for those there are";
+                return Err(usage(format!("ior has no directive {name}"), remedy));
+            };
+            let given = Given { option, spelling, value: Some(value.to_owned()) };
+            given.taken()?;
+            self.take(&given)?;
         }
-        "-A" | "-O refnum" => test.reference = number(name, text)?,
-        "-b" | "-O blockSize" => test.block_bytes = size(name, text)?,
-        "-C" | "-O reorderTasks" | "-O reorderTasksConstant" => test.reorder = flag()?,
-        "-d" | "-O intertestdelay" => test.delay_s = number(name, text)?,
-        "-D" | "-O deadlineForStonewalling" => test.deadline_s = number(name, text)?,
-        "-e" | "-O fsync" => test.fsync = flag()?,
-        "-E" | "-O useExistingTestFile" => test.use_existing = flag()?,
-        "-f" => output.script = Some(text.into()),
-        "-F" | "-O filePerProc" => test.file_per_process = flag()?,
-        "-g" | "-O intraTestBarriers" => test.barriers = flag()?,
-        "-G" | "-O setTimeStampSignature" => test.signature = number(name, text)?,
-        "-i" | "-O repetitions" => test.repetitions = number(name, text)?,
-        "-j" | "-O outlierThreshold" => test.outlier_s = number(name, text)?,
-        "-k" | "-O keepFile" => test.keep = flag()?,
-        "-K" | "-O keepFileWithError" => test.keep_with_error = flag()?,
-        "-l" | "--dataPacketType" | "-O dataPacketType" => test.packet = packet(name, text)?,
-        "-m" | "-O multiFile" => test.multi_file = flag()?,
-        "-M" | "-O memoryPerNode" => (test.memory_per_node, test.memory_per_task) = (memory(name, text)?, 0),
-        "-O memoryPerTask" => (test.memory_per_task, test.memory_per_node) = (size(name, text)?, 0),
-        "-N" | "-O numTasks" => test.tasks = Some(number(name, text)?),
-        "-o" | "-O testFile" => text.clone_into(&mut test.file),
-        "-Q" | "-O taskPerNodeOffset" => test.offset = number(name, text)?,
-        "-r" | "-O readFile" => test.read = flag()?,
-        "-R" | "-O checkRead" => test.check_read = flag()?,
-        "-s" | "-O segmentCount" => test.segments = size(name, text)?,
-        "-t" | "-O transferSize" => test.transfer_bytes = size(name, text)?,
-        "-T" | "-O maxTimeDuration" => test.most_minutes = number(name, text)?,
-        "-u" | "-O uniqueDir" => test.unique_directory = flag()?,
-        "-v" => test.verbose += 1,
-        "-O verbose" => test.verbose = number(name, text)?,
-        "-w" | "-O writeFile" => test.write = flag()?,
-        "-W" | "-O checkWrite" => test.check_write = flag()?,
-        "-X" | "-O reorderTasksRandomSeed" => test.reorder_seed = number(name, text)?,
-        "-Y" | "-O fsyncPerWrite" => test.fsync_per_write = flag()?,
-        "-z" | "-O randomOffset" => {
-            let times = value.map_or(Ok(i64::from(test.random.times()) + 1), |text| number(name, text))?;
-            test.random = Random::of(times);
-        }
-        "-Z" | "-O reorderTasksRandom" => {
-            test.reorder_random = value.map_or(Ok(test.reorder_random + 1), |text| number(name, text))?;
-        }
-        "--randomPrefill" => test.prefill_bytes = size(name, text)?,
-        "--random-offset-seed" => test.random_seed = number(name, text)?,
-        "--warningAsErrors" | "-O warningAsErrors" => test.warnings_are_errors = flag()?,
-        "--dryRun" => test.dry_run = flag()?,
-        "--posix.odirect" | "-O useO_DIRECT" => test.direct = flag()?,
-        "--posix.rangelocks" => test.range_locks = flag()?,
-        "--aio.max-pending" => test.in_flight = number(name, text)?,
-        "--aio.granularity" => test.batch = number(name, text)?,
-        "--mmap.madv_dont_need" => test.advise_dont_need = flag()?,
-        "--mmap.madv_pattern" => test.advise_pattern = flag()?,
-        "-c" | "--collective" | "-O collective" => test.collective = flag()?,
-        "-p" | "--mpiio.preallocate" => test.preallocate = flag()?,
-        "-S" | "--mpiio.useStridedDatatype" => test.strided = flag()?,
-        "-V" | "--mpiio.useFileView" => test.give(Api::MpiIo, "view", yes_or_no(flag()?)),
-        "--mpiio.showHints" => test.give(Api::MpiIo, "show_hints", yes_or_no(flag()?)),
-        "--hdf5.showHints" => test.give(Api::Hdf5, "show_hints", yes_or_no(flag()?)),
-        "--ncmpi.showHints" => test.give(Api::Ncmpi, "show_hints", yes_or_no(flag()?)),
-        "-U" | "--mpiio.hintsFileName" => test.give_hints(Api::MpiIo, &hints::in_file(Path::new(text))?),
-        "--hdf5.hintsFileName" => test.give_hints(Api::Hdf5, &hints::in_file(Path::new(text))?),
-        "--ncmpi.hintsFileName" => test.give_hints(Api::Ncmpi, &hints::in_file(Path::new(text))?),
-        "--hdf5.collectiveMetadata" => test.give(Api::Hdf5, "collective_metadata", yes_or_no(flag()?)),
-        "-J" | "--hdf5.setAlignment" => test.give(Api::Hdf5, "alignment", &size(name, text)?.to_string()),
-        "--dummy.delay-xfer" => test.dummy_delay_us = number(name, text)?,
-        "-O interIODelay" => test.io_delay_us = number(name, text)?,
-        "-O stoneWallingWearOut" => test.wear_out = flag()?,
-        "-O stoneWallingWearOutIterations" => test.iterations = number(name, text)?,
-        "-O stoneWallingStatusFile" => test.status_file = Some(text.into()),
-        "-O minTimeDuration" => test.least_s = number(name, text)?,
-        "-O summaryAlways" => test.summary_always = flag()?,
-        "-O summaryFile" => output.file = Some(text.into()),
-        "-O summaryFormat" => output.format = format(text)?,
-        "-O saveRankPerformanceDetailsCSV" => test.rank_details = Some(text.into()),
-        "-O platform" => test.platform = Some(text.to_owned()),
-        "-O debug" => test.debug = Some(text.to_owned()),
-        // Refused ones come here only to be switched off.
-        _ => {}
+        Ok(())
     }
-    Ok(())
-}
-
-fn yes_or_no(flag: bool) -> &'static str {
-    if flag { "yes" } else { "no" }
-}
-
-fn flag(name: &str, value: Option<&str>) -> Result<bool, Failure> {
-    let Some(text) = value else { return Ok(true) };
-    match text.parse::<i64>() {
-        Ok(number) => Ok(number > 0),
-        Err(_) => Err(usage(format!("{name} {text:?} is neither 0 nor 1"), "write 0 or 1")),
-    }
-}
-
-fn number<N: std::str::FromStr>(name: &str, text: &str) -> Result<N, Failure> {
-    text.parse().map_err(|_| usage(format!("{name} {text:?} is no such number"), "write a whole number"))
-}
-
-fn size(name: &str, text: &str) -> Result<u64, Failure> {
-    sizes::parse(text)
-        .map(|bytes| bytes.0)
-        .map_err(|error| usage(format!("{name}: {error}"), "write for example 4k, 2m or 1g"))
-}
-
-/// A size, or a share of the memory that the job may have on this node, such as `75%`.
-fn memory(name: &str, text: &str) -> Result<u64, Failure> {
-    let Some(percent) = text.strip_suffix('%') else { return size(name, text) };
-    match percent.trim().parse::<u64>() {
-        Ok(percent @ 0..=90) => Ok(memory::limit().map_or(0, |limit| limit.bytes / 100 * percent)),
-        _ => Err(usage(format!("{name} {text:?} leaves no memory to run in"), "write 0% to 90%")),
-    }
-}
-
-fn packet(name: &str, text: &str) -> Result<Packet, Failure> {
-    Packet::of_letter(text).ok_or_else(|| usage(format!("{name} {text:?} is no type of data"), "take t, o, i or r"))
-}
-
-fn format(text: &str) -> Result<Format, Failure> {
-    let known = [("default", Format::Text), ("json", Format::Json), ("csv", Format::Csv)];
-    let found = known.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    found
-        .map(|(_, format)| format)
-        .ok_or_else(|| usage(format!("no summaryFormat {text:?}"), "take default, JSON or CSV"))
 }
 
 /// Refuses what IOR refuses, and what it ought to.
@@ -691,7 +573,7 @@ fn validate(test: &Test) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::{Known, Verdict};
+    use crate::options::{Known, Verdict, known};
 
     fn parse(line: &str) -> Result<Parameters, Failure> {
         Parameters::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -739,11 +621,17 @@ mod tests {
     fn a_script_runs_its_tests_each_from_where_the_one_before_ended() {
         let script = "junk before\nIOR START\n  api=POSIX, blockSize=1m # a comment\n\n# another\nRUN\n\
                       transferSize=64k\nrun\nRUN\nIOR STOP\nafter=ignored\n";
-        let mut output = Output { file: None, format: Format::Text, script: None, warnings: Vec::new() };
-        let tests = script_tests(script, Test::default(), &mut output).unwrap();
+        let tests = Settings::default().script_tests(script).unwrap();
         let sizes: Vec<_> = tests.iter().map(|test| (test.block_bytes, test.transfer_bytes)).collect();
         assert_eq!(sizes, [(1 << 20, 256 << 10), (1 << 20, 64 << 10), (1 << 20, 64 << 10)]);
-        assert!(script_tests("IOR START\nwriteFile=1\nIOR STOP", Test::default(), &mut output).is_err());
+        assert!(Settings::default().script_tests("IOR START\nwriteFile=1\nIOR STOP").is_err());
+    }
+
+    #[test]
+    fn an_option_with_two_spellings_is_set_by_each_of_them_also_as_a_directive() {
+        for line in ["-w -a MPIIO -p", "-w -a MPIIO --mpiio.preallocate", "-w -a MPIIO -O --mpiio.preallocate=1"] {
+            assert!(test(line).preallocate, "{line}");
+        }
     }
 
     #[test]
@@ -814,7 +702,7 @@ mod tests {
 
     #[test]
     fn every_option_of_the_table_is_taken_or_refused_by_its_name_as_the_table_says() {
-        for option in OPTIONS.iter().chain(DIRECTIVES) {
+        for option in known(OPTIONS).iter().chain(&known(DIRECTIVES)) {
             // A script that is there, help that ends, and directives that need one, are tried elsewhere.
             for spelling in option.spellings().filter(|name| !matches!(*name, "-f" | "-O" | "-h" | "--help")) {
                 let parsed = Parameters::parse(&with(option, spelling));

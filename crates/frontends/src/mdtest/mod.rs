@@ -25,14 +25,14 @@ use super::common::Common;
 use super::session::{Console, Session};
 use super::text::key;
 use super::{localtime, result_file};
-use crate::options::{help, wants_help};
+use crate::options::{help, known, wants_help};
 
 pub use self::print::{BEGIN, RANKS};
 
 /// Runs mdtest's command line `arguments`, those after its name.
 pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Ended {
     if wants_help(arguments) {
-        return command::print(&help(options::SYNOPSIS, options::KNOWN));
+        return command::print(&help(options::SYNOPSIS, &known(options::OPTIONS)));
     }
     let asked = match options::parse(arguments) {
         Ok(asked) => asked,

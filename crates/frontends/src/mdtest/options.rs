@@ -1,16 +1,16 @@
-//! mdtest's options: which there are, and what a command line asks for.
+//! mdtest's options, with what each sets, and what a command line asks for.
 //!
 //! Not here: what follows from it ([`super::translate`]).
 
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use ioassay_protocol::events::Failure;
 
 use crate::common::usage;
-use crate::options::{self, Given, Known};
+use crate::options::{self, Bound, holds_anyway};
 use crate::packet::Packet;
-use crate::size;
+
+type Given = options::Given<Parameters>;
 
 /// What `-h` begins with.
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
@@ -24,156 +24,212 @@ const NO_COMMANDS: &str = "no other program runs between phases; give -C, -T, -E
                            it between them";
 
 /// Every option of mdtest 4.1, those of all its modules, and those that only some builds of it have.
-pub const KNOWN: &[Known] = &[
-    Known::same("-C", None, "create files and directories, and no other phase that is not asked for"),
-    Known::same("-T", None, "stat files and directories"),
-    Known::same("-E", None, "read files"),
-    Known::better(
+pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
+    Bound::same("-C", None, "create files and directories, and no other phase that is not asked for", |to, given| {
+        given.set_flag(&mut to.create)
+    }),
+    Bound::same("-T", None, "stat files and directories", |to, given| given.set_flag(&mut to.stat)),
+    Bound::same("-E", None, "read files", |to, given| given.set_flag(&mut to.read)),
+    Bound::better(
         "-r",
         None,
         "remove files and directories, also those of an earlier command",
         "what else is in the directory is not touched, and is named where it keeps one from being removed",
+        |to, given| given.set_flag(&mut to.remove),
     ),
-    Known::better(
+    Bound::better(
         "-U",
         None,
         "rename directories",
         "each is renamed in its own directory, and has its name again when the command has ended",
+        |to, given| given.set_flag(&mut to.rename),
     ),
-    Known::same("-D", None, "directories only"),
-    Known::same("-F", None, "files only"),
-    Known::same("-k", None, "create files with mknod"),
-    Known::same("-L", None, "items only in the leaves of the tree"),
-    Known::same("-P", None, "print rates and times"),
-    Known::same("--print-all-procs", None, "print the results of every rank"),
-    Known::better(
+    Bound::same("-D", None, "directories only", |to, given| given.set_flag(&mut to.directories)),
+    Bound::same("-F", None, "files only", |to, given| given.set_flag(&mut to.files)),
+    Bound::same("-k", None, "create files with mknod", |to, given| given.set_flag(&mut to.mknod)),
+    Bound::same("-L", None, "items only in the leaves of the tree", |to, given| given.set_flag(&mut to.leaves_only)),
+    Bound::same("-P", None, "print rates and times", |to, given| given.set_flag(&mut to.rates_and_times)),
+    Bound::same("--print-all-procs", None, "print the results of every rank", |to, given| {
+        given.set_flag(&mut to.every_rank)
+    }),
+    Bound::better(
         "-R",
         None,
         "stat and read in random order",
         "items are taken in an order that takes no memory, however many there are",
+        |to, given| given.set_flag(&mut to.random),
     ),
-    Known::better(
+    Bound::better(
         "-S",
         None,
         "all ranks share the files of one",
         "the rate of removals counts the files that were removed, not those once for each rank",
+        |to, given| given.set_flag(&mut to.shared_items),
     ),
-    Known::refused(
+    Bound::refused(
         "-c",
         None,
         "rank 0 creates everything",
         "each rank creates its own items; take --ranks 1 and more items to see what one rank can do",
     ),
-    Known::same("-t", None, "count what it takes to enter a directory of each rank (nothing: paths are absolute)"),
-    Known::same("-u", None, "a directory for each rank"),
-    Known::same("-v", None, "say more; several of them say still more"),
-    Known::better(
+    Bound::same(
+        "-t",
+        None,
+        "count what it takes to enter a directory of each rank (nothing: paths are absolute)",
+        |to, given| given.set_flag(&mut to.enters_directories),
+    ),
+    Bound::same("-u", None, "a directory for each rank", |to, given| given.set_flag(&mut to.unique)),
+    Bound::same("-v", None, "say more; several of them say still more", more_verbose),
+    Bound::better(
         "-X, --verify-read",
         None,
         "compare what was read with what was written",
         "the first wrong byte is named and ends it, instead of a count of files at the end",
+        |to, given| given.set_flag(&mut to.verify_read),
     ),
-    Known::better(
+    Bound::better(
         "--verify-write",
         None,
         "compare what was written by reading it back at once",
         "the first wrong byte is named and ends it, instead of a count of files at the end",
+        |to, given| given.set_flag(&mut to.verify_write),
     ),
-    Known::same("-y", None, "fsync each file after it was written (-w)"),
-    Known::same("-Y", None, "sync after each phase, in its time"),
-    Known::same("-Z", None, "print times instead of rates"),
-    Known::better("--warningAsErrors", None, "a warning is an error", "every failure is one, also without it"),
-    Known::same("--showRankStatistics", None, "print the best, worst and mean rank too"),
-    Known::same("-a", Some("API"), "POSIX, or DUMMY (the storage API null: nothing is done)"),
-    Known::same("-b", Some("N"), "directories in each directory of the tree that is no leaf (1)"),
-    Known::better(
+    Bound::same("-y", None, "fsync each file after it was written (-w)", |to, given| given.set_flag(&mut to.fsync)),
+    Bound::same("-Y", None, "sync after each phase, in its time", |to, given| given.set_flag(&mut to.sync)),
+    Bound::same("-Z", None, "print times instead of rates", |to, given| given.set_flag(&mut to.times)),
+    Bound::better(
+        "--warningAsErrors",
+        None,
+        "a warning is an error",
+        "every failure is one, also without it",
+        holds_anyway,
+    ),
+    Bound::same("--showRankStatistics", None, "print the best, worst and mean rank too", |to, given| {
+        given.set_flag(&mut to.rank_statistics)
+    }),
+    Bound::same("-a", Some("API"), "POSIX, or DUMMY (the storage API null: nothing is done)", set_api),
+    Bound::same("-b", Some("N"), "directories in each directory of the tree that is no leaf (1)", |to, given| {
+        given.set_number(&mut to.branch)
+    }),
+    Bound::better(
         "-d",
         Some("DIR[@DIR...]"),
         "where trees are created, dealt out to the ranks where there are several (./out)",
         "a tree that is there already is refused before anything is written, and never removed for ours",
+        set_paths,
     ),
-    Known::refused(
+    Bound::refused(
         "-B",
         Some("N"),
         "no barriers between phases",
         "phases would not be what they are called, and mdtest 4.1 itself refuses it; leave it out",
     ),
-    Known::same("-e", Some("SIZE"), "bytes to read from each file (0)"),
-    Known::same("-f", Some("N"), "the first number of tasks, with -l (1)"),
-    Known::same("-G", Some("N"), "signature in the data; -1 is the time (-1)"),
-    Known::same("-i", Some("N"), "iterations (1)"),
-    Known::same("-I", Some("N"), "items in each directory of the tree (0)"),
-    Known::same("-l", Some("N"), "the last number of tasks (all)"),
-    Known::better(
+    Bound::same("-e", Some("SIZE"), "bytes to read from each file (0)", |to, given| given.set_size(&mut to.read_bytes)),
+    Bound::same("-f", Some("N"), "the first number of tasks, with -l (1)", |to, given| {
+        given.set_number(&mut to.first_tasks)
+    }),
+    Bound::same("-G", Some("N"), "signature in the data; -1 is the time (-1)", |to, given| {
+        given.set_number(&mut to.signature)
+    }),
+    Bound::same("-i", Some("N"), "iterations (1)", |to, given| given.set_number(&mut to.iterations)),
+    Bound::same("-I", Some("N"), "items in each directory of the tree (0)", |to, given| {
+        given.set_size(&mut to.items_per_directory)
+    }),
+    Bound::same("-l", Some("N"), "the last number of tasks (all)", |to, given| given.set_number(&mut to.last_tasks)),
+    Bound::better(
         "-n",
         Some("N"),
         "items of each rank; with -I as many trees as that takes",
         "with -I and -z rates count the items of all directories of a tree, not of one",
+        |to, given| given.set_size(&mut to.items),
     ),
-    Known::better(
+    Bound::better(
         "-N",
         Some("N"),
         "in each phase a rank works on what the rank so many further on created (0)",
         "with -u it also works in trees that are deeper than one directory",
+        |to, given| given.set_number(&mut to.shift),
     ),
-    Known::same("-p", Some("SECONDS"), "wait before the directories and before the files (0)"),
-    Known::same("--random-seed", Some("N"), "seed of -R, which it implies"),
-    Known::same("-s", Some("N"), "from -f to -l in such steps (1)"),
-    Known::same("-V", Some("N"), "how much to say (0)"),
-    Known::same("-w", Some("SIZE"), "bytes to write into each file (0)"),
-    Known::better(
+    Bound::same("-p", Some("SECONDS"), "wait before the directories and before the files (0)", |to, given| {
+        given.set_number(&mut to.delay_s)
+    }),
+    Bound::same("--random-seed", Some("N"), "seed of -R, which it implies", |to, given| given.set_number(&mut to.seed)),
+    Bound::same("-s", Some("N"), "from -f to -l in such steps (1)", |to, given| given.set_number(&mut to.step_tasks)),
+    Bound::same("-V", Some("N"), "how much to say (0)", |to, given| given.set_number(&mut to.verbosity)),
+    Bound::same("-w", Some("SIZE"), "bytes to write into each file (0)", |to, given| {
+        given.set_size(&mut to.write_bytes)
+    }),
+    Bound::better(
         "-W",
         Some("SECONDS"),
         "stonewall of the creation of files, after which every rank creates as many as the fastest had",
         "it also works in trees with branches",
+        |to, given| given.set_number(&mut to.stonewall_s),
     ),
-    Known::same("-x", Some("FILE"), "where -C with -W leaves, and later commands find, how many files each rank has"),
-    Known::same("-z", Some("N"), "levels of the tree below its root (0)"),
-    Known::same("--dataPacketType", Some("TYPE"), "what is written: timestamp, offset, incompressible, random (t)"),
-    Known::refused("--run-cmd-before-phase", Some("COMMAND"), "a command before each phase", NO_COMMANDS),
-    Known::refused("--run-cmd-after-phase", Some("COMMAND"), "a command after each phase", NO_COMMANDS),
-    Known::same("--saveRankPerformanceDetails", Some("FILE"), "the results of every rank as CSV"),
-    Known::refused(
+    Bound::same(
+        "-x",
+        Some("FILE"),
+        "where -C with -W leaves, and later commands find, how many files each rank has",
+        |to, given| given.set_text(&mut to.status_file),
+    ),
+    Bound::same("-z", Some("N"), "levels of the tree below its root (0)", |to, given| given.set_number(&mut to.depth)),
+    Bound::same(
+        "--dataPacketType",
+        Some("TYPE"),
+        "what is written: timestamp, offset, incompressible, random (t)",
+        set_packet,
+    ),
+    Bound::refused("--run-cmd-before-phase", Some("COMMAND"), "a command before each phase", NO_COMMANDS),
+    Bound::refused("--run-cmd-after-phase", Some("COMMAND"), "a command after each phase", NO_COMMANDS),
+    Bound::same("--saveRankPerformanceDetails", Some("FILE"), "the results of every rank as CSV", |to, given| {
+        given.set_text(&mut to.rank_details)
+    }),
+    Bound::refused(
         "--savePerOpDataCSV",
         Some("PREFIX"),
         "each operation of each rank as CSV",
         "writing them would disturb what is measured; take --run DIR, which keeps histograms of all latencies and a \
          sample per second and rank",
     ),
-    Known::same("--posix.odirect", None, "go past the page cache; the file system decides what it takes"),
-    Known::ignored(
+    Bound::same(
+        "--posix.odirect",
+        None,
+        "go past the page cache; the file system decides what it takes",
+        |to, given| given.set_flag(&mut to.direct),
+    ),
+    Bound::ignored(
         "--posix.gpfs.createsharing",
         None,
         "GPFS hint",
         "the engine gives GPFS no hints; what is created is the same",
     ),
-    Known::refused(
+    Bound::refused(
         "--posix.rangelocks",
         None,
         "lock what is read or written",
         "small files have one reader or writer; take a study with `lock` on a shared file to measure locks",
     ),
-    Known::refused("--dummy.delay-only-rank0", None, "DUMMY waits on rank 0 only", NO_DUMMY),
-    Known::refused("--dummy.delay-create", Some("USEC"), "DUMMY waits in each create", NO_DUMMY),
-    Known::refused("--dummy.delay-close", Some("USEC"), "DUMMY waits in each close", NO_DUMMY),
-    Known::refused("--dummy.delay-sync", Some("USEC"), "DUMMY waits in each sync", NO_DUMMY),
-    Known::refused("--dummy.delay-xfer", Some("USEC"), "DUMMY waits in each transfer", NO_DUMMY),
-    Known::refused("--mpiio.showHints", None, "show MPI's hints", NO_MPIIO),
-    Known::refused("--mpiio.preallocate", None, "preallocate files", NO_MPIIO),
-    Known::refused("--mpiio.useStridedDatatype", None, "strides as a datatype", NO_MPIIO),
-    Known::refused("--mpiio.useFileView", None, "use a file view", NO_MPIIO),
-    Known::refused("--mpiio.hintsFileName", Some("FILE"), "MPI's hints", NO_MPIIO),
-    Known::refused("--mmap.madv_dont_need", None, "advice about mapped files", NO_MMAP),
-    Known::refused("--mmap.madv_pattern", None, "advice about mapped files", NO_MMAP),
-    Known::refused(
+    Bound::refused("--dummy.delay-only-rank0", None, "DUMMY waits on rank 0 only", NO_DUMMY),
+    Bound::refused("--dummy.delay-create", Some("USEC"), "DUMMY waits in each create", NO_DUMMY),
+    Bound::refused("--dummy.delay-close", Some("USEC"), "DUMMY waits in each close", NO_DUMMY),
+    Bound::refused("--dummy.delay-sync", Some("USEC"), "DUMMY waits in each sync", NO_DUMMY),
+    Bound::refused("--dummy.delay-xfer", Some("USEC"), "DUMMY waits in each transfer", NO_DUMMY),
+    Bound::refused("--mpiio.showHints", None, "show MPI's hints", NO_MPIIO),
+    Bound::refused("--mpiio.preallocate", None, "preallocate files", NO_MPIIO),
+    Bound::refused("--mpiio.useStridedDatatype", None, "strides as a datatype", NO_MPIIO),
+    Bound::refused("--mpiio.useFileView", None, "use a file view", NO_MPIIO),
+    Bound::refused("--mpiio.hintsFileName", Some("FILE"), "MPI's hints", NO_MPIIO),
+    Bound::refused("--mmap.madv_dont_need", None, "advice about mapped files", NO_MMAP),
+    Bound::refused("--mmap.madv_pattern", None, "advice about mapped files", NO_MMAP),
+    Bound::refused(
         "-g",
         None,
         "Lustre: directories of the file system's default layout",
         "only mdtest built against Lustre has it; run `lfs setdirstripe -D -c -1 DIR` before",
     ),
-    Known::refused("--allocateBufferOnGPU", Some("N"), "buffers in the memory of a GPU", NO_GPU),
-    Known::refused("--GPUid", Some("N"), "which GPU", NO_GPU),
-    Known::refused("--gpuDirect", None, "GPUDirect", NO_GPU),
+    Bound::refused("--allocateBufferOnGPU", Some("N"), "buffers in the memory of a GPU", NO_GPU),
+    Bound::refused("--GPUid", Some("N"), "which GPU", NO_GPU),
+    Bound::refused("--gpuDirect", None, "GPUDirect", NO_GPU),
 ];
 
 /// What a command line asks for, as it stands there.
@@ -324,135 +380,53 @@ impl Default for Parameters {
     }
 }
 
-/// What its values mean.
-impl Given {
-    /// True for a flag that is set: `-C=0` takes it back, as in the original.
-    fn is_set(&self) -> Result<bool, Failure> {
-        Ok(self.times()? > 0)
-    }
-
-    /// How often a flag counts.
-    fn times(&self) -> Result<u32, Failure> {
-        if self.value.is_none() { Ok(1) } else { self.number() }
-    }
-
-    fn text(&self) -> &str {
-        self.value.as_deref().unwrap_or_default()
-    }
-
-    fn number<T: FromStr>(&self) -> Result<T, Failure> {
-        self.text().parse().map_err(|_| {
-            let problem = format!("{} {:?} is no whole number that it takes", self.spelling, self.text());
-            usage(problem, format!("write {} {}", self.spelling, self.known.value.unwrap_or("1")))
-        })
-    }
-
-    /// A size, or a count as mdtest takes it: `4k` is 4096.
-    fn size(&self) -> Result<u64, Failure> {
-        size::parse(self.text()).map(|bytes| bytes.0).map_err(|error| {
-            usage(format!("{}: {error}", self.spelling), "write a whole number, and k, m or g after it if you like")
-        })
-    }
-}
-
 /// What `arguments` ask for, those after mdtest's name.
 ///
 /// # Errors
 /// If mdtest has no such option, if ours refuses it, or if a value is none.
 pub fn parse(arguments: &[String]) -> Result<Parameters, Failure> {
     let mut parameters = Parameters::default();
-    for given in options::parse("mdtest", KNOWN, arguments)? {
+    for given in options::parse("mdtest", OPTIONS, arguments)? {
         parameters.warnings.extend(given.warning());
-        parameters.set(&given)?;
+        given.set(&mut parameters)?;
     }
     Ok(parameters)
 }
 
-impl Parameters {
-    fn set(&mut self, given: &Given) -> Result<(), Failure> {
-        let name = given.known.name;
-        match name {
-            "-C" => self.create = given.is_set()?,
-            "-T" => self.stat = given.is_set()?,
-            "-E" => self.read = given.is_set()?,
-            "-r" => self.remove = given.is_set()?,
-            "-U" => self.rename = given.is_set()?,
-            "-D" => self.directories = given.is_set()?,
-            "-F" => self.files = given.is_set()?,
-            "-k" => self.mknod = given.is_set()?,
-            "-L" => self.leaves_only = given.is_set()?,
-            "-P" => self.rates_and_times = given.is_set()?,
-            "--print-all-procs" => self.every_rank = given.is_set()?,
-            "-R" => self.random = given.is_set()?,
-            "-S" => self.shared_items = given.is_set()?,
-            "-u" => self.unique = given.is_set()?,
-            "-v" => self.verbosity = self.verbosity.saturating_add(given.times()?),
-            "-X, --verify-read" => self.verify_read = given.is_set()?,
-            "--verify-write" => self.verify_write = given.is_set()?,
-            "-y" => self.fsync = given.is_set()?,
-            "-Y" => self.sync = given.is_set()?,
-            "-Z" => self.times = given.is_set()?,
-            "--showRankStatistics" => self.rank_statistics = given.is_set()?,
-            "--posix.odirect" => self.direct = given.is_set()?,
-            "-a" => {
-                self.dummy = is_dummy(given.text())?;
-                self.api = given.text().to_owned();
-            }
-            "-b" => self.branch = given.number()?,
-            "-d" => self.paths = paths(given.text())?,
-            "-e" => self.read_bytes = given.size()?,
-            "-f" => self.first_tasks = given.number()?,
-            "-G" => self.signature = given.number()?,
-            "-i" => self.iterations = given.number()?,
-            "-I" => self.items_per_directory = given.size()?,
-            "-l" => self.last_tasks = given.number()?,
-            "-n" => self.items = given.size()?,
-            "-N" => self.shift = given.number()?,
-            "-p" => self.delay_s = given.number()?,
-            "--random-seed" => self.seed = given.number()?,
-            "-s" => self.step_tasks = given.number()?,
-            "-V" => self.verbosity = given.number()?,
-            "-w" => self.write_bytes = given.size()?,
-            "-W" => self.stonewall_s = given.number()?,
-            "-x" => self.status_file = Some(given.text().into()),
-            "-z" => self.depth = given.number()?,
-            "--dataPacketType" => self.packet = packet(given.text())?,
-            "--saveRankPerformanceDetails" => self.rank_details = Some(given.text().into()),
-            // What it times does not exist any more.
-            "-t" => self.enters_directories = given.is_set()?,
-            // A failure always is one.
-            "--warningAsErrors" => drop(given.is_set()?),
-            // Refused ones come here only to be switched off.
-            _ => {}
-        }
-        Ok(())
-    }
+fn more_verbose(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+    let times = if given.value.is_some() { given.number()? } else { 1 };
+    to.verbosity = to.verbosity.saturating_add(times);
+    Ok(())
 }
 
-fn packet(text: &str) -> Result<Packet, Failure> {
-    Packet::of_letter(text).ok_or_else(|| {
+fn set_packet(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+    to.packet = Packet::of_letter(given.text()).ok_or_else(|| {
         let remedy = "take timestamp, offset, incompressible or random";
-        usage(format!("--dataPacketType {text:?} is no type"), remedy)
-    })
+        usage(format!("--dataPacketType {:?} is no type", given.text()), remedy)
+    })?;
+    Ok(())
 }
 
-fn is_dummy(api: &str) -> Result<bool, Failure> {
-    match api.to_ascii_uppercase().as_str() {
-        "POSIX" => Ok(false),
-        "DUMMY" => Ok(true),
-        _ => Err(usage(format!("-a {api:?} is refused: mdtest takes POSIX and DUMMY"), "take -a POSIX")),
-    }
+fn set_api(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+    let api = given.text();
+    to.dummy = match api.to_ascii_uppercase().as_str() {
+        "POSIX" => false,
+        "DUMMY" => true,
+        _ => return Err(usage(format!("-a {api:?} is refused: mdtest takes POSIX and DUMMY"), "take -a POSIX")),
+    };
+    api.clone_into(&mut to.api);
+    Ok(())
 }
 
-fn paths(text: &str) -> Result<Vec<String>, Failure> {
-    let paths: Vec<String> = text.split('@').filter(|path| !path.is_empty()).map(str::to_owned).collect();
-    if paths.is_empty() { Err(usage("-d names no directory", "write -d DIR")) } else { Ok(paths) }
+fn set_paths(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
+    to.paths = given.text().split('@').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    if to.paths.is_empty() { Err(usage("-d names no directory", "write -d DIR")) } else { Ok(()) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::Verdict;
+    use crate::options::{Verdict, known};
 
     fn asked(line: &str) -> Result<Parameters, Failure> {
         parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
@@ -480,7 +454,7 @@ mod tests {
 
     #[test]
     fn every_option_is_either_set_or_refused_by_its_name_with_what_to_take_instead() {
-        for option in KNOWN {
+        for option in known(OPTIONS) {
             let value = match option.name {
                 "-a" => "POSIX",
                 "-d" => "dir",
