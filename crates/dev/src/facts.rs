@@ -59,10 +59,19 @@ pub fn module() -> String {
     let apis = format!("{{{}}}", apis.collect::<Vec<_>>().join(", "));
     fact("IOR_APIS: Mapping[str, str]", &apis, "IOR's names of APIs, each with the storage API that does the same.");
     fact("MPI_APIS: Final", &tuple(mpi), "IOR's names of APIs whose ranks are MPI processes.");
+    let (ior, mdtest) = (frontends::ior_options(), frontends::mdtest_options());
     let valued = "The letters of the short options that take a value.";
-    fact("IOR_VALUED: Final", &format!("frozenset({:?})", frontends::ior_valued()), valued);
-    fact("MDTEST_VALUED: Final", &format!("frozenset({:?})", frontends::mdtest_valued()), valued);
-    fact("IOZONE_VALUED: Final", &format!("frozenset({:?})", frontends::iozone_valued()), valued);
+    for (name, options) in [("IOR", &ior), ("MDTEST", &mdtest), ("IOZONE", &frontends::iozone_options())] {
+        fact(&format!("{name}_VALUED: Final"), &format!("frozenset({:?})", frontends::valued(options)), valued);
+    }
+    for (name, options) in [("Ior", &ior), ("Mdtest", &mdtest)] {
+        let of = |with_value| literal(&frontends::taken(options, with_value));
+        fact(&format!("{name}Flag"), &of(false), "The options without a value that the front end takes.");
+        fact(&format!("{name}Option"), &of(true), "The options with a value that the front end takes.");
+    }
+    let directives = frontends::taken(&frontends::ior_directives(), true);
+    let directives: Vec<_> = directives.iter().filter_map(|name| name.strip_prefix("-O ")).collect();
+    fact("IorDirective", &literal(&directives), "The directives of `-O` that the front end takes.");
     let stonewall = "When the stonewall of a phase that writes comes, and how long the phase takes at least.";
     fact("IO500_STONEWALL_NS: Final", &io500::stonewall_ns(), stonewall);
     text += PHASE;
@@ -112,8 +121,8 @@ fn tuple<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     format!("({}{})", items.join(", "), if items.len() == 1 { "," } else { "" })
 }
 
-fn literal(words: &[String]) -> String {
-    format!("Literal[{}]", words.iter().map(|word| format!("{word:?}")).collect::<Vec<_>>().join(", "))
+fn literal<T: AsRef<str>>(words: &[T]) -> String {
+    format!("Literal[{}]", words.iter().map(|word| format!("{:?}", word.as_ref())).collect::<Vec<_>>().join(", "))
 }
 
 /// As documents have them.

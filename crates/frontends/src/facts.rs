@@ -2,7 +2,7 @@
 //! output (`python/ioassay/protocol/facts.py`).
 
 use super::ior::parameters::Api;
-use super::options::{Known, known};
+use super::options::{Known, Verdict, known};
 use super::{ior, iozone, mdtest};
 
 /// IOR's names of its APIs, each with the storage API that does as it does.
@@ -15,22 +15,34 @@ pub fn mpi_apis() -> impl Iterator<Item = &'static str> {
     Api::ALL.into_iter().filter(|api| api.is_over_mpi()).map(Api::name)
 }
 
-/// The letters of IOR's short options that take a value.
-pub fn ior_valued() -> String {
-    valued(&known(ior::options::OPTIONS))
+/// IOR's options.
+pub fn ior_options() -> Vec<Known> {
+    known(ior::options::OPTIONS)
 }
 
-/// The same of mdtest.
-pub fn mdtest_valued() -> String {
-    valued(&known(mdtest::options::OPTIONS))
+/// IOR's directives.
+pub fn ior_directives() -> Vec<Known> {
+    known(ior::options::DIRECTIVES)
 }
 
-/// The same of IOzone.
-pub fn iozone_valued() -> String {
-    valued(iozone::options::KNOWN)
+/// mdtest's options.
+pub fn mdtest_options() -> Vec<Known> {
+    known(mdtest::options::OPTIONS)
 }
 
-fn valued(known: &[Known]) -> String {
+/// IOzone's options.
+pub fn iozone_options() -> Vec<Known> {
+    iozone::options::KNOWN.to_vec()
+}
+
+/// The spellings of those that are taken and have an effect: of options with a value, or of flags.
+pub fn taken(known: &[Known], with_value: bool) -> Vec<&'static str> {
+    let taken = known.iter().filter(|option| matches!(option.verdict, Verdict::Same | Verdict::Better(_)));
+    taken.filter(|option| option.value.is_some() == with_value).flat_map(Known::spellings).collect()
+}
+
+/// The letters of the short ones that take a value.
+pub fn valued(known: &[Known]) -> String {
     let spellings = known.iter().filter(|option| option.value.is_some()).flat_map(Known::spellings);
     let mut letters: Vec<char> = spellings.filter_map(letter).collect();
     letters.sort_unstable();

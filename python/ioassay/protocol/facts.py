@@ -73,6 +73,21 @@ MDTEST_VALUED: Final = frozenset("BGINVWabdefilnpswxz")
 IOZONE_VALUED: Final = frozenset("FHJLPSUVXYbdfgijklnqrstuy")
 """The letters of the short options that take a value."""
 
+IorFlag = Literal["-c", "--collective", "-C", "-e", "-E", "-F", "-g", "-h", "--help", "-k", "-K", "-m", "-r", "-R", "-u", "-v", "-w", "-W", "-Y", "-z", "-Z", "--warningAsErrors", "--dryRun", "--posix.odirect", "--posix.rangelocks", "--mmap.madv_dont_need", "--mmap.madv_pattern", "--mpiio.showHints", "-p", "--mpiio.preallocate", "-S", "--mpiio.useStridedDatatype", "-V", "--mpiio.useFileView", "--hdf5.showHints", "--hdf5.collectiveMetadata", "-n", "--hdf5.noFill", "--ncmpi.showHints"]
+"""The options without a value that the front end takes."""
+
+IorOption = Literal["-a", "-A", "-b", "-d", "-D", "-f", "-G", "-i", "-j", "-l", "--dataPacketType", "-M", "-N", "-o", "-O", "-Q", "-s", "-t", "-T", "-X", "--randomPrefill", "--random-offset-seed", "--aio.max-pending", "--aio.granularity", "--dummy.delay-xfer", "-U", "--mpiio.hintsFileName", "--hdf5.hintsFileName", "-J", "--hdf5.setAlignment", "--ncmpi.hintsFileName"]
+"""The options with a value that the front end takes."""
+
+MdtestFlag = Literal["-C", "-T", "-E", "-r", "-U", "-D", "-F", "-k", "-L", "-P", "--print-all-procs", "-R", "-S", "-t", "-u", "-v", "-X", "--verify-read", "--verify-write", "-y", "-Y", "-Z", "--warningAsErrors", "--showRankStatistics", "--posix.odirect"]
+"""The options without a value that the front end takes."""
+
+MdtestOption = Literal["-a", "-b", "-d", "-e", "-f", "-G", "-i", "-I", "-l", "-n", "-N", "-p", "--random-seed", "-s", "-V", "-w", "-W", "-x", "-z", "--dataPacketType", "--saveRankPerformanceDetails"]
+"""The options with a value that the front end takes."""
+
+IorDirective = Literal["api", "refnum", "debug", "platform", "testFile", "deadlineForStonewalling", "stoneWallingWearOut", "stoneWallingWearOutIterations", "stoneWallingStatusFile", "maxTimeDuration", "minTimeDuration", "outlierThreshold", "numTasks", "repetitions", "intertestdelay", "interIODelay", "readFile", "writeFile", "filePerProc", "taskPerNodeOffset", "reorderTasksConstant", "reorderTasks", "reorderTasksRandom", "reorderTasksRandomSeed", "checkWrite", "checkRead", "keepFile", "keepFileWithError", "multiFile", "warningAsErrors", "segmentCount", "blockSize", "transferSize", "intraTestBarriers", "verbose", "collective", "setTimeStampSignature", "dataPacketType", "uniqueDir", "useExistingTestFile", "fsyncPerWrite", "fsync", "randomOffset", "memoryPerTask", "memoryPerNode", "summaryAlways", "summaryFile", "summaryFormat", "saveRankPerformanceDetailsCSV", "useO_DIRECT"]
+"""The directives of `-O` that the front end takes."""
+
 IO500_STONEWALL_NS: Final = 300000000000
 """When the stonewall of a phase that writes comes, and how long the phase takes at least."""
 

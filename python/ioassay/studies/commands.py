@@ -1,7 +1,8 @@
 """The command line of IOR or mdtest that does the same as a phase, for the report's appendix.
 
 It is printed as the studies of the field print theirs, so that a reader can repeat a case with the tools that
-everybody has. Where these cannot do quite the same, a comment at its end says so.
+everybody has. Where these cannot do quite the same, a comment at its end says so. Only options that our own front ends
+take can be printed, with a value where they have one: mypy looks them up in the generated facts.
 
 Not here: running them, reading their command lines.
 """
@@ -9,9 +10,19 @@ Not here: running them, reading their command lines.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
 
-from ioassay.protocol.facts import IOR_APIS, MPI_APIS
+from ioassay.protocol.facts import (
+    IOR_APIS,
+    MPI_APIS,
+    IorDirective,
+    IorFlag,
+    IorOption,
+    MdtestFlag,
+    MdtestOption,
+)
 from ioassay.results import plan_text
 from ioassay.studies import spelling, sweep
 from ioassay.studies.files import Tree
@@ -24,8 +35,12 @@ from ioassay.units import format_bytes, format_duration
 _LETTERS = {"g": 1 << 30, "m": 1 << 20, "k": 1 << 10}
 
 
+_Flag = TypeVar("_Flag", bound=str)
+_Option = TypeVar("_Option", bound=str)
+
+
 @dataclass
-class _Line:
+class _Line(Generic[_Flag, _Option]):
     """A command line in the making, and what is to be said of it."""
 
     tokens: list[str]
@@ -34,18 +49,35 @@ class _Line:
     def __str__(self) -> str:
         return shlex.join(self.tokens) + (f"  # {'; '.join(self.notes)}" if self.notes else "")
 
+    def flag(self, name: _Flag) -> None:
+        self.tokens.append(name)
+
+    def option(self, name: _Option, value: object) -> None:
+        self.tokens += [f"{name}={value}"] if name.startswith("--") else [name, str(value)]
+
+
+class _Ior(_Line[IorFlag, IorOption]):
+    def directive(self, name: IorDirective, value: object) -> None:
+        self.option("-O", f"{name}={value}")
+
+
+_Mdtest = _Line[MdtestFlag, MdtestOption]
+
 
 _APIS = {own: ior for ior, own in IOR_APIS.items()}
 """IOR's APIs that do as our storage APIs do."""
 
 
-_OPTIONS = {
+_FLAGS: Mapping[tuple[str, str], IorFlag] = {
     **{(api, "collective"): "-c" for api in MPI_APIS},
     ("MPIIO", "view"): "--mpiio.useFileView",
-    ("HDF5", "alignment"): "--hdf5.setAlignment={}",
     ("HDF5", "collective_metadata"): "--hdf5.collectiveMetadata",
 }
-"""IOR's words for options of plug-ins, by its API."""
+"""IOR's words for options of plug-ins that are on or off, by its API."""
+
+
+_VALUED: Mapping[tuple[str, str], IorOption] = {("HDF5", "alignment"): "--hdf5.setAlignment"}
+"""The same of those with a value."""
 
 
 def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher: str) -> str:
@@ -67,34 +99,56 @@ def _start(ranks: int, point: Point, launcher: str) -> list[str]:
     return ["mpirun", "-np", str(ranks), "-npernode", str(point.ranks_per_client), "-hostfile", "hosts"]
 
 
-def _storage(line: _Line, storage: Storage) -> None:
+def _ior_storage(line: _Ior, storage: Storage) -> None:
     api = _APIS.get(storage.api)
-    line.tokens += ["-a", api or "POSIX"]
+    line.option("-a", api or "POSIX")
     if api is None:
         line.notes.append(f"here through the {storage.api} storage API")
     for key, value in storage.options.items():
-        token = _OPTIONS.get((api or storage.api, key))
-        if token is None:
+        if (flag := _FLAGS.get((api or "", key))) is not None:
+            if value != "no":
+                line.flag(flag)
+        elif (option := _VALUED.get((api or "", key))) is not None:
+            line.option(option, value)
+        else:
             line.notes.append(f"here with {key} {value}")
-        elif value != "no":
-            line.tokens.append(token.format(value))
     if storage.direct:
-        line.tokens.append("--posix.odirect")
+        line.flag("--posix.odirect")
     if api == "AIO":
-        line.tokens.append(f"--aio.max-pending={storage.depth}")
+        line.option("--aio.max-pending", storage.depth)
         line.notes.append("here by io_uring")
-    elif storage.depth > 1:
-        line.notes.append(f"here each rank kept {storage.depth} transfers in flight")
+    else:
+        line.notes += _in_flight(storage)
+    line.notes += _vectors(storage)
+
+
+def _mdtest_storage(line: _Mdtest, storage: Storage) -> None:
+    line.option("-a", "DUMMY" if _APIS.get(storage.api) == "DUMMY" else "POSIX")
+    if _APIS.get(storage.api) not in ("POSIX", "DUMMY"):
+        line.notes.append(f"here through the {storage.api} storage API")
+    line.notes += [f"here with {key} {value}" for key, value in storage.options.items()]
+    if storage.direct:
+        line.flag("--posix.odirect")
+    line.notes += [*_in_flight(storage), *_vectors(storage)]
+
+
+def _in_flight(storage: Storage) -> Iterator[str]:
+    if storage.depth > 1:
+        yield f"here each rank kept {storage.depth} transfers in flight"
+
+
+def _vectors(storage: Storage) -> Iterator[str]:
     if storage.vectors > 1:
-        line.notes.append(f"here each call moved {storage.vectors} pieces of memory")
+        yield f"here each call moved {storage.vectors} pieces of memory"
 
 
-def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, storage: Storage, inside: str) -> _Line:
+def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, storage: Storage, inside: str) -> _Ior:
     phase = work.phase
     assert phase is not None
-    line = _Line([*start, "ior"])
-    _storage(line, storage)
-    line.tokens += ["-v", "-i", "1"]
+    line = _Ior([*start, "ior"])
+    _ior_storage(line, storage)
+    line.flag("-v")
+    line.option("-i", 1)
     _pause(line, workload)
     # IOR takes -e for a whole job and heeds it in writes only; the field's scripts give it to both halves.
     fsyncs = {
@@ -103,57 +157,60 @@ def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, sto
         if sweep.works_on(workload, one) == files.name and one.verb in ("write", "mixed")
     }
     if fsyncs & {"at-close", "at-end"}:
-        line.tokens.append("-e")
+        line.flag("-e")
     _fsync_every(line, next((fsync for fsync in fsyncs if fsync.startswith("every")), None))
     _layout(line, files)
-    line.tokens += ["-k", "-o", f"{inside}.{files.name}"]
+    line.flag("-k")
+    line.option("-o", f"{inside}.{files.name}")
     if isinstance(phase, Mixed):
-        line.tokens += ["-w", "-r"]
+        line.flag("-w")
+        line.flag("-r")
         line.notes.append(f"IOR does not mix; here {phase.read} % of the transfers were reads, at the same time")
     else:
-        line.tokens.append("-w" if work.verb == "write" else "-r")
+        line.flag("-w" if work.verb == "write" else "-r")
     _order(line, sweep.order_of(workload, work))
     _source(line, phase)
     _payload(line, files.files_of.payload)
     if phase.verify is not None:
-        line.tokens.append("-R" if phase.verify == "reads" else "-W")
+        line.flag("-R" if phase.verify == "reads" else "-W")
         if phase.verify == "writes":
             line.notes.append("-W reads all back after the write; here each transfer was read back at once")
     if phase.barriers:
-        line.tokens.append("-g")
+        line.flag("-g")
     if phase.limit is not None:
-        _limit(line, phase.limit, "-D", wear_out=["-O", "stoneWallingWearOut=1"])
-    _pace(line, phase)
+        _ior_limit(line, phase.limit)
+    line.notes += _pace(phase)
     line.notes += [
         f"{what} has no counterpart"
         for what in (phase.size and f"size {phase.size}", phase.lock and f"lock {phase.lock}", *phase.advice)
         if what
     ]
-    line.tokens += ["-s", str(files.segments), "-t", _ior_size(files.files_of.transfer)]
-    line.tokens += ["-b", _ior_size(files.block_bytes)]
+    line.option("-s", files.segments)
+    line.option("-t", _ior_size(files.files_of.transfer))
+    line.option("-b", _ior_size(files.block_bytes))
     return line
 
 
-def _pause(line: _Line, workload: Workload) -> None:
+def _pause(line: _Ior, workload: Workload) -> None:
     pause_ns = max((step.pause for step in workload.steps if step.pause is not None), default=0)
     if not pause_ns:
         return
-    line.tokens += ["-d", str(-(-pause_ns // 10**9))]
+    line.option("-d", -(-pause_ns // 10**9))
     if pause_ns % 10**9:
         line.notes.append(f"the pause was {format_duration(pause_ns)}; -d takes whole seconds")
 
 
-def _fsync_every(line: _Line, fsync: str | None) -> None:
+def _fsync_every(line: _Ior, fsync: str | None) -> None:
     if fsync is None:
         return
-    line.tokens.append("-Y")
+    line.flag("-Y")
     if spelling.FSYNC.plan(fsync) != {"every-writes": 1}:
         line.notes.append(f"-Y syncs after each write; here {fsync}")
 
 
-def _layout(line: _Line, files: Placed) -> None:
+def _layout(line: _Ior, files: Placed) -> None:
     if files.files_of.layout == "N-N":
-        line.tokens.append("-F")
+        line.flag("-F")
     if files.files_of.layout == "N-M":
         line.notes.append(f"IOR shares one file or none; here {files.groups} groups of ranks shared files")
     if files.files_of.files_per_rank > 1:
@@ -162,31 +219,34 @@ def _layout(line: _Line, files: Placed) -> None:
         line.notes.append(f"IOR begins at 0; here each file began at {format_bytes(files.files_of.offset)}")
 
 
-def _order(line: _Line, order: str) -> None:
+def _order(line: _Ior, order: str) -> None:
     match order.split(" ", maxsplit=1)[0]:
         case "sequential":
             return
         case "random":
-            line.tokens.append("-z")
+            line.flag("-z")
         case "random-with-replacement":
-            line.tokens.append("-z")
+            line.flag("-z")
             line.notes.append("-z visits each offset once; here each was drawn afresh")
         case _:
             line.notes.append(f"IOR has no such order; here it was {order}")
 
 
-def _source(line: _Line, phase: Phase) -> None:
+def _source(line: _Ior, phase: Phase) -> None:
     source = spelling.SOURCE.plan(phase.read_from or "own")
     if "shift" in source:
-        line.tokens += ["-C", "-Q", str(source["shift"])]
+        line.flag("-C")
+        line.option("-Q", source["shift"])
     elif "shuffled" in source:
-        line.tokens += ["-Z", "-X", str(source["shuffled"])]
+        line.flag("-Z")
+        line.option("-X", source["shuffled"])
 
 
-def _payload(line: _Line, payload: str) -> None:
+def _payload(line: _Ior, payload: str) -> None:
     if payload.startswith("ior-"):
         kind, signature = _marked(payload)
-        line.tokens += ["-l", kind, "-G", signature]
+        line.option("-l", kind)
+        line.option("-G", signature)
 
 
 def _marked(payload: str) -> tuple[str, str]:
@@ -195,31 +255,56 @@ def _marked(payload: str) -> tuple[str, str]:
     return kind.removeprefix("ior-"), signature
 
 
-def _limit(line: _Line, limit: Limit, stonewall: str, wear_out: list[str]) -> None:
+def _ior_limit(line: _Ior, limit: Limit) -> None:
     if limit.stonewall is not None:
-        line.tokens += [stonewall, str(-(-limit.stonewall // 10**9))]
-        line.tokens += wear_out if limit.wear_out else []
-        if limit.stonewall % 10**9:
-            line.notes.append(f"the stonewall was {format_duration(limit.stonewall)}; {stonewall} takes whole seconds")
+        line.option("-D", -(-limit.stonewall // 10**9))
+        if limit.wear_out:
+            line.directive("stoneWallingWearOut", 1)
+        line.notes += _whole_seconds("-D", limit.stonewall)
     if limit.minimum is not None:
-        line.tokens += ["-O", f"minTimeDuration={-(-limit.minimum // 10**9)}"]
+        line.directive("minTimeDuration", -(-limit.minimum // 10**9))
+    line.notes += _amounts(limit)
+
+
+def _mdtest_limit(line: _Mdtest, limit: Limit) -> None:
+    if limit.stonewall is not None:
+        line.option("-W", -(-limit.stonewall // 10**9))
+        line.notes += _whole_seconds("-W", limit.stonewall)
+    if limit.minimum is not None:
+        line.notes.append(f"mdtest has no minimum time; here it was {format_duration(limit.minimum)}")
+    line.notes += _amounts(limit)
+
+
+def _whole_seconds(option: Literal["-D", "-W"], stonewall_ns: int) -> Iterator[str]:
+    if stonewall_ns % 10**9:
+        yield f"the stonewall was {format_duration(stonewall_ns)}; {option} takes whole seconds"
+
+
+def _amounts(limit: Limit) -> Iterator[str]:
     if limit.bytes is not None:
-        line.notes.append(f"here each rank moved at most {format_bytes(limit.bytes)}")
+        yield f"here each rank moved at most {format_bytes(limit.bytes)}"
     if limit.operations is not None:
-        line.notes.append(f"here each rank did at most {limit.operations} operations")
+        yield f"here each rank did at most {limit.operations} operations"
     if limit.at_rate_of is not None:
         as_much = f"as much as {limit.at_rate_of.phase} would have done in {format_duration(limit.at_rate_of.time)}"
-        line.notes.append(f"here the ranks did {as_much}")
+        yield f"here the ranks did {as_much}"
 
 
-def _pace(line: _Line, phase: Phase) -> None:
+def _pace(phase: Phase) -> Iterator[str]:
     if phase.rate is not None:
-        line.notes.append(f"here at most {plan_text.rate(spelling.rate_plan(phase.rate))}")
+        yield f"here at most {plan_text.rate(spelling.rate_plan(phase.rate))}"
     if phase.think is not None:
-        line.notes.append(f"here {plan_text.think(spelling.think_plan(phase.think))}")
+        yield f"here {plan_text.think(spelling.think_plan(phase.think))}"
 
 
-_MDTEST_PHASES = {"create-tree": "-C", "create": "-C", "stat": "-T", "read": "-E", "remove": "-r", "remove-tree": "-r"}
+_MDTEST_PHASES: Mapping[str, MdtestFlag] = {
+    "create-tree": "-C",
+    "create": "-C",
+    "stat": "-T",
+    "read": "-E",
+    "remove": "-r",
+    "remove-tree": "-r",
+}
 
 
 _NOT_IN_MDTEST = {
@@ -228,50 +313,59 @@ _NOT_IN_MDTEST = {
 }
 
 
-def _mdtest(start: list[str], work: Work, storage: Storage, tree: Tree, inside: str) -> _Line:
+def _mdtest(start: list[str], work: Work, storage: Storage, tree: Tree, inside: str) -> _Mdtest:
     phase, verb = work.phase, str(work.verb)
     assert phase is not None
-    line = _Line([*start, "mdtest"])
-    _storage(line, storage)
-    line.tokens.append("-F" if tree.of == "files" else "-D")
+    line = _Mdtest([*start, "mdtest"])
+    _mdtest_storage(line, storage)
+    line.flag("-F" if tree.of == "files" else "-D")
     if verb in _MDTEST_PHASES:
-        line.tokens.append(_MDTEST_PHASES[verb])
+        line.flag(_MDTEST_PHASES[verb])
     else:
         line.notes.append(_NOT_IN_MDTEST.get(verb, f"no {verb} in mdtest"))
-    line.tokens += ["-I", str(tree.items), "-z", str(tree.depth), "-b", str(tree.branch)]
-    line.tokens += ["-L"] * tree.leaves_only
-    line.tokens += {"unique": ["-u"], "shared": [], "shared-items": ["-S"]}[tree.sharing]
+    _shape(line, tree)
     _stride(line, verb, phase.shift or 0, tree.displaced)
     if phase.order == "random":
-        line.tokens.append("-R")
+        line.flag("-R")
     if phase.bytes:
-        line.tokens += ["-e" if verb == "read" else "-w", str(phase.bytes)]
+        line.option("-e" if verb == "read" else "-w", phase.bytes)
     if phase.fsync in ("at-close", "at-end"):
-        line.tokens.append("-y" if phase.fsync == "at-close" else "-Y")
+        line.flag("-y" if phase.fsync == "at-close" else "-Y")
     if phase.verify == "reads":
-        line.tokens.append("-X")
+        line.flag("-X")
     if phase.verify == "writes":
         line.notes.append("here each item was read back at once and compared")
     if tree.payload:
         kind, signature = _marked(tree.payload)
-        line.tokens += [f"--dataPacketType={kind}", "-G", signature]
+        line.option("--dataPacketType", kind)
+        line.option("-G", signature)
     if phase.using == "mknod":
-        line.tokens.append("-k")
+        line.flag("-k")
     if phase.limit is not None:
-        _limit(line, phase.limit, "-W", wear_out=[])
-    _pace(line, phase)
-    line.tokens += ["-d", inside]
+        _mdtest_limit(line, phase.limit)
+    line.notes += _pace(phase)
+    line.option("-d", inside)
     if verb in ("create-tree", "remove-tree"):
         line.notes.append("mdtest does its tree in the same phase as its items, and times both")
     return line
 
 
-def _stride(line: _Line, verb: str, shift: int, displaced: int) -> None:
+def _shape(line: _Mdtest, tree: Tree) -> None:
+    line.option("-I", tree.items)
+    line.option("-z", tree.depth)
+    line.option("-b", tree.branch)
+    if tree.leaves_only:
+        line.flag("-L")
+    if tree.sharing != "shared":
+        line.flag("-u" if tree.sharing == "unique" else "-S")
+
+
+def _stride(line: _Mdtest, verb: str, shift: int, displaced: int) -> None:
     """mdtest's -N goes one stride further with each kind of phase, wherever the phase comes."""
     strides = {"stat": 1, "read": 2, "remove": 3}.get(verb, 0)
     stride, rest = divmod(shift, strides) if strides else (displaced, 0)
     if stride or rest:
-        line.tokens += ["-N", str(stride or 1)]
+        line.option("-N", stride or 1)
     if rest:
         line.notes.append(f"here each rank took the items of the rank {shift} further on")
 

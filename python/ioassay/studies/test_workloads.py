@@ -328,6 +328,23 @@ def test_equivalent_command_lines_name_the_api(storage: str, start: str) -> None
 
 
 @pytest.mark.parametrize(
+    ("storage", "api", "notes"),
+    [
+        ("posix", "POSIX", ""),
+        ("'null'", "DUMMY", ""),
+        ("{api: uring, depth: 4, direct: yes}", "POSIX --posix.odirect", "here through the uring storage API; "),
+    ],
+)
+def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage: str, api: str, notes: str) -> None:
+    steps = "[create-tree, {create: {limit: {minimum: 1500ms, stonewall: 3s}}}]"
+    case, _ = only(f"{HEAD}storage: {storage}\n{TREE}    steps: {steps}\n")
+    line, _, said = case.phases[1].jobs[0].command.partition("  # ")
+    assert line == f"mpirun -np 4 mdtest -a {api} -F -C -I 10 -z 2 -b 3 -L -W 3 -d /t/ioassay-R/w.c002.r1"
+    assert said.startswith(notes)
+    assert said.endswith("mdtest has no minimum time; here it was 1500 ms")
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("N-N", "N-M", "my.yaml:7: workloads.w: has the layout N-M but no `groups`"),
