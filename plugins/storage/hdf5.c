@@ -236,8 +236,8 @@ static int sync_hdf5(void *opened) {
     return H5Fflush(file->file, H5F_SCOPE_GLOBAL) < 0 ? fail(file->connection, "H5Fflush") : 0;
 }
 
-static int still_there(void *opened) {
-    return ioassay_mpi_still_there(((struct file *)opened)->path);
+static int check_linked(void *opened) {
+    return ioassay_mpi_check_linked(((struct file *)opened)->path);
 }
 
 static int close_hdf5(void *opened) {
@@ -267,7 +267,7 @@ static const struct ioassay_storage api = {
     .write_at = write_at,
     .read_at = read_at,
     .sync = sync_hdf5,
-    .still_there = still_there,
+    .check_linked = check_linked,
     .close = close_hdf5,
 };
 

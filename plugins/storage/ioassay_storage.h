@@ -19,14 +19,14 @@
  *     connect()                                  before the clock starts: log in, make communicators, read hints
  *       open()                                   timed, reported as open time; once for each file
  *         write_at() or read_at(), many times    timed, each a sample of the latency: no allocation, no lock, no clock
- *         still_there()                          timed, about once a second
+ *         check_linked()                         timed, about once a second
  *         sync()                                 timed, reported as fsync time; at the end, or after every n writes
  *       close()                                  timed, reported as close time
  *     disconnect()                               at the end of the rank's work: let only go what connect() made
  *
  * ERRORS. A function that can fail returns 0 or a count of bytes, or a negative errno such as -ENOSPC. For more than
  * that, write a sentence into setup->message first (ioassay_fail() does both); the engine adds rank, path, the errno's
- * name and what to try next. -EINTR of a transfer means: call again. After an error of a transfer, of still_there() or
+ * name and what to try next. -EINTR of a transfer means: call again. After an error of a transfer, of check_linked() or
  * of sync() the run ends: neither close() nor disconnect() is called then, since others may wait in a collective call
  * for ever.
  *
@@ -216,7 +216,7 @@ struct ioassay_storage {
     /* Required with IOASSAY_SYNC. */
     int (*sync)(void *file);
     /* Optional. -ENOENT if the file's name is gone, which nothing else might show. Cheap, and never collective. */
-    int (*still_there)(void *file);
+    int (*check_linked)(void *file);
     /* Required. Says what only close tells, and frees the file. */
     int (*close)(void *file);
 

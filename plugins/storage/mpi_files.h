@@ -177,7 +177,7 @@ static inline int ioassay_mpi_look(const struct ioassay_mpi *mpi, const char *pa
 }
 
 /* -ENOENT if the name is gone. */
-static inline int ioassay_mpi_still_there(const char *path) {
+static inline int ioassay_mpi_check_linked(const char *path) {
     struct stat found;
     return lstat(path, &found) != 0 ? -errno : 0;
 }

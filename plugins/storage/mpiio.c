@@ -242,8 +242,8 @@ static int sync_mpiio(void *opened) {
     return error == MPI_SUCCESS ? 0 : ioassay_mpi_fail(file->connection->mpi.setup, error, "MPI_File_sync");
 }
 
-static int still_there(void *opened) {
-    return ioassay_mpi_still_there(((struct file *)opened)->path);
+static int check_linked(void *opened) {
+    return ioassay_mpi_check_linked(((struct file *)opened)->path);
 }
 
 static int close_mpiio(void *opened) {
@@ -270,7 +270,7 @@ static const struct ioassay_storage api = {
     .write_at = write_at,
     .read_at = read_at,
     .sync = sync_mpiio,
-    .still_there = still_there,
+    .check_linked = check_linked,
     .close = close_mpiio,
 };
 

@@ -174,8 +174,8 @@ static int sync_pnetcdf(void *opened) {
     return error == NC_NOERR ? 0 : fail(file->connection, error, "ncmpi_sync");
 }
 
-static int still_there(void *opened) {
-    return ioassay_mpi_still_there(((struct file *)opened)->path);
+static int check_linked(void *opened) {
+    return ioassay_mpi_check_linked(((struct file *)opened)->path);
 }
 
 static int close_pnetcdf(void *opened) {
@@ -202,7 +202,7 @@ static const struct ioassay_storage api = {
     .write_at = write_at,
     .read_at = read_at,
     .sync = sync_pnetcdf,
-    .still_there = still_there,
+    .check_linked = check_linked,
     .close = close_pnetcdf,
 };
 

@@ -126,7 +126,7 @@ static int sync_file(void *opened) {
 }
 
 /* A file that somebody removed can be written for hours without any other error. */
-static int still_there(void *opened) {
+static int check_linked(void *opened) {
     struct file *file = opened;
     struct stat found;
     if (fstat(file->descriptor, &found) != 0) {
@@ -159,7 +159,7 @@ static const struct ioassay_storage api = {
     .write_at = write_at,
     .read_at = read_at,
     .sync = sync_file,
-    .still_there = still_there,
+    .check_linked = check_linked,
     .close = close_file,
     /* Functions on directory entries belong to IOASSAY_NAMES; null.c shows their shape. */
 };

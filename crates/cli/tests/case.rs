@@ -112,7 +112,7 @@ impl OpenFile for WatchedFile {
         (self.storage.sync)()
     }
 
-    fn still_there(&self) -> io::Result<()> {
+    fn check_linked(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -177,7 +177,7 @@ fn reducible_data_is_doubted_where_the_file_system_compresses_and_nowhere_else()
 
 /// Whatever process stands in a file system keeps it from being unmounted: the launcher's own would, and be named.
 #[test]
-fn processes_that_a_launcher_has_started_in_the_target_step_off_it() {
+fn processes_that_a_launcher_has_started_in_the_target_leave_it() {
     let Some(mpi) = Mpi::mpich() else { return };
     let Some(mut disk) = Disk::new() else { return };
     let enter = ["nsenter", "--target", &disk.bench.hosts[0].to_string(), "--mount"].map(str::to_owned).to_vec();

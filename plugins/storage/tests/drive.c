@@ -178,8 +178,8 @@ int main(int argc, char **argv) {
             if (step == 0 && (code = api->sync(file)) != 0) {
                 die("sync", code);
             }
-            if ((code = api->still_there(file)) != 0) {
-                die("still_there", code);
+            if ((code = api->check_linked(file)) != 0) {
+                die("check_linked", code);
             }
             if (step == 1 && own(argc, argv, "end", 0)) {
                 int64_t moved = api->read_at(file, buffer, transfer, opening.bytes - transfer / 2);

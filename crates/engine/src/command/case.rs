@@ -59,7 +59,7 @@ fn run_plan(
     let could_not = |failure| not_begun(Ended::could_not(failure));
     let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     let own = plan.clone();
-    let room = within(plan, "look for room", move || check_room(&own))?;
+    let room = with_timeout_of(plan, "look for room", move || check_room(&own))?;
     room.map_err(could_not)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
         .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
@@ -71,7 +71,7 @@ fn run_plan(
     }
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let own = plan.clone();
-    let created = within(plan, "create its directory", move || Workspace::create(&own, &contents));
+    let created = with_timeout_of(plan, "create its directory", move || Workspace::create(&own, &contents));
     let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..*hung }))?;
     let workspace = created.map_err(could_not)?;
     guard::may_remain(&workspace.places());
@@ -117,7 +117,7 @@ pub(super) fn target_of(plan: &Plan) -> &Path {
 }
 
 /// Does something with the target that may hang: for no longer than a step of `plan` may take, and until a signal stops it.
-fn within<T: Send + 'static>(
+fn with_timeout_of<T: Send + 'static>(
     plan: &Plan,
     what: &str,
     operate: impl FnOnce() -> T + Send + 'static,

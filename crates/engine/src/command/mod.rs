@@ -114,7 +114,7 @@ pub fn launch(command: &[OsString]) -> Ended {
 
 /// Writes the events of a command for which nothing could be begun. Of many processes that fail alike, one reports it.
 pub fn not_begun(events: &Path, failure: Failure) -> Ended {
-    let one_of_many = launcher::said().and_then(|said| said.rank).unwrap_or(0) > 0;
+    let one_of_many = launcher::of_this_process().and_then(|launcher| launcher.rank).unwrap_or(0) > 0;
     match EventLog::open(events) {
         Ok(mut log) if !one_of_many => finish(&mut log, Conclusion::of(Ended::could_not(failure))),
         _ => Ended { code: COULD_NOT_RUN, ..Ended::default() },

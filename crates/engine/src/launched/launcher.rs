@@ -15,9 +15,9 @@ const LAUNCHERS: [(&str, &str); 4] = [
     ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
 ];
 
-/// What the launcher says.
+/// A launcher, by what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct Launcher {
     /// The variable that says so.
     pub variable: &'static str,
     /// How many processes it has started.
@@ -26,24 +26,26 @@ pub struct Said {
     pub rank: Option<u32>,
 }
 
-/// What the launcher of this process says; `None` if there is none.
-pub fn said() -> Option<Said> {
-    said_in(|name| std::env::var(name).ok())
+/// The launcher of this process; `None` if there is none.
+pub fn of_this_process() -> Option<Launcher> {
+    launcher_in(|name| std::env::var(name).ok())
 }
 
 /// True if a launcher of MPI has started this process.
 pub fn started_this() -> bool {
-    said().is_some()
+    of_this_process().is_some()
 }
 
 /// True if a launcher of MPI has started several of these.
 pub fn started_several() -> bool {
-    said().is_some_and(|said| said.size > 1)
+    of_this_process().is_some_and(|launcher| launcher.size > 1)
 }
 
-fn said_in(environment: impl Fn(&str) -> Option<String>) -> Option<Said> {
+fn launcher_in(environment: impl Fn(&str) -> Option<String>) -> Option<Launcher> {
     let number = |name: &str| environment(name).and_then(|value| value.parse().ok());
-    LAUNCHERS.iter().find_map(|&(variable, rank)| Some(Said { variable, size: number(variable)?, rank: number(rank) }))
+    LAUNCHERS
+        .iter()
+        .find_map(|&(variable, rank)| Some(Launcher { variable, size: number(variable)?, rank: number(rank) }))
 }
 
 /// What launchers call themselves, as far as they all do.
@@ -104,8 +106,8 @@ mod tests {
             "OMPI_COMM_WORLD_RANK" => Some("5".to_owned()),
             _ => None,
         };
-        let expected = Said { variable: "OMPI_COMM_WORLD_SIZE", size: 8, rank: Some(5) };
-        assert_eq!(said_in(environment), Some(expected));
-        assert_eq!(said_in(|_| None), None);
+        let expected = Launcher { variable: "OMPI_COMM_WORLD_SIZE", size: 8, rank: Some(5) };
+        assert_eq!(launcher_in(environment), Some(expected));
+        assert_eq!(launcher_in(|_| None), None);
     }
 }

@@ -32,7 +32,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
-use self::launcher::Said;
+use self::launcher::Launcher;
 use self::mpi_thread::{Brief, Finish};
 use self::rank::{CaseOrder, Joined, Order, SurveyOrder};
 use crate::exit::{COULD_NOT_RUN, Ended};
@@ -84,20 +84,20 @@ pub struct Launched {
 /// # Errors
 /// If there is no such library, MPI does not begin, or the processes do not find each other.
 pub fn join(library: Option<PathBuf>, in_ranks: bool) -> Result<Launched, Failure> {
-    let said = launcher::said();
-    let library = match (library, &said) {
+    let launcher = launcher::of_this_process();
+    let library = match (library, &launcher) {
         (Some(library), _) => library,
-        (None, Some(said)) => shim::of_this_site(said)?,
+        (None, Some(launcher)) => shim::of_this_site(launcher)?,
         (None, None) => shim::source("mpicc").find_or_build(&shim::cache()?)?,
     };
-    begin(library, said, in_ranks)
+    begin(library, launcher, in_ranks)
 }
 
-fn begin(library: PathBuf, said: Option<Said>, in_ranks: bool) -> Result<Launched, Failure> {
+fn begin(library: PathBuf, launcher: Option<Launcher>, in_ranks: bool) -> Result<Launched, Failure> {
     let cannot = |error: io::Error| failure::because_of(&error, "begin", "the engine cannot begin", LIMITS);
     supervise::block_signals().map_err(cannot)?;
     supervise::stop_with_parent().map_err(cannot)?;
-    let brief = Brief { library, said, shared: in_ranks };
+    let brief = Brief { library, launcher, shared: in_ranks };
     let Divided { child, other: ours, printed } = divide(&brief).map_err(cannot)?;
     let finish = Arc::new(Finish::default());
     let (told, mpi_thread) = if in_ranks {
@@ -385,12 +385,12 @@ impl Launched {
         if !supervisor.look() {
             // It will not carry anything out any more.
             counters.carried_out.store(u32::MAX, Ordering::SeqCst);
-            channel.bell.ring();
+            channel.doorbell.ring();
         }
         if let Some(signal) = supervise::next_signal() {
             channel.signal.store(signal.number() as u32, Ordering::SeqCst);
             supervisor.signalled(signal);
-            channel.bell.ring();
+            channel.doorbell.ring();
         }
     }
 

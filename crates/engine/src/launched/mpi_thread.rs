@@ -11,7 +11,7 @@ use ioassay_protocol::events::Failure;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::launcher::Said;
+use super::launcher::Launcher;
 use super::membership::{Address, Membership};
 use super::mpi::{LeaderWire, Loaded, Mpi};
 use super::rendezvous::{self, Assignment, Hello, Roster};
@@ -53,7 +53,7 @@ pub struct Brief {
     /// The library that speaks to the site's MPI.
     pub library: PathBuf,
     /// What the launcher says.
-    pub said: Option<Said>,
+    pub launcher: Option<Launcher>,
     /// Storage APIs of this process use MPI too.
     pub shared: bool,
 }
@@ -103,8 +103,8 @@ fn meet(brief: &Brief) -> Result<(Mpi, Assignment), Failure> {
     let loaded = Loaded::load(&brief.library).map_err(|error| failure::on_path("load", &brief.library, &error))?;
     let name = loaded.name();
     let mut mpi = loaded.begin(brief.shared).map_err(|error| broken(&error))?;
-    if let Some(said) = brief.said.as_ref().filter(|said| said.size != mpi.size()) {
-        return Err(wrong_launcher(said, &name, mpi.size()));
+    if let Some(launcher) = brief.launcher.as_ref().filter(|launcher| launcher.size != mpi.size()) {
+        return Err(wrong_launcher(launcher, &name, mpi.size()));
     }
     let hello = Hello {
         host: ioassay_host::host_name(),
@@ -210,10 +210,10 @@ fn apart(error: &io::Error) -> Failure {
 }
 
 /// The classic: every process believes that it is alone, and all measure at once, each as if nobody else did.
-fn wrong_launcher(said: &Said, library: &str, size: u32) -> Failure {
+fn wrong_launcher(launcher: &Launcher, library: &str, size: u32) -> Failure {
     let message = format!(
         "the launcher has started {} processes ({}), but MPI sees {size} ({library}): it is another MPI's launcher",
-        said.size, said.variable
+        launcher.size, launcher.variable
     );
     let remedy =
         "take the mpirun that belongs to the mpicc (ioassay mpi list), with srun another --mpi (srun --mpi=list)";

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ioassay_protocol::events::Failure;
 
-use super::launcher::Said;
+use super::launcher::Launcher;
 use crate::compiled::{Cache, Source};
 use crate::failure;
 
@@ -42,9 +42,9 @@ pub fn cache() -> Result<Cache, Failure> {
 ///
 /// # Errors
 /// If there is no `mpicc`, or it cannot build.
-pub fn of_this_site(said: &Said) -> Result<PathBuf, Failure> {
+pub fn of_this_site(launcher: &Launcher) -> Result<PathBuf, Failure> {
     let (cache, source) = (cache()?, source("mpicc"));
-    if said.rank.is_none_or(|rank| rank == 0) {
+    if launcher.rank.is_none_or(|rank| rank == 0) {
         return source.find_or_build(&cache);
     }
     let begin = Instant::now();

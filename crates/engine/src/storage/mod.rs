@@ -286,7 +286,7 @@ pub trait OpenFile {
 
     /// An error if the file's name is gone. Asked about once a second, because a file that somebody removed
     /// can be written for hours without any other error.
-    fn still_there(&self) -> io::Result<()>;
+    fn check_linked(&self) -> io::Result<()>;
 
     /// Closes the file and reports what only close reports (delayed write errors on NFS).
     fn close(self: Box<Self>) -> io::Result<()>;
@@ -405,7 +405,7 @@ mod tests {
             let mut file = connection.open(&path, opening(Access::Write)).unwrap();
             assert_eq!(file.write_at(&[7; 4096], 8192).unwrap(), 4096, "{name}");
             file.sync().unwrap();
-            file.still_there().unwrap();
+            file.check_linked().unwrap();
             file.close().unwrap();
             let mut file = connection.open(&path, opening(Access::Read)).unwrap();
             let mut read = [7; 4096];

@@ -67,7 +67,7 @@ impl OpenFile for NullFile {
         Ok(())
     }
 
-    fn still_there(&self) -> io::Result<()> {
+    fn check_linked(&self) -> io::Result<()> {
         Ok(())
     }
 

@@ -151,7 +151,7 @@ fn file_advice(advice: &Advice) -> Option<PosixFadviseAdvice> {
 }
 
 /// An error if the file has no name any more.
-pub(super) fn still_there(file: &File) -> io::Result<()> {
+pub(super) fn check_linked(file: &File) -> io::Result<()> {
     if file.metadata()?.nlink() == 0 { Err(io::Error::from_raw_os_error(libc::ENOENT)) } else { Ok(()) }
 }
 
@@ -208,8 +208,8 @@ impl OpenFile for PosixFile {
         self.0.sync_all()
     }
 
-    fn still_there(&self) -> io::Result<()> {
-        still_there(&self.0)
+    fn check_linked(&self) -> io::Result<()> {
+        check_linked(&self.0)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {
@@ -254,8 +254,8 @@ impl OpenFile for VectoredFile {
         self.file.sync()
     }
 
-    fn still_there(&self) -> io::Result<()> {
-        self.file.still_there()
+    fn check_linked(&self) -> io::Result<()> {
+        self.file.check_linked()
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

@@ -65,7 +65,7 @@ impl OpenFile for SkeletonFile {
     }
 
     // Required. Called about once a second. Cheap, and honest: ENOENT if the name is gone.
-    fn still_there(&self) -> io::Result<()> {
+    fn check_linked(&self) -> io::Result<()> {
         Ok(())
     }
 

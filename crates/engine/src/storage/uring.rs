@@ -254,8 +254,8 @@ impl OpenFile for UringFile {
         self.file.sync_all()
     }
 
-    fn still_there(&self) -> io::Result<()> {
-        posix::still_there(&self.file)
+    fn check_linked(&self) -> io::Result<()> {
+        posix::check_linked(&self.file)
     }
 
     fn close(self: Box<Self>) -> io::Result<()> {

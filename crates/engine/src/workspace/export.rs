@@ -15,7 +15,7 @@ use super::marked::{Marked, name_of, not_ours};
 use super::place::{Kind, Place};
 use crate::failure;
 use crate::storage::nfs::location::Location;
-use crate::storage::nfs::{self, Cookie, Handle, Named, Patience, Session};
+use crate::storage::nfs::{self, Cookie, Handle, Named, Session, Timeout};
 
 /// The directory of a run on an NFS server.
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ impl Export {
     }
 
     fn mounted(&self) -> Result<Remote, Failure> {
-        let session = Session::mounted(&self.location, Patience::Seconds);
+        let session = Session::mounted(&self.location, Timeout::Seconds);
         let session = session.map_err(|error| failure::on_path("mount", &self.location.base(), &error))?;
         Ok(Remote(RefCell::new(session)))
     }

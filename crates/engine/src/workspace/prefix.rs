@@ -21,7 +21,7 @@ use super::contents::{Contents, Planted};
 use super::marked::{self, name_of, name_of_ours, not_ours};
 use super::{LIST, Mark, Room};
 use crate::failure;
-use crate::storage::object::client::{Client, Patience};
+use crate::storage::object::client::{Client, Timeout};
 use crate::storage::object::location::Location;
 use crate::workload::tree::{Entries, EntryPath};
 
@@ -116,7 +116,7 @@ impl Prefix {
     }
 
     fn client(&self) -> Result<Client, Failure> {
-        Client::new(self.location.clone(), Patience::Seconds)
+        Client::new(self.location.clone(), Timeout::Seconds)
             .map_err(|error| failure::on_path("connect to", &self.location.base(), &error))
     }
 

@@ -236,7 +236,7 @@ fn machine(verbose: u32) -> String {
 ///
 /// # Errors
 /// If it is no command line of IOR's.
-pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
+pub fn phase_log(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
     let parameters = Parameters::parse(arguments)?;
     let test = &parameters.tests[0];
     let started_s = (record.started_unix_ns / 1_000_000_000) as i64;

@@ -69,7 +69,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
 ///
 /// # Errors
 /// If it is no command line of mdtest's.
-pub fn retold(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
+pub fn phase_log(arguments: &[String], ranks: u32, record: &PhaseRecord) -> Result<(String, String), Failure> {
     let asked = options::parse(arguments)?;
     let amounts = Amounts::of(&asked, &Common { ranks, nodes: 1, run: None, overwrite: false, scale_down: 1 })?;
     let row = match record.operation {

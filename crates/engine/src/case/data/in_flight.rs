@@ -177,7 +177,7 @@ impl<'a> InFlightTransfers<'a> {
             let Slot { begin_ns, lane, .. } = self.slots[buffer as usize];
             self.free.push(buffer);
             if operations.record(begin_ns, end_ns, Moved { bytes: bytes as u64, lane }) {
-                self.file.still_there().map_err(|error| self.context.failed(self.context.main_name(), &error))?;
+                self.file.check_linked().map_err(|error| self.context.failed(self.context.main_name(), &error))?;
             }
         }
         self.ended = ended;

@@ -206,7 +206,7 @@ impl<'a> DataJob<'a> {
             operations.all_done();
         }
         let name = transfer::name(if self.work.transfer.writes() { WRITE } else { READ });
-        file.still_there().map_err(|error| failure::boxed_on_path(name, &path, &error))?;
+        file.check_linked().map_err(|error| failure::boxed_on_path(name, &path, &error))?;
         let later = self.work.fsync == Fsync::Never || self.synced_at_the_end();
         // A stopped phase has no figure, and its fsync could take minutes.
         if self.work.transfer.writes() && !later && !ranks.must_stop() {

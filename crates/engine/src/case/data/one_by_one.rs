@@ -175,6 +175,6 @@ impl Operate for OneByOne<'_> {
     }
 
     fn once_per_sample(&mut self) -> Result<(), Box<Failure>> {
-        self.file.still_there().map_err(|error| self.context.failed(self.context.main_name(), &error))
+        self.file.check_linked().map_err(|error| self.context.failed(self.context.main_name(), &error))
     }
 }

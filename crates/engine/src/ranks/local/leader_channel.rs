@@ -16,7 +16,7 @@ use crate::ranks::Stopped;
 #[repr(C)]
 pub struct LeaderChannel {
     /// Rises whenever the leader has something to do: what it sleeps on.
-    pub bell: Doorbell,
+    pub doorbell: Doorbell,
     /// Calls of this node's ranks to all nodes: the number of the last one, and what it is about.
     pub calls: AtomicU32,
     pub kind: AtomicU32,
@@ -57,7 +57,7 @@ impl LeaderChannel {
         let number = self.calls.load(Ordering::SeqCst) + 1;
         self.kind.store(kind, Ordering::SeqCst);
         self.calls.store(number, Ordering::SeqCst);
-        self.bell.ring();
+        self.doorbell.ring();
         loop {
             let answers = self.answers.load(Ordering::SeqCst);
             if answers >= number {
@@ -110,7 +110,7 @@ impl LeaderChannel {
     /// Has the leader of the first node give the order that lies in its mailbox. Its number.
     pub fn want_order(&self) -> u32 {
         let number = self.wanted_order.fetch_add(1, Ordering::SeqCst) + 1;
-        self.bell.ring();
+        self.doorbell.ring();
         number
     }
 

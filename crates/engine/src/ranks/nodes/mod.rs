@@ -119,7 +119,7 @@ impl Ranks for NodeRank<'_> {
 
     fn fail(&self, failure: &Failure) {
         self.local.fail(failure);
-        self.place.leader_channel().bell.ring();
+        self.place.leader_channel().doorbell.ring();
     }
 
     fn failure(&self) -> Option<Failure> {
@@ -141,7 +141,7 @@ impl Ranks for NodeRank<'_> {
         }
         let shared = self.place.job(job);
         shared.goes_beyond(members);
-        shared.agree_beyond(here.count, own, || self.place.leader_channel().bell.ring(), || self.must_stop())
+        shared.agree_beyond(here.count, own, || self.place.leader_channel().doorbell.ring(), || self.must_stop())
     }
 
     #[inline(always)]
@@ -158,7 +158,7 @@ impl Ranks for NodeRank<'_> {
     fn share_work(&self, job: usize, piece: &[u8]) -> bool {
         let shared = self.local.share_work(job, piece);
         if self.place.work(job).is_wanted_elsewhere() {
-            self.place.leader_channel().bell.ring();
+            self.place.leader_channel().doorbell.ring();
         }
         shared
     }
@@ -169,7 +169,7 @@ impl Ranks for NodeRank<'_> {
             return self.local.take_work(job, here, piece);
         }
         self.place.job(job).goes_beyond(members);
-        let ask = || self.place.leader_channel().bell.ring();
+        let ask = || self.place.leader_channel().doorbell.ring();
         Ok(self.place.work(job).take(here.count, piece, Some(&ask), || self.must_stop())?)
     }
 
@@ -203,7 +203,7 @@ impl NodeRank<'_> {
     /// Says that it has carried out order `number`.
     pub fn carried_out(&self, number: u32) {
         self.counters().carried_out.store(number, Ordering::SeqCst);
-        self.place.leader_channel().bell.ring();
+        self.place.leader_channel().doorbell.ring();
     }
 }
 

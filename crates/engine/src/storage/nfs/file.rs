@@ -178,7 +178,7 @@ impl OpenFile for NfsFile {
         self.commit()
     }
 
-    fn still_there(&self) -> io::Result<()> {
+    fn check_linked(&self) -> io::Result<()> {
         let named = Named { directory: &self.directory, name: &self.name };
         self.paths.borrow_mut().session.look_up(named).map(drop)
     }

@@ -31,7 +31,7 @@ pub use self::library::{Cookie, Handle, Kind, Named};
 use self::location::Location;
 use self::names::NfsNames;
 use self::paths::Paths;
-pub use self::session::{Patience, Session};
+pub use self::session::{Session, Timeout};
 use super::memory::Memory;
 use super::names::Names;
 use super::{Capabilities, Connection, OpenFile, Opening, Setup, StorageApi, Unfit};
@@ -67,7 +67,7 @@ impl StorageApi for Nfs {
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
         let location = location_of(setup.target).map_err(|unfit| io::Error::other(unfit.problem))?;
-        let session = Session::mounted(&location, Patience::AsLongAsItTakes)?;
+        let session = Session::mounted(&location, Timeout::AsLongAsItTakes)?;
         let paths = Rc::new(RefCell::new(Paths::new(session, &location)));
         let names = NfsNames(Rc::clone(&paths));
         Ok(Box::new(NfsConnection { paths, memory: setup.buffers.iter_mut().map(Memory::of).collect(), names }))

@@ -25,14 +25,14 @@ const SYN_RETRIES: u32 = 2;
 /// How long a server may be silent while it owes an answer. After a third of that it is asked for a sign of life, which
 /// one that is only slow gives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Timeout {
     /// As long as it is there: what is measured must not be cut short.
     AsLongAsItTakes,
     /// A few seconds: somebody waits for the answer.
     Seconds,
 }
 
-impl Patience {
+impl Timeout {
     fn silence(self) -> Duration {
         match self {
             Self::AsLongAsItTakes => Duration::from_secs(30),
@@ -68,7 +68,7 @@ pub struct Session {
 
 impl Session {
     /// Mounts `location`.
-    pub fn mounted(location: &Location, patience: Patience) -> io::Result<Self> {
+    pub fn mounted(location: &Location, timeout: Timeout) -> io::Result<Self> {
         let context = Context::new(library()?, &settings(location)?)?;
         let (host, export) = (location.authority().to_owned(), location.export());
         mount(&context, &host, &export)?;
@@ -76,7 +76,7 @@ impl Session {
             root: context.root(),
             context,
             host,
-            silence: patience.silence(),
+            silence: timeout.silence(),
             next_call: FIRST_CALL,
             under_way: 0,
             last_sign: Instant::now(),

@@ -28,7 +28,7 @@ const HOUSEKEEPING: Duration = Duration::from_secs(10);
 
 /// How long a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum Timeout {
     /// As long as the server is there: what is measured must not be cut short.
     AsLongAsItTakes,
     /// A few seconds: somebody waits for the answer.
@@ -45,10 +45,10 @@ pub struct Client {
 
 impl Client {
     /// A client for `location`. Nothing is sent yet.
-    pub fn new(location: Location, patience: Patience) -> io::Result<Self> {
+    pub fn new(location: Location, timeout: Timeout) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let operator = location.protocol().operator(&location).map_err(Explained::into_io)?;
-        let transport = HttpTransporter::new(ReqwestTransport::new(http(patience).map_err(cannot_begin)?));
+        let transport = HttpTransporter::new(ReqwestTransport::new(http(timeout).map_err(cannot_begin)?));
         let operator = operator.with_context(OperationContext::new().with_http_transport(transport));
         Ok(Self { location, operator, runtime })
     }
@@ -81,7 +81,7 @@ impl Client {
 }
 
 /// HTTP without anything that would repeat a request or lead it elsewhere: no retries and no proxy.
-fn http(patience: Patience) -> reqwest::Result<reqwest::Client> {
+fn http(timeout: Timeout) -> reqwest::Result<reqwest::Client> {
     // The first one in a process decides; it is always the same.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut http = reqwest::Client::builder()
@@ -90,7 +90,7 @@ fn http(patience: Patience) -> reqwest::Result<reqwest::Client> {
         .connect_timeout(CONNECT)
         .tcp_keepalive(SILENCE / 3)
         .tcp_user_timeout(SILENCE);
-    if patience == Patience::Seconds {
+    if timeout == Timeout::Seconds {
         http = http.timeout(HOUSEKEEPING);
     }
     http.build()

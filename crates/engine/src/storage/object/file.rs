@@ -134,7 +134,7 @@ impl OpenFile for ObjectFile {
     }
 
     /// Every request names the object anew, so that one that is gone is an error by itself.
-    fn still_there(&self) -> io::Result<()> {
+    fn check_linked(&self) -> io::Result<()> {
         Ok(())
     }
 

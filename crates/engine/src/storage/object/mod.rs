@@ -21,7 +21,7 @@ use std::rc::Rc;
 
 use ioassay_protocol::plan::storage::Target;
 
-use self::client::{Client, Patience};
+use self::client::{Client, Timeout};
 use self::file::ObjectFile;
 use self::location::Location;
 use self::names::ObjectNames;
@@ -70,7 +70,7 @@ impl StorageApi for Object {
 
     fn connect(&self, setup: Setup<'_>) -> io::Result<Box<dyn Connection>> {
         let location = location_of(setup.target).map_err(|unfit| io::Error::other(unfit.problem))?;
-        let client = Rc::new(Client::new(location, Patience::AsLongAsItTakes)?);
+        let client = Rc::new(Client::new(location, Timeout::AsLongAsItTakes)?);
         let names = ObjectNames::new(Rc::clone(&client));
         Ok(Box::new(ObjectConnection { client, memory: setup.buffers.iter_mut().map(Memory::of).collect(), names }))
     }

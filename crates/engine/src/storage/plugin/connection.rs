@@ -351,10 +351,10 @@ impl OpenFile for PluginFile {
         self.shared.answer(unsafe { sync(self.raw) })
     }
 
-    fn still_there(&self) -> io::Result<()> {
-        let Some(still_there) = self.shared.functions().still_there else { return Ok(()) };
+    fn check_linked(&self) -> io::Result<()> {
+        let Some(check_linked) = self.shared.functions().check_linked else { return Ok(()) };
         // SAFETY: the file is open.
-        self.shared.answer(unsafe { still_there(self.raw) })
+        self.shared.answer(unsafe { check_linked(self.raw) })
     }
 
     fn close(mut self: Box<Self>) -> io::Result<()> {

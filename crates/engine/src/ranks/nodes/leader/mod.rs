@@ -105,7 +105,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
     /// If nodes cannot be spoken with any more; this node's ranks have been told.
     pub fn run(mut self, finished: impl Fn() -> bool) -> io::Result<W> {
         loop {
-            let rings = self.place.leader_channel().bell.rings();
+            let rings = self.place.leader_channel().doorbell.rings();
             // Asked before the turn: what was said before that is passed on in it.
             let last = finished();
             if let Err(error) = self.turn() {
@@ -148,7 +148,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
         if still < AWAKE && (self.questions.is_some() || self.call.kind.is_some()) {
             std::thread::yield_now();
         } else {
-            self.place.leader_channel().bell.wait(rings, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
+            self.place.leader_channel().doorbell.wait(rings, (still / 8).clamp(Duration::from_micros(50), LONGEST_NAP));
         }
     }
 
