@@ -21,6 +21,7 @@ use super::names::Names;
 use super::names::posix::{CAPABILITIES, PosixNames};
 use super::posix::{self, FILE_ADVICE};
 use super::{Capabilities, Connection, Ended, InFlight, OpenFile, Opening, Range, Setup, StorageApi};
+use crate::stdio::say;
 
 pub(super) struct Uring;
 
@@ -117,8 +118,8 @@ impl Ring {
     }
 
     fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
-        // SAFETY: what the entry points to (a buffer of the rank, a file) lives until the transfer has ended: the loop
-        // ends what it begins, and dropping the ring waits for the rest.
+        // SAFETY: what the entry points to lives until the transfer has ended. A buffer of the rank outlives the ring,
+        // which waits for what is left when it is dropped; memory of a caller is borrowed until `one` has waited.
         while unsafe { self.ring.submission().push(&entry) }.is_err() {
             // Only where a kernel thread takes the entries it may lag behind: the queue is as long as the depth.
             self.ring.submit()?;
@@ -140,8 +141,23 @@ impl Ring {
     fn one(&mut self, entry: squeue::Entry) -> io::Result<usize> {
         self.push(entry)?;
         let mut alone = None;
-        self.finish(1, |_, moved| alone = Some(moved))?;
+        if let Err(error) = self.finish(1, |_, moved| alone = Some(moved)) {
+            self.drain();
+            return Err(error);
+        }
         alone.expect("at least one transfer has ended")
+    }
+
+    /// Waits until nothing is in flight, after a failure: the kernel may still write into the memory of a transfer, also
+    /// of one that was queued and not yet handed over.
+    fn drain(&mut self) {
+        while self.in_flight > 0 {
+            if let Err(error) = self.finish(1, |_, _| {}) {
+                say!("ioassay-engine: io_uring does not end its transfers ({error}), and so this process ends");
+                // Going on would give memory back that the kernel still writes to.
+                std::process::abort();
+            }
+        }
     }
 }
 
@@ -177,13 +193,7 @@ fn build(options: Options, depth: u32) -> io::Result<IoUring> {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // The kernel may still write into the buffers. Only after a failure is anything left.
-        while self.in_flight > 0 {
-            if self.finish(1, |_, _| {}).is_err() {
-                // Going on would free memory that the kernel still writes to.
-                std::process::abort();
-            }
-        }
+        self.drain();
     }
 }
 

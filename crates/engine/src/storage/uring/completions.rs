@@ -63,10 +63,10 @@ mod tests {
 
     use super::*;
 
-    /// What a call returns, and the completions that are there then: (user data, result).
+    /// What a call returns, and the completions that it leaves.
     type Answer = (io::Result<()>, Vec<(u64, i32)>);
 
-    /// What ended, with its bytes or errno; the errno of the call; how many completions each call asked for.
+    /// What ended, what the call returned and what the kernel was asked for.
     type Finished = (Vec<(u64, Result<usize, i32>)>, Option<i32>, Vec<u32>);
 
     /// A kernel that answers each call as it was told, and what it was asked for.
@@ -89,7 +89,6 @@ mod tests {
         }
     }
 
-    /// What ended, what the call returned and what the kernel was asked for.
     fn finish_by(at_least: u32, answers: Vec<Answer>) -> Finished {
         let mut kernel = Scripted { answers: answers.into(), completions: Vec::new(), asked: Vec::new() };
         let mut all = Vec::new();
