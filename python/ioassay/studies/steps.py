@@ -141,7 +141,8 @@ class Limit(Part):
         "done most.",
     )
     minimum: Waiting | None = Field(
-        default=None, description="Ranks that have done all their work repeat it until this much time has passed (fio's `time_based`)."
+        default=None,
+        description="Ranks that have done all their work repeat it until so much time has passed (fio's `time_based`).",
     )
 
 

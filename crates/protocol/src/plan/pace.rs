@@ -23,7 +23,7 @@ pub struct Limit {
     /// After the stonewall every rank goes on until it has done as many operations as the one that did most.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub wear_out: bool,
-    /// Ranks that have done all their work repeat it until this much time has passed (fio's `time_based`).
+    /// Ranks that have done all their work repeat it until so much time has passed (fio's `time_based`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub minimum_ns: Option<u64>,
 }
