@@ -50,8 +50,10 @@ def check(
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.reports.check import json, terminal  # noqa: PLC0415
+    from ioassay.reports.check import json  # noqa: PLC0415
+    from ioassay.reports.check.document import blocks  # noqa: PLC0415
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
     with verdict_output.errors_in(junit, "ioassay check"):
@@ -71,7 +73,7 @@ def check(
     if as_json:
         typer.echo(json.document(loaded.document, lines), nl=False)
     else:
-        show(terminal.summary(lines))
+        show(rendered(blocks(lines)))
     about = loaded.document
     name = f"ioassay check {about.study.name} on {about.target}"
     return verdict_output.exit_code(Suite(name, lines, {"run": about.run, "started": about.started}), junit)

@@ -47,9 +47,10 @@ def trend(
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.reports.trend import build  # noqa: PLC0415
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
-    from ioassay.reports.trend.terminal import summary  # noqa: PLC0415
+    from ioassay.reports.trend.document import summary  # noqa: PLC0415
 
     with verdict_output.errors_in(junit, "ioassay trend"):
         chosen = chosen_format(form, output, as_json=as_json)
@@ -61,7 +62,7 @@ def trend(
                 "Name several of one study, for example runs/*-quick; where their targets are one, say --any-target.",
             )
     if chosen is None:
-        show(summary(content))
+        show(rendered(summary(content)))
     else:
         emit(build(content, chosen), output)
     judgement = verdict_output.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)

@@ -5,23 +5,19 @@ from __future__ import annotations
 import itertools
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
-from urllib.parse import quote
 
 import jinja2
-from markupsafe import Markup
 
 from ioassay.reports import abstract, ceilings, matrix, wording
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, commands
+from ioassay.reports.document import html as documents
 from ioassay.reports.io500 import NOTE
 from ioassay.reports.key_results import key_results
 from ioassay.reports.pictures import Pictures
 from ioassay.reports.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.units import format_count
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def page(content: Content, drawn: Pictures, comparison: Comparison | None = None) -> str:
@@ -37,6 +33,7 @@ def page(content: Content, drawn: Pictures, comparison: Comparison | None = None
             content=content,
             document=document,
             study=document.study,
+            running=document.study.title,
             sections=_sections(content, comparison),
             # What the page says in words, it asks for where it says it.
             abstract=abstract,
@@ -88,15 +85,7 @@ def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
 
 def environment() -> jinja2.Environment:
     """What all templates are rendered with: their folder, filters and globals."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    made.filters["csv_link"] = _csv_link
-    made.filters["drawn"] = Markup  # only for SVG that `figures.render` made
+    made = documents.environment()
     made.filters["moment"] = wording.moment
     made.filters["setting"] = wording.setting
     made.filters["by_message"] = wording.by_message
@@ -106,8 +95,3 @@ def environment() -> jinja2.Environment:
     made.filters["shown"] = wording.shown
     made.globals["count"] = format_count
     return made
-
-
-def _csv_link(text: str) -> str:
-    """A `data:` URI: a download that needs neither a network nor a script."""
-    return "data:text/csv;charset=utf-8," + quote(text, safe=",;:/ -_.()")

@@ -50,6 +50,7 @@ def page(content: Content, comparison: Comparison | None = None) -> str:
             content=content,
             document=document,
             study=document.study,
+            running=document.study.title,
             about=abstract.about(content),
             acceptance=wording.acceptance(content),
             rows=rows,

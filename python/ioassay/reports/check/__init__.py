@@ -1,1 +1,1 @@
-"""Verdicts of `ioassay check` in words, on a terminal, as JSON and as JUnit XML. Not: judging (`analysis.check`)."""
+"""Verdicts of `ioassay check` in words: blocks of a document, JSON, JUnit XML. Not: judging (`analysis.check`)."""

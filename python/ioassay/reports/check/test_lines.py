@@ -15,9 +15,9 @@ from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.reports.check import json, junit
+from ioassay.reports.check.document import counted
 from ioassay.reports.check.junit import Suite
 from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
-from ioassay.reports.check.terminal import counted
 from ioassay.testing.builder import RunBuilder
 
 
@@ -71,7 +71,9 @@ def test_a_point_says_the_smallest_detectable_drop_or_how_rarely_chance_explains
     assert (slow.judgement, uncertain.judgement) == ("failed", "not judged")
     assert re.search(r"; chance alone does this in <?[\d.]+ % of runs of 6 points", slow.says)
     assert "; may be chance among" in uncertain.says
-    assert any("Smallest detectable drop against the baseline: " in said.plain for said in counted([held, uncertain]))
+    assert any(
+        "Smallest detectable drop against the baseline: " in str(said.text) for said in counted([held, uncertain])
+    )
 
 
 def test_a_criterion_of_the_study_that_cannot_be_judged_fails_and_says_why() -> None:

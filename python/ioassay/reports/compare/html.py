@@ -13,5 +13,5 @@ def page(content: Content) -> str:
     return (
         environment()
         .get_template("compare.html.j2")
-        .render(content=content, pictures=pictures(content), version=__version__)
+        .render(content=content, running=content.title, pictures=pictures(content), version=__version__)
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from ioassay.control_characters import encoded
 from ioassay.reports import Format
 from ioassay.reports.trend.content import Content
+from ioassay.reports.trend.document import page, text
 
 
 def build(content: Content, format: Format) -> bytes:
@@ -18,17 +19,18 @@ def build(content: Content, format: Format) -> bytes:
             from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
             drawing.start()
-            from ioassay.reports.trend.html import page  # noqa: PLC0415
+            from ioassay.reports.document import html  # noqa: PLC0415
+            from ioassay.reports.trend.pictures import pictures  # noqa: PLC0415
 
-            return encoded(page(content))
+            return encoded(html.rendered(page(content, pictures(content))))
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
             return printed(build(content, "html"))
         case "md":
-            from ioassay.reports.trend import markdown  # noqa: PLC0415
+            from ioassay.reports.document import markdown  # noqa: PLC0415
 
-            return encoded(markdown.document(content))
+            return encoded(markdown.rendered(text(content)))
         case "json":
             from ioassay.reports.trend import json  # noqa: PLC0415
 

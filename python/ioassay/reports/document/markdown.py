@@ -1,0 +1,68 @@
+"""A document as Markdown, for a ticket or a wiki: everything but the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Document,
+    Figure,
+    Marks,
+    Notes,
+    Paragraph,
+    Piece,
+    Section,
+    Span,
+    Table,
+    Text,
+    pieces,
+)
+
+_BOLD = ("strong", "failed", "warning")
+
+
+def rendered(document: Document) -> str:
+    """The text, blocks apart from one another by an empty line."""
+    blocks = [f"# {document.title}", *([document.question] if document.question else [])]
+    return "\n\n".join([*blocks, *_blocks(document.blocks, 2)]) + "\n"
+
+
+def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Section(title, within):
+                yield from [f"{'#' * level} {title}"] if title else []
+                yield from _blocks(within, level + 1)
+            case Paragraph(text):
+                yield inline(text)
+            case Bullets(items) | Notes(items) if items:
+                yield "\n".join(f"- {inline(item)}" for item in items)
+            case Table(columns, rows) if rows:
+                yield table([column.head for column in columns], [list(map(inline, row)) for row in rows])
+            case Figure():
+                pass
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells that are Markdown already."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").strip() for cell in cells) + " |"
+
+    return "\n".join([line(heads), "|" + " --- |" * len(heads), *map(line, rows)])
+
+
+def inline(text: Text) -> str:
+    """A text with its styles and the letters of doubts."""
+    return "".join(map(_piece, pieces(text)))
+
+
+def _piece(piece: Piece) -> str:
+    match piece:
+        case Marks(letters):
+            return f" [{' '.join(letters)}]" if letters else ""
+        case Span(text, style):
+            return f", {text}" if style == "below" else f"**{text}**" if style in _BOLD else text
+    return piece

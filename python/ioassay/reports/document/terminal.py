@@ -1,0 +1,80 @@
+"""Blocks of a document on the terminal: all but the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from rich import table
+from rich.console import Group, RenderableType
+from rich.text import Text as RichText
+
+from ioassay.reports.document import Block, Bullets, Figure, Marks, Notes, Paragraph, Section, Span, Table, Text, pieces
+
+_STYLES = {
+    "strong": "bold",
+    "passed": "green",
+    "failed": "bold red",
+    "not judged": "yellow",
+    "warning": "yellow",
+    "faint": "dim",
+    "below": "dim",
+}
+
+
+def rendered(blocks: Iterable[Block]) -> Group:
+    """The blocks one below the other, an empty line around each section."""
+    return Group(*_blocks(blocks))
+
+
+def _blocks(blocks: Iterable[Block]) -> Iterator[RenderableType]:
+    before: Block | None = None
+    for block in blocks:
+        shown = list(_block(block))
+        if not shown:
+            continue
+        if before is not None and Section in (type(before), type(block)):
+            yield ""
+        before = block
+        yield from shown
+
+
+def _block(block: Block) -> Iterator[RenderableType]:
+    match block:
+        case Section(title, within):
+            has_sections = any(isinstance(one, Section) for one in within)
+            yield from [RichText(title, "bold underline" if has_sections else "bold")] if title else []
+            yield from _blocks(within)
+        case Paragraph(text, note):
+            yield _inline(text, "yellow" if note else "")
+        case Notes(items):
+            yield from (_inline(item, "yellow") for item in items)
+        case Bullets(items):
+            yield from (RichText("  ").append_text(_inline(item)) for item in items)
+        case Table():
+            yield _table(block)
+        case Figure():
+            pass
+
+
+def _table(block: Table) -> table.Table:
+    made = table.Table(box=None, show_header=block.has_head)
+    for column in block.columns:
+        made.add_column(
+            column.head, justify="right" if column.is_number else "left", overflow="fold", no_wrap=not column.wraps
+        )
+    for row in block.rows:
+        made.add_row(*map(_inline, row))
+    return made
+
+
+def _inline(text: Text, style: str = "") -> RichText:
+    made = RichText(style=style)
+    for piece in pieces(text):
+        match piece:
+            case Marks(letters):
+                made.append(f" {''.join(letters)}" if letters else "", "yellow")
+            case Span(said, how):
+                made.append(f"\n{said}" if how == "below" else said, _STYLES[how] if how else "")
+            case _:
+                made.append(piece)
+    return made

@@ -1,0 +1,128 @@
+"""A made-up document with every kind of block, in every rendering."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import get_args
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from ioassay.figures.picture import Picture
+from ioassay.reports import document
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Marks,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    html,
+    markdown,
+    terminal,
+)
+
+PICTURE = Picture("rate", "Rate", "<svg/>", pl.DataFrame({"rate_gb_per_s": [1.2]}), "A dot per run.", "a rising line")
+
+RATES = Table(
+    [Column("Point", wraps=False), Column("Rate", is_number=True), Column("Verdict")],
+    [
+        ["1 client", ("1.20 GB/s", Marks(("a", "b")), Span("at 8 ranks", "below")), Span("held", "passed")],
+        ["a|b <c>", ("0.60 GB/s", Marks(())), Span("declined", "failed")],
+    ],
+    "Rates of every point",
+)
+
+BLOCKS: list[Block] = [
+    Section(
+        "Results",
+        [
+            Paragraph(("It is ", Span("not", "strong"), " & never was; see ", Span("there", anchor="doubts"), ".")),
+            Section("Rates", [RATES, Figure(PICTURE), Notes(["Measured at night."])]),
+        ],
+        "results",
+    ),
+    Section("", [Bullets(["one", ("two", Marks(("c",)))]), Paragraph("In small letters.", note=True)], "doubts"),
+    Table([Column(), Column()], [["Target", "/mnt/x"]], has_head=False),
+]
+
+WHOLE = Document("A <title>", BLOCKS, "How fast?", "In the browser", "Written by hand.")
+
+
+@pytest.fixture(scope="module")
+def page() -> str:
+    return html.rendered(WHOLE)
+
+
+@pytest.fixture(scope="module")
+def shown() -> str:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(terminal.rendered(BLOCKS))
+    assert isinstance(console.file, io.StringIO)
+    return "\n".join(line.rstrip() for line in console.file.getvalue().splitlines())
+
+
+def test_the_made_up_document_has_every_kind_of_block() -> None:
+    def kinds(blocks: list[Block]) -> set[type]:
+        within = [kinds(list(block.blocks)) for block in blocks if isinstance(block, Section)]
+        return set(map(type, blocks)).union(*within)
+
+    assert kinds(BLOCKS) == set(get_args(document.Block))
+
+
+def test_a_page_has_every_block_with_its_words_escaped(page: str) -> None:
+    assert "<title>In the browser</title>" in page
+    assert "<h1>A &lt;title&gt;</h1>" in page
+    assert '<section id="results">\n<h2>Results</h2>' in page
+    assert "<h3>Rates</h3>" in page
+    assert '<p>It is <b>not</b> &amp; never was; see <a href="#doubts">there</a>.</p>' in page
+    assert '<p class="note">Measured at night.</p>' in page
+    assert '<p class="note">In small letters.</p>' in page
+    assert "<li>one</li>" in page
+    assert "<footer>Written by hand.</footer>" in page
+
+
+def test_a_page_numbers_its_tables_and_figures_and_marks_doubts(page: str) -> None:
+    assert "<caption>Table 1. Rates of every point</caption>" in page
+    assert page.count("<caption>") == 1
+    assert '<th scope="col" class="number">Rate</th>' in page
+    assert '<th scope="row" class="name">a|b &lt;c&gt;</th>' in page
+    letters = "".join(f'<a href="#doubt-{one}" title="doubt {one}">{one}</a>' for one in "ab")
+    assert f'<td class="number">1.20 GB/s<sup>{letters}</sup><small>at 8 ranks</small></td>' in page
+    assert '<td><span class="failed">declined</span></td>' in page
+    assert "<b>Figure 1. Rate.</b> A dot per run." in page
+    assert '<a href="data:text/csv;charset=utf-8,rate_gb_per_s%0A1.2%0A" download="rate.csv"' in page
+
+
+def test_markdown_has_all_but_the_figures() -> None:
+    assert markdown.rendered(WHOLE) == (
+        "# A <title>\n\nHow fast?\n\n## Results\n\nIt is **not** & never was; see there.\n\n### Rates\n\n"
+        "| Point | Rate | Verdict |\n| --- | --- | --- |\n| 1 client | 1.20 GB/s [a b], at 8 ranks | held |\n"
+        "| a\\|b <c> | 0.60 GB/s | **declined** |\n\n- Measured at night.\n\n- one\n- two [c]\n\nIn small letters.\n\n"
+        "|  |  |\n| --- | --- |\n| Target | /mnt/x |\n"
+    )
+
+
+def test_the_terminal_has_all_but_the_figures_and_an_empty_line_around_sections(shown: str) -> None:
+    assert re.sub(r" {2,}(?=\S)", "  ", shown) == (
+        "Results\nIt is not & never was; see there.\n\n"
+        "Rates\n Point  Rate  Verdict\n 1 client  1.20 GB/s ab  held\n  at 8 ranks\n a|b <c>  0.60 GB/s  declined\n"
+        "Measured at night.\n\n  one\n  two c\nIn small letters.\n\n Target  /mnt/x"
+    )
+
+
+def test_an_empty_list_or_section_leaves_nothing() -> None:
+    nothing: list[Block] = [Bullets([]), Notes([]), Section("", [])]
+    assert markdown.rendered(Document("T", nothing)) == "# T\n"
+    assert "<ul>" not in html.rendered(Document("T", nothing))
+    console = Console(file=io.StringIO())
+    console.print(terminal.rendered([Paragraph("a"), *nothing, Paragraph("b")]))
+    assert isinstance(console.file, io.StringIO)
+    assert console.file.getvalue() == "a\nb\n"

@@ -1,0 +1,108 @@
+"""A trend as a document: as a page, as text, and on the terminal. Not: sentences (`wording`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ioassay import __version__
+from ioassay.reports.check.document import counted
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+)
+from ioassay.reports.trend import wording
+from ioassay.reports.trend.content import Content, GroupPart, Moment, SeriesPart
+
+if TYPE_CHECKING:
+    from ioassay.figures.picture import Picture
+
+
+def page(content: Content, drawn: Sequence[Sequence[Picture | None]]) -> Document:
+    """With figures: `drawn` is what `pictures` makes of the content."""
+    groups = (
+        Section(part.title if len(content.groups) > 1 else "What changed", _group_of_page(part, own))
+        for part, own in zip(content.groups, drawn, strict=True)
+    )
+    return Document(
+        content.title,
+        [Notes(content.left_out), *groups, Paragraph(wording.COLUMNS_NOTE, note=True)],
+        question="Has it become slower, when, and by how much?",
+        window=f"{content.title}: trend",
+        footer=f"Written by ioassay {__version__}.",
+    )
+
+
+def _group_of_page(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
+    told = [*part.trends, *part.missing]
+    silence = [] if told or part.moments else [Paragraph("No change and no trend can be told.")]
+    series = (
+        Section(series.title, [*([Figure(picture)] if picture else []), *_series(series)])
+        for series, picture in zip(part.series, drawn, strict=True)
+    )
+    return [Paragraph(f"{part.span}."), *map(_moment_of_page, part.moments), Bullets(told), *silence, *series]
+
+
+def _moment_of_page(moment: Moment) -> Section:
+    columns = [Column(), Column("Before"), Column("After")]
+    rows = [[row.what, *row.values] for row in moment.also]
+    caption = "What also changed between the two runs"
+    also = Table(columns, rows, caption) if rows else Paragraph(wording.also(moment.also), note=True)
+    return Section(moment.between, [Bullets(moment.sentences), also])
+
+
+def text(content: Content) -> Document:
+    """Without figures."""
+    groups = (
+        Section(
+            part.title,
+            [
+                Paragraph(f"{part.span}."),
+                *(block for one in part.moments for block in (Paragraph(f"{one.between}:"), _moment(one))),
+                Bullets([*part.trends, *part.missing]),
+                *(Section(series.title, _series(series)) for series in part.series),
+                Paragraph(wording.COLUMNS_NOTE),
+            ],
+        )
+        for part in content.groups
+    )
+    return Document("Trend", [*groups, Notes(content.left_out)])
+
+
+def summary(content: Content) -> list[Block]:
+    """What the terminal shows: the tables first."""
+    groups = (
+        Section(
+            part.title,
+            [
+                Paragraph(part.span),
+                *(Section(series.title, _series(series)) for series in part.series),
+                *(Section(f"{moment.between}:", [_moment(moment)]) for moment in part.moments),
+                Section("", [*map(Paragraph, part.trends), *(Paragraph(Span(one, "failed")) for one in part.missing)]),
+            ],
+        )
+        for part in content.groups
+    )
+    return [*groups, Notes(content.left_out), *counted(content.lines)]
+
+
+def _moment(moment: Moment) -> Bullets:
+    return Bullets([*moment.sentences, wording.also(moment.also)])
+
+
+def _series(series: SeriesPart) -> list[Block]:
+    columns = [Column(), *(Column(head, is_number=bool(head)) for head in wording.HEADS)]
+    rows: list[list[Text]] = [
+        [*row[:-1], Span(row.verdict, course.judgement)]
+        for course, row in zip(series.courses, series.rows, strict=True)
+    ]
+    return [Table(columns, rows, "The latest run against the earlier ones"), Notes(series.notes)]
