@@ -36,11 +36,12 @@ def compare(
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports.compare import build  # noqa: PLC0415
     from ioassay.reports.compare.content import assemble  # noqa: PLC0415
-    from ioassay.reports.compare.terminal import summary  # noqa: PLC0415
+    from ioassay.reports.compare.document import summary  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
     compared = sides(subjects)
     if chosen is None:
-        show(summary(assemble(compared)))
+        show(rendered(summary(assemble(compared))))
     else:
         emit(build(compared, chosen), output)
     return say_undrawn()

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import jinja2
 
 from ioassay.reports import abstract, ceilings, matrix, wording
+from ioassay.reports.compare import document as comparisons
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, commands
 from ioassay.reports.document import html as documents
@@ -47,7 +48,7 @@ def page(content: Content, drawn: Pictures, comparison: Comparison | None = None
             latencies=drawn.latencies,
             timelines=drawn.timelines,
             comparison=comparison,
-            comparison_pictures=drawn.compared,
+            comparison_blocks=comparisons.section(comparison, drawn.compared) if comparison else [],
         )
     )
 

@@ -6,9 +6,11 @@ import shlex
 from collections.abc import Sequence
 
 from ioassay.reports import abstract, matrix, wording
-from ioassay.reports.compare import markdown as comparisons
+from ioassay.reports.compare import document as comparisons
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.content import Content, commands
+from ioassay.reports.document import Section
+from ioassay.reports.document.markdown import blocks
 from ioassay.reports.key_results import key_results
 from ioassay.reports.markdown_results import at, results
 from ioassay.reports.markdown_text import listed, marked, table
@@ -23,7 +25,7 @@ def document(content: Content, comparison: Comparison | None = None) -> str:
         *_configuration(content),
         _method(content),
         *results(content),
-        *([["## Comparison"], *comparisons.sections(comparison, "###")] if comparison else []),
+        *([[text] for text in blocks([Section("Comparison", comparisons.text(comparison))])] if comparison else []),
         _findings(content),
         _limits(content),
         ["## Appendix"],

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from ioassay.control_characters import encoded
 from ioassay.reports import Format
 from ioassay.reports.compare.content import Side, assemble
+from ioassay.reports.compare.document import page, text
 
 
 def build(sides: Sequence[Side], format: Format) -> bytes:
@@ -23,17 +24,20 @@ def build(sides: Sequence[Side], format: Format) -> bytes:
             from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
             drawing.start()
-            from ioassay.reports.compare.html import page  # noqa: PLC0415
+            from ioassay.reports.compare.pictures import pictures  # noqa: PLC0415
+            from ioassay.reports.document import html  # noqa: PLC0415
 
-            return encoded(page(assemble(sides)))
+            content = assemble(sides)
+            return encoded(html.rendered(page(content, pictures(content))))
         case "pdf":
             from ioassay.reports.pdf import printed  # noqa: PLC0415
 
             return printed(build(sides, "html"))
         case "md":
-            from ioassay.reports.compare import markdown  # noqa: PLC0415
+            from ioassay.reports.document import Document, markdown  # noqa: PLC0415
 
-            return encoded(markdown.document(assemble(sides)))
+            content = assemble(sides)
+            return encoded(markdown.rendered(Document(content.title, text(content))))
         case "json":
             from ioassay.reports.compare import json  # noqa: PLC0415
 

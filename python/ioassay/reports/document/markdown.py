@@ -25,16 +25,17 @@ _BOLD = ("strong", "failed", "warning")
 
 def rendered(document: Document) -> str:
     """The text, blocks apart from one another by an empty line."""
-    blocks = [f"# {document.title}", *([document.question] if document.question else [])]
-    return "\n\n".join([*blocks, *_blocks(document.blocks, 2)]) + "\n"
+    opening = [f"# {document.title}", *([document.question] if document.question else [])]
+    return "\n\n".join([*opening, *blocks(document.blocks)]) + "\n"
 
 
-def _blocks(blocks: Iterable[Block], level: int) -> Iterator[str]:
-    for block in blocks:
+def blocks(several: Iterable[Block], level: int = 2) -> Iterator[str]:
+    """The text of each block; `level` is that of the titles of sections."""
+    for block in several:
         match block:
             case Section(title, within):
                 yield from [f"{'#' * level} {title}"] if title else []
-                yield from _blocks(within, level + 1)
+                yield from blocks(within, level + 1)
             case Paragraph(text):
                 yield inline(text)
             case Bullets(items) | Notes(items) if items:
