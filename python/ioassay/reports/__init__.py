@@ -48,9 +48,10 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
 
             return printed(build(run, "html", against))
         case "md":
-            from ioassay.reports import markdown  # noqa: PLC0415
+            from ioassay.reports import text  # noqa: PLC0415
+            from ioassay.reports.document import markdown  # noqa: PLC0415
 
-            return encoded(markdown.document(*_assembled(run, against)))
+            return encoded(markdown.rendered(text.document(*_assembled(run, against))))
         case "json":
             from ioassay.reports import json  # noqa: PLC0415
 

@@ -16,6 +16,7 @@ from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
+from ioassay.reports.document import Marks, Span, Text
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation
 from ioassay.results.schema import Measurement
@@ -42,6 +43,11 @@ class Cell:
     def notes(self) -> list[str]:
         """What stands below the number, in small letters: what it rests on first."""
         return [text for text in (self.rests_on, self.interval, self.luck, self.stonewall, self.ceiling) if text]
+
+    @property
+    def shown(self) -> Text:
+        """The number with its marks and notes."""
+        return (self.text, Marks(self.marks), *(Span(note, "below") for note in self.notes))
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
-from ioassay.reports import compared, html, json, markdown, summary
+from ioassay.reports import compared, html, json, summary, text
 from ioassay.reports.compare import rows as ratios
 from ioassay.reports.compare.content import Side
 from ioassay.reports.content import assemble
-from ioassay.reports.markdown_text import table
+from ioassay.reports.document.markdown import rendered, table
 from ioassay.reports.pictures import drawn
 from ioassay.reports.tables import TABLES
 from ioassay.results.document import RunDocument
@@ -49,7 +49,7 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     pictures = drawn(content, run, comparison)
     yield File("report.html", encoded(html.page(content, pictures, comparison)))
     yield File("summary.html", encoded(summary.page(content, comparison)))
-    yield File("report.md", encoded(markdown.document(content, comparison)))
+    yield File("report.md", encoded(rendered(text.document(content, comparison))))
     yield File("report.json", encoded(json.document(run, content, comparison)))
     for picture in pictures:
         for suffix in SUFFIXES if picture.svg else (".csv",):
@@ -83,7 +83,7 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
         f"Run `{document.run}`, published by ioassay {__version__}.",
         "What is not here, every sample of every rank and what the engine said, is in the run directory.",
         "",
-        *table(["document", "what it is"], documents),
+        table(["document", "what it is"], documents),
         "",
     ]
     if figures:
@@ -92,7 +92,7 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
             "",
             "Each as SVG, as PNG of 300 pixels to the inch, and its data as CSV.",
             "",
-            *table(["figure", "what it shows"], [_figure_row(picture) for picture in figures]),
+            table(["figure", "what it shows"], [_figure_row(picture) for picture in figures]),
             "",
         ]
     lines += [
@@ -100,7 +100,7 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
         "",
         "CSV, unrounded, units in the names of the columns: bytes, nanoseconds, and both per second.",
         "",
-        *table(["table", "what it says"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
+        table(["table", "what it says"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
     ]
     return "\n".join(lines) + "\n"
 
@@ -113,4 +113,4 @@ def _figure_row(picture: Picture) -> list[str]:
 def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:
     """What is what in a directory of several runs, each in a directory of its own: (its name, the run)."""
     rows = [[f"[{name}]({name}/{INDEX})", document.study.title, f"`{document.run}`"] for name, document in runs]
-    return "\n".join(["# Runs", "", *table(["directory", "study", "run"], rows)]) + "\n"
+    return "\n".join(["# Runs", "", table(["directory", "study", "run"], rows)]) + "\n"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
-Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "below"]
+Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", "code", "below"]
 """How a piece of text stands out. `below`: on a line of its own, in small letters."""
 
 
@@ -83,6 +83,14 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Preformatted:
+    """Lines as they are, in `language`."""
+
+    text: str
+    language: str = ""
+
+
+@dataclass(frozen=True)
 class Figure:
     """A figure, which only a page shows."""
 
@@ -98,7 +106,7 @@ class Section:
     anchor: str = ""
 
 
-Block = Paragraph | Bullets | Notes | Table | Figure | Section
+Block = Paragraph | Bullets | Notes | Table | Preformatted | Figure | Section
 
 
 @dataclass(frozen=True)

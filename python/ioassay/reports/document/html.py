@@ -54,6 +54,10 @@ def _styled(text: Markup, style: str | None) -> Markup:
             return text
         case "strong":
             return Markup("<b>{}</b>").format(text)
+        case "code":
+            return Markup("<code>{}</code>").format(text)
+        case "warning":
+            return Markup('<b class="failed">{}</b>').format(text)
         case "below":
             return Markup("<small>{}</small>").format(text)
     return Markup('<span class="{}">{}</span>').format(style.replace(" ", "-"), text)

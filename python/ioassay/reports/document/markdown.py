@@ -13,6 +13,7 @@ from ioassay.reports.document import (
     Notes,
     Paragraph,
     Piece,
+    Preformatted,
     Section,
     Span,
     Table,
@@ -20,7 +21,7 @@ from ioassay.reports.document import (
     pieces,
 )
 
-_BOLD = ("strong", "failed", "warning")
+_STYLES = {"strong": "**{}**", "failed": "**{}**", "warning": "**{}**", "code": "`{}`", "below": ", {}"}
 
 
 def rendered(document: Document) -> str:
@@ -42,6 +43,8 @@ def blocks(several: Iterable[Block], level: int = 2) -> Iterator[str]:
                 yield "\n".join(f"- {inline(item)}" for item in items)
             case Table(columns, rows) if rows:
                 yield table([column.head for column in columns], [list(map(inline, row)) for row in rows])
+            case Preformatted(text, language):
+                yield f"```{language}\n{text}\n```"
             case Figure():
                 pass
 
@@ -65,5 +68,5 @@ def _piece(piece: Piece) -> str:
         case Marks(letters):
             return f" [{' '.join(letters)}]" if letters else ""
         case Span(text, style):
-            return f", {text}" if style == "below" else f"**{text}**" if style in _BOLD else text
+            return _STYLES.get(style, "{}").format(text) if style else text
     return piece

@@ -8,7 +8,20 @@ from rich import table
 from rich.console import Group, RenderableType
 from rich.text import Text as RichText
 
-from ioassay.reports.document import Block, Bullets, Figure, Marks, Notes, Paragraph, Section, Span, Table, Text, pieces
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Figure,
+    Marks,
+    Notes,
+    Paragraph,
+    Preformatted,
+    Section,
+    Span,
+    Table,
+    Text,
+    pieces,
+)
 
 _STYLES = {
     "strong": "bold",
@@ -17,6 +30,7 @@ _STYLES = {
     "not judged": "yellow",
     "warning": "yellow",
     "faint": "dim",
+    "code": "",
     "below": "dim",
 }
 
@@ -52,6 +66,8 @@ def _block(block: Block) -> Iterator[RenderableType]:
             yield from (RichText("  ").append_text(_inline(item)) for item in items)
         case Table():
             yield _table(block)
+        case Preformatted(text):
+            yield RichText(text)
         case Figure():
             pass
 

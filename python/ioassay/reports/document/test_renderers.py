@@ -21,6 +21,7 @@ from ioassay.reports.document import (
     Marks,
     Notes,
     Paragraph,
+    Preformatted,
     Section,
     Span,
     Table,
@@ -50,7 +51,8 @@ BLOCKS: list[Block] = [
         "results",
     ),
     Section("", [Bullets(["one", ("two", Marks(("c",)))]), Paragraph("In small letters.", note=True)], "doubts"),
-    Table([Column(), Column()], [["Target", "/mnt/x"]], has_head=False),
+    Table([Column(), Column()], [["Target", Span("/mnt/x", "code")]], has_head=False),
+    Preformatted("a: 1\nb: <2>", "yaml"),
 ]
 
 WHOLE = Document("A <title>", BLOCKS, "How fast?", "In the browser", "Written by hand.")
@@ -86,6 +88,8 @@ def test_a_page_has_every_block_with_its_words_escaped(page: str) -> None:
     assert '<p class="note">Measured at night.</p>' in page
     assert '<p class="note">In small letters.</p>' in page
     assert "<li>one</li>" in page
+    assert "<td><code>/mnt/x</code></td>" in page
+    assert "<pre>a: 1\nb: &lt;2&gt;</pre>" in page
     assert "<footer>Written by hand.</footer>" in page
 
 
@@ -106,7 +110,7 @@ def test_markdown_has_all_but_the_figures() -> None:
         "# A <title>\n\nHow fast?\n\n## Results\n\nIt is **not** & never was; see there.\n\n### Rates\n\n"
         "| Point | Rate | Verdict |\n| --- | --- | --- |\n| 1 client | 1.20 GB/s [a b], at 8 ranks | held |\n"
         "| a\\|b <c> | 0.60 GB/s | **declined** |\n\n- Measured at night.\n\n- one\n- two [c]\n\nIn small letters.\n\n"
-        "|  |  |\n| --- | --- |\n| Target | /mnt/x |\n"
+        "|  |  |\n| --- | --- |\n| Target | `/mnt/x` |\n\n```yaml\na: 1\nb: <2>\n```\n"
     )
 
 
@@ -114,7 +118,7 @@ def test_the_terminal_has_all_but_the_figures_and_an_empty_line_around_sections(
     assert re.sub(r" {2,}(?=\S)", "  ", shown) == (
         "Results\nIt is not & never was; see there.\n\n"
         "Rates\n Point  Rate  Verdict\n 1 client  1.20 GB/s ab  held\n  at 8 ranks\n a|b <c>  0.60 GB/s  declined\n"
-        "Measured at night.\n\n  one\n  two c\nIn small letters.\n\n Target  /mnt/x"
+        "Measured at night.\n\n  one\n  two c\nIn small letters.\n\n Target  /mnt/x\na: 1\nb: <2>"
     )
 
 
