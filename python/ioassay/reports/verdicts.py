@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ioassay.analysis.acceptance import Verdict
+from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.reports import format
 from ioassay.reports.names import Names
@@ -19,7 +19,7 @@ class VerdictLine:
 
     criterion: str
     because: str
-    judgement: str
+    judgement: Judgement
     value: str
     reason: str
     rests_on: str
