@@ -105,6 +105,13 @@ def test_a_page_numbers_its_tables_and_figures_and_marks_doubts(page: str) -> No
     assert '<a href="data:text/csv;charset=utf-8,rate_gb_per_s%0A1.2%0A" download="rate.csv"' in page
 
 
+@pytest.mark.parametrize("style", get_args(document.Style))
+def test_every_style_stands_out_on_a_page_with_a_class_that_the_page_defines(style: document.Style) -> None:
+    page = html.rendered(Document("T", [Paragraph(Span("told", style))]))
+    (tag, name) = re.findall(r'<p><(\w+)(?: class="([^"]*)")?>told</\1></p>', page)[0]
+    assert f".{name} {{" in page if name else tag in ("b", "code", "small")
+
+
 def test_markdown_has_all_but_the_figures() -> None:
     assert markdown.rendered(WHOLE) == (
         "# A <title>\n\nHow fast?\n\n## Results\n\nIt is **not** & never was; see there.\n\n### Rates\n\n"
