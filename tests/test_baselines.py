@@ -89,7 +89,8 @@ def test_a_run_under_other_conditions_is_judged_only_when_each_is_accepted(
         code, out, err = check(run, baseline, *conditions[:already])
         assert (code, out) == (2, "")
         assert already or f"different conditions: {said} of {baseline.name}" in err
-        assert "accept it: " + " ".join(f"--although {condition}" for condition in conditions[already:]) + "\n" in err
+        asked = " ".join(f"--although {condition}" for condition in conditions[already:])
+        assert f"accept the difference: {asked}\n" in err
     code, out, err = check(run, baseline, *conditions)
     assert (code, err) == (0, "")
     assert any("different conditions: " in one for one in says(out))

@@ -88,7 +88,7 @@ class Limit(TypedDict, closed=True):
     bytes_per_rank: NotRequired[int | None]
     """Bytes that each rank moves at most; a multiple of the transfer."""
     minimum_ns: NotRequired[int | None]
-    """Ranks that have done all their work repeat it until this much time has passed (fio's `time_based`)."""
+    """Ranks that have done all their work repeat it until so much time has passed (fio's `time_based`)."""
     operations_per_rank: NotRequired[int | None]
     """Operations that each rank does at most."""
     stonewall_ns: NotRequired[int | None]
