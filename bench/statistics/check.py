@@ -14,7 +14,7 @@ import numpy as np
 from table import head, percent, row, whole
 
 from ioassay.analysis import intervals
-from ioassay.analysis.check.moderated_t import detect_drops
+from ioassay.analysis.regression import detect_drops
 
 TOLERANCE = 0.05
 

@@ -4,7 +4,7 @@ The variance of each point is drawn towards the common one, the more the more al
 degrees of freedom: the empirical Bayes estimate of Smyth (*Linear models and empirical Bayes methods for assessing
 differential expression*, 2004, equations 6 to 10). Points that scatter unlike each other keep their own.
 
-Not: what is tested with it (`check.moderated_t`, `best_of`).
+Not: what is tested with it (`regression`, `peak_sustained`).
 """
 
 from __future__ import annotations

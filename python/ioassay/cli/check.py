@@ -87,8 +87,8 @@ def _by_study(run: LoadedRun) -> list[Line]:
 
 
 def _by_criteria(run: LoadedRun, criteria: Path) -> list[Line]:
-    from ioassay.analysis.check.criteria import check as judge  # noqa: PLC0415
     from ioassay.criteria.model import read  # noqa: PLC0415
+    from ioassay.criteria.verdicts import check as judge  # noqa: PLC0415
     from ioassay.reports.check.lines import of_criterion  # noqa: PLC0415
 
     return [of_criterion(one) for one in judge(run, read(criteria).criteria)]
@@ -96,8 +96,8 @@ def _by_criteria(run: LoadedRun, criteria: Path) -> list[Line]:
 
 def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str]) -> list[Line]:
     """The verdicts; `accepted` are the fields of `Conditions` that may differ. Raises `UsageError` where others do."""
-    from ioassay.analysis.check.regression import differing, regressions  # noqa: PLC0415
     from ioassay.analysis.compare.ratios import compare  # noqa: PLC0415
+    from ioassay.analysis.regression import differing, regressions  # noqa: PLC0415
     from ioassay.reports.check.lines import of_baseline  # noqa: PLC0415
     from ioassay.reports.compare import wording  # noqa: PLC0415
 

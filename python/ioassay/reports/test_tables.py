@@ -10,8 +10,8 @@ import pytest
 
 from ioassay.analysis import latency
 from ioassay.analysis.acceptance import judge
-from ioassay.analysis.check.criteria import check
 from ioassay.criteria.model import Criterion
+from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
 from ioassay.reports.tables import (
     TABLES,

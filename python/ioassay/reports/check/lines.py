@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ioassay.analysis.acceptance import Judgement, Verdict
-from ioassay.analysis.check.criteria import UNIT_OF, CriterionCheck, Measure
-from ioassay.analysis.check.regression import PointCheck
 from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.intervals import FEWEST
+from ioassay.analysis.regression import PointCheck
+from ioassay.criteria.verdicts import UNIT_OF, CriterionCheck, Measure
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.names import Names

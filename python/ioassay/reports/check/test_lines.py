@@ -9,11 +9,11 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from ioassay.analysis.acceptance import Judgement, judge
-from ioassay.analysis.check.criteria import check
-from ioassay.analysis.check.regression import regressions
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
+from ioassay.analysis.regression import regressions
 from ioassay.criteria.model import LIMITS, Criteria
+from ioassay.criteria.verdicts import check
 from ioassay.reports.check import json, junit
 from ioassay.reports.check.document import counted
 from ioassay.reports.check.junit import Suite

@@ -2,26 +2,19 @@ from __future__ import annotations
 
 import math
 import random
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from ioassay.analysis.check import criteria
-from ioassay.analysis.check.moderated_t import detect_drops
-from ioassay.analysis.check.regression import PointCheck, differing, regressions
-from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.criteria.model import read
+from ioassay.analysis.regression import PointCheck, detect_drops, differing, regressions
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY, SAMPLES, Measurement
 from ioassay.testing.builder import RunBuilder
-from ioassay.yaml_models.source import SourceError
 
 CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
 
@@ -175,112 +168,3 @@ def test_equal_repetitions_and_a_tolerance_of_everything_have_an_answer() -> Non
     assert same.detectable == pytest.approx(0.05, abs=0.01)
     assert detect_drops([([1e9] * 3, [1e9] * 3)], 1.0)[0].detectable == 1.0
     assert detect_drops([], 0.05) == []
-
-
-def written(directory: Path, *lines: str) -> Path:
-    file = directory / "criteria.yaml"
-    file.write_text("criteria:\n" + "".join(f"  - {{{line}}}\n" for line in lines))
-    return file
-
-
-@pytest.mark.parametrize(
-    ("criterion", "judgements"),
-    [
-        ("operation: write, sustained: 900MB/s", ["passed"]),
-        ("operation: write, sustained: 1GB/s, peak: 900MB/s", ["passed", "failed"]),
-        ("operation: write, every_point: 900IOPS", ["passed"]),
-        ("operation: write, every_point: 900MB/s, from_clients: 16", ["failed"]),  # nothing was measured there
-        ("operation: write, layout: N-1, peak: 1MB/s", ["failed"]),  # no such series
-        ("operation: write, order: sequential, workload: seq, peak: 1MB/s", ["passed"]),
-        ("operation: write, slow_samples: 50%", ["passed"]),
-    ],
-)
-def test_a_criterion_is_judged_by_the_series_that_it_is_about(
-    criterion: str, judgements: list[str], tmp_path: Path
-) -> None:
-    file = written(tmp_path, f"name: one, {criterion}")
-    judged = run(*(rate * 0.95 for rate in CALM))
-    assert [check.judgement for check in criteria.check(judged, read(file).criteria)] == judgements
-
-
-def test_sustained_from_some_clients_on_rests_on_these_alone(tmp_path: Path) -> None:
-    builder = RunBuilder().clients(1, 16, 32).workload("seq")
-    for clients, rate in ((1, 9e9), (16, 5e9), (32, 4.9e9)):
-        builder.rates("seq", "write", clients, rate)
-    file = written(tmp_path, "name: one, operation: write, sustained: 4900MB/s, from_clients: 16")
-    (check,) = criteria.check(builder.build(), read(file).criteria)
-    assert check.value == pytest.approx(4.95e9, rel=1e-6)
-
-
-def judgements(judged: LoadedRun, criterion: str, tmp_path: Path) -> list[str]:
-    file = written(tmp_path, f"name: one, {criterion}")
-    return [check.judgement for check in criteria.check(judged, read(file).criteria)]
-
-
-def test_what_has_no_valid_measurement_fails_however_fast_the_rest_is(tmp_path: Path) -> None:
-    builder = RunBuilder().clients(1, 8).workload("seq").doubt("seq-c8-r1", "write", "failed", invalidates=True)
-    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["failed"]
-    assert judgements(builder.build(), "operation: read, peak: 1MB/s", tmp_path) == ["passed"]
-
-
-def test_a_run_that_ended_before_its_time_meets_no_criterion(tmp_path: Path) -> None:
-    builder = RunBuilder().clients(1, 8).workload("seq").stop_after(1)
-    assert judgements(builder.build(), "operation: write, every_point: 1MB/s", tmp_path) == ["failed"]
-
-
-def test_a_workload_that_was_not_measured_at_all_fails_what_is_about_it_too(tmp_path: Path) -> None:
-    builder = RunBuilder().clients(8).workload("first").workload("second").stop_after(1)
-    assert judgements(builder.build(), "operation: write, peak: 1MB/s", tmp_path) == ["passed", "failed"]
-
-
-def test_sustained_is_over_ranks_where_clients_do_not_tell_the_points_apart(tmp_path: Path) -> None:
-    builder = RunBuilder().clients(1, 2, 4, 8).workload("seq")
-    for ranks, rate in ((1, 1e9), (2, 5e9), (4, 3e9), (8, 3e9)):
-        builder.rates("seq", "write", ranks, rate)
-    swept = builder.build()
-    one_client = swept.measurements.with_columns(clients=pl.lit(1, pl.Int64))
-    (check,) = criteria.check(
-        LoadedRun(**{**vars(swept), "measurements": one_client}),
-        read(written(tmp_path, "name: one, operation: write, sustained: 4GB/s")).criteria,
-    )
-    assert check.value == pytest.approx(3e9, rel=1e-6)
-
-
-@pytest.mark.parametrize("limit", ["p99_latency", "slowest_operation"])
-def test_latencies_have_limits(limit: str, tmp_path: Path) -> None:
-    judged = RunBuilder().clients(1, 8).workload("seq").build()
-    assert judgements(judged, f"operation: write, {limit}: 1h", tmp_path) == ["passed"]
-    assert judgements(judged, f"operation: write, {limit}: 1ns", tmp_path) == ["failed"]
-    assert judgements(judged, f"operation: write, {limit}: 1h, from_clients: 16", tmp_path) == ["failed"]
-
-
-@pytest.mark.parametrize(
-    ("lines", "said"),
-    [
-        (["name: a, operation: write"], "has no limit"),
-        (["name: a, operation: write, peak: fast"], "is not a rate"),
-        (["name: a, operation: wirte, peak: 1GB/s"], "did you mean `write`?"),
-        (["name: a, operation: read, peak: 1GB/s"] * 2, "is given twice"),
-    ],
-)
-def test_what_is_written_wrongly_is_refused_with_its_line(lines: list[str], said: str, tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"criteria\.yaml:[23]") as refused:
-        read(written(tmp_path, *lines))
-    assert said in refused.value.message
-
-
-def test_a_slow_sample_moves_less_than_half_of_the_median_with_all_ranks_together() -> None:
-    key = dict(zip(KEY, ("c", "write", "write", "write"), strict=True))
-    # Rank 1 stands still in every second sample, but rank 0 makes up for it; both are slow in the third.
-    moved = [(60, 40), (100, 0), (20, 20), (60, 40), (1, 0)]
-    rows = [
-        key | {"rank": rank, "sample": sample, "bytes": amounts[rank], "operations": 1}
-        for sample, amounts in enumerate(moved)
-        for rank in (0, 1)
-    ]
-    samples = pl.LazyFrame(rows, schema=SAMPLES)
-    place = Measurement("c", "write", "write", "write")
-    # The last sample is cut off by the end of the phase.
-    assert slow_share(samples, [place], "rate_bytes_per_s") == pytest.approx(1 / 4)
-    assert slow_share(samples, [place], "rate_operations_per_s") == 0
-    assert slow_share(samples, [place._replace(case="d")], "rate_bytes_per_s") is None

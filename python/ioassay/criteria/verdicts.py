@@ -6,7 +6,7 @@ what is missing might have broken it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -15,7 +15,6 @@ import polars as pl
 
 from ioassay.analysis import latency, rates, series
 from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.check.slow_samples import slow_share
 from ioassay.analysis.compare import measured
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.doubts import kinds
@@ -25,12 +24,15 @@ from ioassay.analysis.series import Series
 from ioassay.criteria.model import Criterion, RateLimit
 from ioassay.results.document import JobEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
-from ioassay.results.schema import KEY
+from ioassay.results.schema import KEY, Measurement
 
 RateMeasure = Literal["peak", "sustained", "every_point"]
 """Measures of which at least so much is wanted; of the others at most so much."""
 
 Measure = Literal[RateMeasure, "slow_samples", "p99_latency", "slowest_operation"]
+
+SLOW = 0.5
+"""The share of the median below which a sample is slow."""
 
 UNIT_OF: Mapping[RateColumn, str] = {"rate_bytes_per_s": "bytes/s", "rate_operations_per_s": "operations/s"}
 
@@ -201,3 +203,22 @@ _OTHERS: Mapping[Measure, tuple[str, Callable[[_Series], float | None]]] = {
     "p99_latency": ("s", _p99_latency),
     "slowest_operation": ("s", _slowest_operation),
 }
+
+
+def slow_share(samples: pl.LazyFrame, places: Collection[Measurement], column: RateColumn) -> float | None:
+    """The share of slow samples among all of the measurements `places`; `None` where they have too few.
+
+    A sample is what all ranks together moved in its interval. The last of each phase is left out: the phase ends in it.
+    """
+    amount = "bytes" if column == "rate_bytes_per_s" else "operations"
+    wanted = pl.LazyFrame(list(places), schema=dict.fromkeys(KEY, pl.String), orient="row")
+    summed = (
+        samples.join(wanted, on=list(KEY), how="semi")
+        .group_by(*KEY, "sample")
+        .agg(pl.col(amount).sum())
+        .filter(pl.col("sample") < pl.col("sample").max().over(*KEY))
+        .with_columns((pl.col(amount) < SLOW * pl.col(amount).median().over(*KEY)).alias("slow"))
+        .collect()
+    )
+    share = summed["slow"].mean()
+    return share if isinstance(share, float) else None

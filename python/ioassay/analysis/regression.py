@@ -1,0 +1,154 @@
+"""Whether a run is slower than a baseline, at each point of its sweep: many points raise no more false alarms than one.
+
+A point has become slower where its median is below the baseline's by more than the tolerance and so low a rate is no
+chance among all points of the run: the tolerance is for what does not matter, the test for what may be chance. Where it
+may be, nothing is judged. What the baseline has and the run has not fails: it might be what broke.
+
+Each point is tested one-sided with Student's t on the logarithms of its repetitions. Of three repetitions a scatter is
+hardly known, so the variance of each point is drawn towards that of all points (`moderated_variance`).
+Holm's procedure (1979) then holds the probability that any point fails where none is slower at `FALSE_ALARMS`.
+
+The rank tests of `compare` cannot do this: 3 repetitions against 3 never come below 5 % one-sided, and 20 points need
+0.25 %. What this takes for granted instead is that logarithms of rates scatter roughly normally;
+bench/statistics/check.py measures what happens where they do not.
+
+Not: refusing a baseline that was measured otherwise (`differing` says in what), which is the user's to accept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.analysis.acceptance import Judgement
+from ioassay.analysis.compare.condition_differences import ConditionDifference
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
+from ioassay.analysis.compare.subject import Conditions, Curve, Point
+from ioassay.analysis.intervals import POWER
+from ioassay.analysis.moderated_variance import moderated
+
+FALSE_ALARMS = 0.05
+"""In how many runs any point fails, at most, where none is slower than its baseline."""
+
+Array = NDArray[np.float64]
+Pair = tuple[Sequence[float], Sequence[float]]
+"""The repetitions of the baseline and those of the run, above 0, at least two of each."""
+
+Reason = Literal["held", "slower", "scatter", "too few repetitions", "missing"]
+"""`scatter`: slower by more than the tolerance, but the repetitions scatter so much that it may be chance."""
+
+_JUDGEMENTS: dict[Reason, Judgement] = {
+    "held": "passed",
+    "slower": "failed",
+    "scatter": "not judged",
+    "too few repetitions": "not judged",
+    "missing": "failed",
+}
+
+
+@dataclass(frozen=True)
+class PointCheck:
+    """The verdict on a point of the baseline; on a whole series of it where the run has none like it."""
+
+    reason: Reason
+    curve: Curve
+    """Of the baseline."""
+    point: Point | None = None
+    compared: Compared | None = None
+    ratio: Ratio | None = None
+    tested: DropTest | None = None
+    """Together with all other points; `None` where a side has too few repetitions."""
+
+    @property
+    def judgement(self) -> Judgement:
+        """What the reason comes down to."""
+        return _JUDGEMENTS[self.reason]
+
+
+def differing(comparison: Comparison) -> tuple[ConditionDifference, ...]:
+    """Each condition that differs between points that are compared, once, with the values of the first such point.
+
+    A condition that one side does not tell, as runs of earlier versions, is no difference.
+    """
+    first: dict[str, ConditionDifference] = {}
+    for ratio in (ratio for one in comparison.series for ratio in one.points):
+        for unlike in ratio.unlike:
+            if unlike.is_told:
+                first.setdefault(unlike.what, unlike)
+    return tuple(first[field.name] for field in fields(Conditions) if field.name in first)
+
+
+def regressions(comparison: Comparison, tolerance: float) -> Iterator[PointCheck]:
+    """A verdict for each point of each series of the baseline, which is the comparison's reference.
+
+    `tolerance` is the share of the baseline that may be lost, 0 to 1.
+    """
+    repeated = [ratio for one in comparison.series for ratio in one.points if ratio.interval]
+    found = detect_drops([(ratio.reference.rates, ratio.other.rates) for ratio in repeated], tolerance)
+    by_ratio = {id(ratio): one for ratio, one in zip(repeated, found, strict=True)}
+    for one in comparison.series:
+        for ratio in one.points:
+            point = by_ratio.get(id(ratio))
+            yield PointCheck(_reason(ratio, point, tolerance), one.reference, ratio.reference, one, ratio, point)
+        own = {id(point) for point in one.reference.rates[one.column].points}
+        for alone in one.only_one:
+            if id(alone) in own:
+                yield PointCheck("missing", one.reference, alone, one)
+    for side, curve in comparison.alone:
+        if side is comparison.reference:
+            yield PointCheck("missing", curve)
+
+
+def _reason(ratio: Ratio, point: DropTest | None, tolerance: float) -> Reason:
+    if point is None:
+        return "too few repetitions"
+    if ratio.value >= 1 - tolerance:
+        return "held"
+    return "slower" if point.is_slower else "scatter"
+
+
+@dataclass(frozen=True)
+class DropTest:
+    """What the repetitions of a point tell, among all points that were tested with it."""
+
+    chance: float
+    """Holm's adjusted probability of so low a rate where nothing is slower, 0 to 1."""
+    detectable: float
+    """Smallest detectable drop: the share of the baseline whose loss is detected with probability `POWER`, 0 to 1."""
+
+    @property
+    def is_slower(self) -> bool:
+        """True if chance explains it too rarely."""
+        return self.chance <= FALSE_ALARMS
+
+
+def detect_drops(pairs: Sequence[Pair], tolerance: float) -> list[DropTest]:
+    """All points of a run, in their order. A drop is only one that exceeds `tolerance`, a share (0 to 1)."""
+    from scipy.special import nctdtrinc, stdtr, stdtrit  # noqa: PLC0415  (0.3 s, and most commands need none of it)
+
+    if not pairs:
+        return []
+    logs = [(np.log(before), np.log(after)) for before, after in pairs]
+    freedom = np.array([len(before) + len(after) - 2 for before, after in logs], dtype=np.float64)
+    squares = np.array([before.var() * len(before) + after.var() * len(after) for before, after in logs])
+    drops = np.array([before.mean() - after.mean() for before, after in logs])
+    variances, freedom = moderated(squares / freedom, freedom)
+    errors = np.sqrt(variances * [1 / len(before) + 1 / len(after) for before, after in logs])
+    chances = _holm(stdtr(freedom, -drops / errors))
+    # Detected is what is significant and exceeds the tolerance: each for itself in `POWER` of all runs.
+    significant = nctdtrinc(freedom, 1 - POWER, stdtrit(freedom, 1 - FALSE_ALARMS / len(pairs))) * errors
+    tolerated = (-math.log1p(-tolerance) if tolerance < 1 else math.inf) + stdtrit(freedom, POWER) * errors
+    detectable = -np.expm1(-np.maximum(significant, tolerated))
+    return [DropTest(float(chance), float(drop)) for chance, drop in zip(chances, detectable, strict=True)]
+
+
+def _holm(chances: Array) -> Array:
+    order = np.argsort(chances)
+    adjusted = np.empty_like(chances)
+    adjusted[order] = np.minimum(1, np.maximum.accumulate(chances[order] * np.arange(len(chances), 0, -1)))
+    return adjusted
