@@ -12,8 +12,8 @@ import numpy as np
 from table import head, percent, row, whole
 
 from ioassay.analysis import intervals
-from ioassay.analysis.compare import chance
-from ioassay.analysis.compare.chance import Chance, Judged
+from ioassay.analysis.compare import multiple_testing
+from ioassay.analysis.compare.multiple_testing import Chance, Judged
 
 SCATTER = 0.05
 FACTOR = 1.5
@@ -42,7 +42,7 @@ def compared(dice: np.random.Generator, points: int, truly: int, repetitions: in
         interval = intervals.of_ratio(other, mine)
         assert interval is not None
         judged.append(Judged(interval, intervals.chance_of_order(other, mine)))
-    found = chance.of(judged)
+    found = multiple_testing.judge_together(judged)
     assert found is not None
     return found
 

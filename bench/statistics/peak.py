@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from table import head, percent, row, whole
 
 from ioassay.analysis import intervals, scalability
-from ioassay.analysis.best_of import best_of
+from ioassay.analysis.peak_sustained import best_of
 from ioassay.analysis.scalability import Law, Sweep
 from ioassay.analysis.series import Series
 

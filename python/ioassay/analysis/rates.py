@@ -1,8 +1,8 @@
-"""Rates at the points of a sweep: every repetition, and the median.
+"""Rates at the points of a sweep: every repetition, the median, and the typical repetition.
 
 Only valid measurements enter a median. Invalid ones stay among the points, marked, because a reader has to
 see that something was measured and thrown out. Phases and jobs are kept apart: a warm read is no repetition of a
-cold one.
+cold one. The typical repetition is what to show where all of them would be too many.
 """
 
 from __future__ import annotations
@@ -101,3 +101,20 @@ def column(document: RunDocument, points: pl.DataFrame, workload: str) -> RateCo
 def places(frame: pl.DataFrame) -> list[Measurement]:
     """The measurements of the rows, in their order."""
     return [Measurement(*row) for row in frame.select(*KEY).iter_rows()]
+
+
+def typical(measurements: pl.DataFrame) -> pl.DataFrame:
+    """Of each point the measurement whose rate is nearest the median of the valid ones, the earliest of equally near.
+
+    The columns are those of `measurements`, which are the columns of `schema.MEASUREMENTS`. Where no repetition is
+    valid it is the first one.
+    """
+    # An imported result may tell only one of them.
+    rate = pl.coalesce("rate_operations_per_s", "rate_bytes_per_s")
+    distance = (rate - rate.filter(pl.col("valid")).median().over(POINT)).abs()
+    return (
+        measurements.with_columns(distance.alias("distance"))
+        .sort(~pl.col("valid"), "distance", "repetition", nulls_last=True)
+        .unique(list(POINT), keep="first", maintain_order=True)
+        .drop("distance")
+    )

@@ -26,9 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.compare.condition_differences import ConditionDifference
 from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
-from ioassay.analysis.compare.subject import Conditions, Curve, Point
+from ioassay.analysis.compare.subject import ConditionDifference, Conditions, Curve, Point
 from ioassay.analysis.intervals import POWER
 from ioassay.analysis.moderated_variance import moderated
 

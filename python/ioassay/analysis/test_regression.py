@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.rate_units import RateColumn
@@ -27,7 +27,7 @@ def run(*rates: float, clients: tuple[int, ...] = (8,), **workload: Any) -> Load
 
 
 def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> list[PointCheck]:
-    comparison = compare(measured.subject(baseline, "baseline"), measured.subject(judged, "run"))
+    comparison = compare(measured_run.subject(baseline, "baseline"), measured_run.subject(judged, "run"))
     return [check for check in regressions(comparison, tolerance) if check.curve.operation == "write"]
 
 
@@ -70,7 +70,7 @@ def test_too_few_repetitions_are_not_judged() -> None:
     ],
 )
 def test_what_was_not_measured_alike_is_told_once(changed: dict[str, Any], what: list[str]) -> None:
-    baseline, judged = (measured.subject(run(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed))
+    baseline, judged = (measured_run.subject(run(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed))
     assert [unlike.what for unlike in differing(compare(baseline, judged))] == what
 
 

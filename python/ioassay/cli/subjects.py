@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def sides(typed: list[str]) -> list[Side]:
     """What each of them is. Raises `UsageError` for a name of nothing, `SourceError` with every problem of a file."""
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.analysis.compare import measured, published  # noqa: PLC0415
+    from ioassay.analysis.compare import measured_run, published_system  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
@@ -28,7 +28,7 @@ def sides(typed: list[str]) -> list[Side]:
     for one, name in zip(typed, short(typed), strict=True):
         if one not in known and Path(one).is_dir():
             run = doubted(load(Path(one)))
-            found.append(Side(measured.subject(run, name), configuration.of_run(run.document)))
+            found.append(Side(measured_run.subject(run, name), configuration.of_run(run.document)))
         else:
             try:
                 system = find_system(one, known)
@@ -36,7 +36,7 @@ def sides(typed: list[str]) -> list[Side]:
                 if Path(one).exists():
                     raise
                 raise UsageError(f"{one} is no run directory. {error.message}", error.remedy) from error
-            found.append(Side(published.subject(system), configuration.of_system(system, known)))
+            found.append(Side(published_system.subject(system), configuration.of_system(system, known)))
     return found
 
 
@@ -59,7 +59,7 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
     Raises `UsageError` for a directory that is no run.
     """
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.analysis.compare import measured  # noqa: PLC0415
+    from ioassay.analysis.compare import measured_run  # noqa: PLC0415
     from ioassay.analysis.trend.history import Run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.trend.content import Stored  # noqa: PLC0415
@@ -76,6 +76,6 @@ def stored(typed: list[Path]) -> tuple[list[Stored], list[str]]:
             undated.append(name)
             continue
         started = datetime.fromisoformat(document.started)
-        seen = Run(measured.subject(run, name), document.study.name, document.where, started)
+        seen = Run(measured_run.subject(run, name), document.study.name, document.where, started)
         dated.append(Stored(seen, configuration.of_run(document)))
     return dated, undated

@@ -15,7 +15,7 @@ import polars as pl
 
 from ioassay.analysis import latency, rates, series
 from ioassay.analysis.acceptance import Judgement
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.doubts import kinds
 from ioassay.analysis.peak_sustained import peak_and_sustained
@@ -116,7 +116,7 @@ class _Series:
 
 def check(run: LoadedRun, criteria: Sequence[Criterion]) -> Iterator[CriterionCheck]:
     """A verdict for each limit of each criterion and each series that it is about, in their order."""
-    curves = {(*curve.name, curve.operation): curve for curve in measured.subject(run, run.document.run).curves}
+    curves = {(*curve.name, curve.operation): curve for curve in measured_run.subject(run, run.document.run).curves}
     planned = _planned(run.document)
     for criterion in criteria:
         meant: list[_Series | None] = [

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from ioassay.analysis import ceilings, rates
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.frames.figures import Figures
@@ -130,7 +130,7 @@ class Runs:
         return rows.frame(
             assemble(
                 [
-                    Side(measured.subject(run, name), configuration.of_run(run.document))
+                    Side(measured_run.subject(run, name), configuration.of_run(run.document))
                     for name, run in zip(names, self.by_path.values(), strict=True)
                 ]
             )

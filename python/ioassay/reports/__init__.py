@@ -88,11 +88,11 @@ def _assembled(run: LoadedRun, against: Sequence[Side]) -> tuple[Content, Compar
 
 def compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
     """The comparison of all others with the run itself; `None` where there is no other."""
-    from ioassay.analysis.compare import measured  # noqa: PLC0415
+    from ioassay.analysis.compare import measured_run  # noqa: PLC0415
     from ioassay.reports.compare import configuration  # noqa: PLC0415
     from ioassay.reports.compare.content import Side, assemble  # noqa: PLC0415
 
     if not against:
         return None
-    itself = Side(measured.subject(run, "this run"), configuration.of_run(run.document))
+    itself = Side(measured_run.subject(run, "this run"), configuration.of_run(run.document))
     return assemble([itself, *against])

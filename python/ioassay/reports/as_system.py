@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from ioassay.analysis import rates
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
@@ -49,7 +49,7 @@ def text(run: LoadedRun, name: str, files: Mapping[Path, str]) -> str:
     Raises `UsageError` for a run that has no valid rate.
     """
     writing = _Writing(run, files)
-    figures = [figure for curve in measured.subject(run, name).curves for figure in writing.figures(curve)]
+    figures = [figure for curve in measured_run.subject(run, name).curves for figure in writing.figures(curve)]
     if not figures:
         raise UsageError(f"The run {run.document.run} has no valid rate.", "Its report says what was doubted.")
     system = {

@@ -17,9 +17,9 @@ from ioassay.analysis.ceilings import Limit
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
+from ioassay.analysis.rates import typical
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
-from ioassay.analysis.typical import typical
 from ioassay.reports import io500 as score_tables
 from ioassay.reports import levels, medians, nodes, surveys, verdicts, workloads
 from ioassay.reports.findings import Message, Sentences

@@ -13,9 +13,9 @@ from ioassay.analysis import axes, latency, series
 from ioassay.analysis import rates as analysis
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.rate_units import UNITS
+from ioassay.analysis.rates import typical
 from ioassay.analysis.series import Series
 from ioassay.analysis.timeline import MOST_LINES, timeline
-from ioassay.analysis.typical import typical
 from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients
 from ioassay.figures import survey as survey_figure

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ioassay.analysis.compare import measured, published
+from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.ratios import Comparison, compare
 from ioassay.analysis.compare.subject import Curve
 from ioassay.errors import UsageError
@@ -21,7 +21,7 @@ from ioassay.testing.importing import FILES
 from ioassay.yaml_models.source import parse_source
 
 KNOWN = builtin_systems()
-PUBLISHED = {name: published.subject(system) for name, system in KNOWN.items()}
+PUBLISHED = {name: published_system.subject(system) for name, system in KNOWN.items()}
 FILES_OF_A_RUN = {Path("runs/mine/run.json"): "a" * 64, Path("runs/mine/measurements.parquet"): "b" * 64}
 
 
@@ -50,7 +50,7 @@ def told(comparison: Comparison) -> dict[tuple[str, str, str, int | None], float
 
 
 def assert_compares_the_same(run: LoadedRun) -> None:
-    as_it_is, written = measured.subject(run, "mine"), published.subject(system_of(run))
+    as_it_is, written = measured_run.subject(run, "mine"), published_system.subject(system_of(run))
     for name, other in PUBLISHED.items():
         expected, found = told(compare(as_it_is, other)), told(compare(written, other))
         if all(is_alike(curve) for curve in as_it_is.curves):
@@ -74,7 +74,7 @@ def study() -> LoadedRun:
 
 def test_a_run_written_as_a_system_compares_like_the_run() -> None:
     run = study()
-    assert told(compare(measured.subject(run, "mine"), PUBLISHED["isilon-f800"]))
+    assert told(compare(measured_run.subject(run, "mine"), PUBLISHED["isilon-f800"]))
     assert_compares_the_same(run)
 
 
@@ -86,7 +86,7 @@ def test_a_run_written_as_a_system_compares_like_the_run() -> None:
 def test_results_of_other_tools_written_as_a_system_compare_like_the_import(tool: str, path: Path) -> None:
     for run in imported(tool, path):
         assert_compares_the_same(run)
-        written, as_it_is = published.subject(system_of(run)), measured.subject(run, "mine")
+        written, as_it_is = published_system.subject(system_of(run)), measured_run.subject(run, "mine")
         assert {curve.operation for curve in written.curves} <= {curve.operation for curve in as_it_is.curves}
         for curve in as_it_is.curves:
             assert any(mine.operation == curve.operation and mine.rates for mine in written.curves)
@@ -124,7 +124,7 @@ def test_a_run_is_compared_with_what_was_written_of_an_earlier_one_series_by_ser
     for name in ("small", "large"):  # alike in all that a figure tells but their size
         builder.workload(name, name.capitalize())
     run = builder.build()
-    comparison = compare(published.subject(system_of(run)), measured.subject(run, "again"))
+    comparison = compare(published_system.subject(system_of(run)), measured_run.subject(run, "again"))
     assert comparison.alone == ()
     assert [ratio.value for one in comparison.series for ratio in one.ratios] == pytest.approx([1.0] * 16, rel=1e-8)
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ioassay import reports
-from ioassay.analysis.compare import measured, published
+from ioassay.analysis.compare import measured_run, published_system
 from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
@@ -34,7 +34,7 @@ def found() -> LoadedRun:
 def other(factor: float) -> Side:
     builder = RunBuilder().clients(1, 8, 64).repetitions(5)
     run = builder.workload("seq", "Sequential", write=8e9 * factor, read=12e9).build()
-    return Side(measured.subject(run, "new"), configuration.of_run(run.document))
+    return Side(measured_run.subject(run, "new"), configuration.of_run(run.document))
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_a_comparison_is_told_in_the_abstract_and_in_a_section_of_its_own(sequen
 
 def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) -> None:
     known = builtin_systems()
-    f800 = Side(published.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
+    f800 = Side(published_system.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
     text = reports.build(sequential, "md", [f800]).decode()
     assert "- No ratio has a confidence interval, so there is no verdict." in text[: text.index("## Configuration")]
     assert "| peak | isilon-f800 |" in text

@@ -1,8 +1,11 @@
 """What one subject does against another: a run or a published system, each as series of rates with their conditions.
 
-`measured` and `published` make subjects, `matching` says which of their series belong together, `ratios` divides,
-`unlike` keeps what a reader must know of a ratio, `verdicts` says what can be told from its interval, and `chance` what
-many intervals tell together.
+    subject            what is compared, and what two rates were not measured alike in
+    measured_run       a run as a subject
+    published_system   a published system as a subject
+    matching           which of their series, and of their points, belong together
+    ratios             how many times as fast the other is, and what its intervals tell
+    multiple_testing   what many intervals tell together
 
 Not: differences in configuration and words (`ioassay.reports.compare`).
 """

@@ -1,12 +1,13 @@
-"""What is compared: a subject has curves, a curve has points, a point has rates and the conditions that they hold for.
+"""What is compared: a subject has curves, a curve has points, a point has rates and the conditions that they hold for;
+what two were not measured alike in, so that no ratio stands without it.
 
-Not: where subjects come from (`measured`, `published`).
+Not: where subjects come from (`measured_run`, `published_system`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -35,6 +36,42 @@ class Conditions:
     payload: str | None = None
     cold_cache: str | None = None
     """How caches were emptied before, as the study has it; of what writes it is `None`."""
+
+
+Condition = str | int | None
+"""A value of a field of `Conditions`; also `True` and `False`."""
+
+
+@dataclass(frozen=True)
+class ConditionDifference:
+    """A condition that differs: a field of `Conditions` with both values, `None` where one side does not tell it."""
+
+    what: str
+    reference: Condition
+    other: Condition
+
+    @property
+    def is_told(self) -> bool:
+        """True if both sides tell it, and differently."""
+        return self.reference is not None and self.other is not None
+
+
+def unlike(reference: Conditions, other: Conditions) -> tuple[ConditionDifference, ...]:
+    """Every condition that differs, in the order of `Conditions`.
+
+    Names of tools are compared without case. More ranks have more files of their own: that is said once, of the ranks.
+    """
+    found = [
+        ConditionDifference(one.name, getattr(reference, one.name), getattr(other, one.name))
+        for one in fields(Conditions)
+    ]
+    differing = [one for one in found if _plain(one.reference) != _plain(one.other)]
+    more_ranks = any(one.what == "ranks" for one in differing)
+    return tuple(one for one in differing if not (one.what == "files" and more_ranks))
+
+
+def _plain(value: Condition) -> Condition:
+    return value.casefold() if isinstance(value, str) else value
 
 
 _CONDITION: Mapping[Axis, str] = {"transfer": "transfer_bytes", "storage": "api"}

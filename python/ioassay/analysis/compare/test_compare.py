@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.compare import measured, published
-from ioassay.analysis.compare.caches import NONE, cold_cache
-from ioassay.analysis.compare.ratios import Compared, Comparison, compare
+from ioassay.analysis.compare import measured_run, published_system
+from ioassay.analysis.compare.measured_run import NO_COLD_CACHE, cold_cache
+from ioassay.analysis.compare.ratios import Compared, Comparison, compare, verdict
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
-from ioassay.analysis.compare.verdicts import verdict
 from ioassay.studies import resolve
 from ioassay.studies.library import find_study
 from ioassay.systems.library import builtin_systems, read
@@ -24,7 +23,7 @@ def swept(name: str, *rates: float, clients: tuple[int, ...] = (1, 8), transfer:
     for count in clients:
         for operation in ("write", "read"):
             builder.rates("seq", operation, count, *rates)
-    return measured.subject(builder.build(), name)
+    return measured_run.subject(builder.build(), name)
 
 
 def of(comparison: Comparison, operation: str) -> Compared:
@@ -63,7 +62,7 @@ def test_a_series_of_one_name_with_another_transfer_is_compared_and_says_so() ->
 
 def test_series_of_other_names_are_compared_only_where_they_were_measured_alike() -> None:
     def named(name: str, transfer: int) -> Subject:
-        return measured.subject(RunBuilder().workload(name, transfer_bytes=transfer).build(), name)
+        return measured_run.subject(RunBuilder().workload(name, transfer_bytes=transfer).build(), name)
 
     assert len(compare(named("a", 4096), named("b", 4096)).series) == 2
     comparison = compare(named("a", 4096), named("b", 8192))
@@ -77,8 +76,8 @@ def test_series_of_other_names_are_compared_only_where_they_were_measured_alike(
 
 
 def test_of_two_series_that_fit_equally_well_none_is_chosen() -> None:
-    one = measured.subject(RunBuilder().workload("a").build(), "one")
-    two = measured.subject(RunBuilder().workload("b").workload("c").build(), "two")
+    one = measured_run.subject(RunBuilder().workload("a").build(), "one")
+    two = measured_run.subject(RunBuilder().workload("b").workload("c").build(), "two")
     assert compare(one, two).series == ()
 
 
@@ -91,8 +90,8 @@ def test_points_of_one_side_are_told() -> None:
 
 def test_a_published_peak_is_compared_with_the_peak_of_the_same_layout_order_and_transfer() -> None:
     run = RunBuilder().clients(1, 8).workload("seq").workload("shared", layout="N-1").workload("small", order="random")
-    system = published.subject(builtin_systems()["isilon-f800"])
-    comparison = compare(measured.subject(run.build(), "mine"), system)
+    system = published_system.subject(builtin_systems()["isilon-f800"])
+    comparison = compare(measured_run.subject(run.build(), "mine"), system)
     pairs = {one.reference.title: one.other.title for one in comparison.series}
     assert pairs["seq, write"] == "sequential N-N (write)"
     assert pairs["shared, read"] == "sequential N-1 (read)"
@@ -107,7 +106,7 @@ def test_a_published_peak_is_compared_with_the_peak_of_the_same_layout_order_and
 
 def test_two_published_systems_are_compared_by_test_and_configuration() -> None:
     known = builtin_systems()
-    comparison = compare(published.subject(known["isilon-h600"]), published.subject(known["isilon-f800"]))
+    comparison = compare(published_system.subject(known["isilon-h600"]), published_system.subject(known["isilon-f800"]))
     reads = next(one for one in comparison.series if one.reference.title == "sequential N-N (read)")
     assert reads.peak is not None
     assert reads.peak.value == pytest.approx(2.0)
@@ -127,14 +126,14 @@ figures:
 def test_rates_that_count_operations_are_compared_where_the_transfer_is_the_same(transfer: str, compared: int) -> None:
     run = RunBuilder().clients(64).workload("small", order="random", transfer_bytes=4096).build()
     system = read(parse_source(IOPS.replace("TRANSFER", transfer), "lab.yaml", "system"), {})
-    comparison = compare(measured.subject(run, "mine"), published.subject(system))
+    comparison = compare(measured_run.subject(run, "mine"), published_system.subject(system))
     assert [one.column for one in comparison.series] == ["rate_operations_per_s"] * compared
 
 
 def test_metadata_that_was_published_is_not_taken_for_data_of_the_same_size() -> None:
     run = RunBuilder().workload("small", order="random", transfer_bytes=4096).build()
-    system = published.subject(builtin_systems()["pixstor-capacity-expanded"])
-    assert compare(measured.subject(run, "mine"), system).series == ()
+    system = published_system.subject(builtin_systems()["pixstor-capacity-expanded"])
+    assert compare(measured_run.subject(run, "mine"), system).series == ()
 
 
 def test_the_cold_cache_step_is_read_from_the_study_with_its_settings() -> None:
@@ -142,7 +141,7 @@ def test_the_cold_cache_step_is_read_from_the_study_with_its_settings() -> None:
     study.settings["caches"] = ["drop-caches", "fadvise"]
     study.text = "steps: [write, cold-cache: '${caches}', read]\nworkloads: {w: {}, own: {steps: [write, read]}}"
     assert cold_cache(study, "w") == "drop-caches, fadvise"
-    assert cold_cache(study, "own") == NONE
+    assert cold_cache(study, "own") == NO_COLD_CACHE
     study.text = ""
     assert cold_cache(study, "w") is None
 

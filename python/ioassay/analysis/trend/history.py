@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from ioassay.analysis.compare import matching
-from ioassay.analysis.compare.condition_differences import ConditionDifference, unlike
-from ioassay.analysis.compare.subject import Curve, Point, Subject
+from ioassay.analysis.compare.subject import ConditionDifference, Curve, Point, Subject, unlike
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.trend.history import Group, Run, groups
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
@@ -12,7 +12,7 @@ from ioassay.testing.nightly_runs import night
 def seen(name: str, run: LoadedRun) -> Run:
     document = run.document
     started = datetime.fromisoformat(document.started)
-    return Run(measured.subject(run, name), document.study.name, document.where, started)
+    return Run(measured_run.subject(run, name), document.study.name, document.where, started)
 
 
 def builder(*clients: int, transfer: int = 1 << 20) -> RunBuilder:

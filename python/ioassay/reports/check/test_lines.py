@@ -9,7 +9,7 @@ import pytest
 from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from ioassay.analysis.acceptance import Judgement, judge
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.regression import regressions
 from ioassay.criteria.model import LIMITS, Criteria
@@ -59,7 +59,7 @@ def baseline_lines(*factors: float) -> list[Line]:
         for count, factor in zip(clients, factors, strict=True):
             rates = (rate * (factor if run else 1) for rate in (1e9, 1.05e9, 0.95e9))
             builder.rates("seq", "write", count, *rates)
-        subjects.append(measured.subject(builder.build(), "run" if run else "before"))
+        subjects.append(measured_run.subject(builder.build(), "run" if run else "before"))
     lines = of_baseline(regressions(compare(*subjects), 0.05), "before", 0.05)
     return [line for line in lines if "write" in line.group]
 

@@ -1,7 +1,7 @@
 """What differs between subjects besides their results: study, settings, target, versions, nodes, mount, devices.
 
 A fact stands here where subjects tell different things of it, or where some runs have it and others do not. Not: what
-rates were measured with (`ioassay.analysis.compare.condition_differences`), which stands beside the rates.
+rates were measured with (`ioassay.analysis.compare.subject`), which stands beside the rates.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ioassay.analysis.compare import measured, published
+from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.subject import Subject
 from ioassay.reports.compare import build, configuration
 from ioassay.reports.compare.content import Side, assemble
@@ -25,12 +25,12 @@ def run(factor: float = 1.0, repetitions: int = 5, transfer_bytes: int = 1 << 20
 
 
 def side(of: LoadedRun, name: str) -> Side:
-    return Side(measured.subject(of, name), configuration.of_run(of.document))
+    return Side(measured_run.subject(of, name), configuration.of_run(of.document))
 
 
 def system(name: str) -> Side:
     known = builtin_systems()
-    return Side(published.subject(known[name]), configuration.of_system(known[name], known))
+    return Side(published_system.subject(known[name]), configuration.of_system(known[name], known))
 
 
 @pytest.fixture(scope="module")

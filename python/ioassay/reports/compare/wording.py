@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from ioassay.analysis.compare.condition_differences import Condition, ConditionDifference
-from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio
-from ioassay.analysis.compare.subject import Conditions, Point, Rates, Subject
-from ioassay.analysis.compare.verdicts import verdict
+from ioassay.analysis.compare.ratios import Compared, Comparison, Ratio, verdict
+from ioassay.analysis.compare.subject import Condition, ConditionDifference, Conditions, Point, Rates, Subject
 from ioassay.analysis.intervals import FEWEST, Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.reports import format

@@ -8,7 +8,7 @@ from datetime import datetime
 
 import pytest
 
-from ioassay.analysis.compare import measured
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.trend.history import Run
 from ioassay.reports.compare import configuration
 from ioassay.reports.trend import build
@@ -26,7 +26,7 @@ KERNEL = 8
 def stored(name: str, run: LoadedRun) -> Stored:
     document = run.document
     started = datetime.fromisoformat(document.started)
-    seen = Run(measured.subject(run, name), document.study.name, document.where, started)
+    seen = Run(measured_run.subject(run, name), document.study.name, document.where, started)
     return Stored(seen, configuration.of_run(document))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from ioassay.analysis import intervals
-from ioassay.analysis.compare import chance
-from ioassay.analysis.compare.chance import Judged
+from ioassay.analysis.compare import multiple_testing
+from ioassay.analysis.compare.multiple_testing import Judged
 from ioassay.analysis.intervals import Interval
 
 
@@ -21,40 +21,40 @@ def told(*differs: bool, confidence: float = 0.95) -> list[Judged]:
 
 
 def test_a_single_interval_is_believed_as_far_as_it_says() -> None:
-    found = chance.of(told(True, confidence=0.9))
+    found = multiple_testing.judge_together(told(True, confidence=0.9))
     assert found is not None
     assert (found.judged, found.differing, found.certain, found.confidence) == (1, 1, 1, 0.9)
 
 
 def test_of_many_points_one_that_differs_is_chance() -> None:
-    found = chance.of(told(True, *[False] * 19))
+    found = multiple_testing.judge_together(told(True, *[False] * 19))
     assert found is not None
     assert (found.differing, found.certain) == (1, 0)
     assert found.by_chance == pytest.approx(1.0)
 
 
 def test_where_every_point_differs_all_of_them_do() -> None:
-    found = chance.of(told(*[True] * 20, confidence=0.9))
+    found = multiple_testing.judge_together(told(*[True] * 20, confidence=0.9))
     assert found is not None
     assert found.certain == 20
 
 
 def test_where_most_points_differ_most_of_them_are_no_chance() -> None:
     # Of the other and one of the 19 together it is 20 %, of the other and two of them 6.1 %.
-    found = chance.of(told(*[True] * 19, False, confidence=0.9))
+    found = multiple_testing.judge_together(told(*[True] * 19, False, confidence=0.9))
     assert found is not None
     assert found.certain == 18
 
 
 def test_without_intervals_nothing_is_told() -> None:
-    assert chance.of([]) is None
+    assert multiple_testing.judge_together([]) is None
 
 
 def repeated(rng: random.Random, median: float, repetitions: int) -> list[float]:
     return [median * math.exp(rng.gauss(0, 0.05)) for _ in range(repetitions)]
 
 
-def compared(rng: random.Random, medians: Sequence[float], repetitions: int) -> chance.Chance:
+def compared(rng: random.Random, medians: Sequence[float], repetitions: int) -> multiple_testing.Chance:
     """Points of which the reference has the median 1."""
     points = []
     for median in medians:
@@ -62,7 +62,7 @@ def compared(rng: random.Random, medians: Sequence[float], repetitions: int) -> 
         interval = intervals.of_ratio(other, mine)
         assert interval is not None
         points.append(Judged(interval, intervals.chance_of_order(other, mine)))
-    found = chance.of(points)
+    found = multiple_testing.judge_together(points)
     assert found is not None
     return found
 

@@ -8,7 +8,7 @@ the ratios a reader picks.
 
 Holm's procedure, which says of each ratio for itself whether it differs, needs smaller probabilities than few
 repetitions can give: 3 against 3 never come below 10 %, which no second ratio may share. Of the intervals, nothing
-changes. `test_chance.py` measures the false alarms. Not: intervals (`ioassay.analysis.intervals`), sentences.
+changes. `test_multiple_testing.py` measures the false alarms. Not: intervals (`ioassay.analysis.intervals`), sentences.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Chance:
     """Of that, 0 to 1: that of the intervals, but no more than was wanted of them."""
 
 
-def of(judged: Sequence[Judged]) -> Chance | None:
+def judge_together(judged: Sequence[Judged]) -> Chance | None:
     """What they tell together, `None` where there are none. They are of independent repetitions."""
     if not judged:
         return None

@@ -1,30 +1,35 @@
 """A run as a subject: a curve for each series of each workload, with the valid repetitions of every sweep point.
 
-Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, before this).
+How caches were emptied before a read comes from the study's text that a run keeps. Whether they were empty the engine
+measures. Not: reading the run, doubting rates above their ceiling (`ceilings.doubted`, before this).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Any, get_args
 
 import polars as pl
 
 from ioassay.analysis import axes, ceilings, rates, series
 from ioassay.analysis.axes import Axis, Value
 from ioassay.analysis.ceilings import Limit
-from ioassay.analysis.compare.caches import cold_cache
 from ioassay.analysis.compare.subject import AxisValue, Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.peak_sustained import peak_and_sustained
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.results.document import JobEntry, Operation
+from ioassay.results.document import JobEntry, Operation, StudyEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.point import AxisUnit
 from ioassay.results.schema import KEY, POINT, Measurement
+from ioassay.yaml_models.source import SourceError, parse_source, plain
 
 OWN = "ioassay"
 """The tool of a run that was not imported."""
+
+NO_COLD_CACHE = "nothing"
+"""What is done before a read where a study has no cold-cache step."""
 
 WRITES: tuple[Operation, ...] = ("write", "create", "create-tree")
 """Operations that no cache of earlier data makes faster."""
@@ -165,3 +170,38 @@ def _rates(points: tuple[Point, ...], sustained_rates: tuple[float, ...], axis: 
     rate = both.sustained.rate
     sustained = Point(None, Conditions(tool=peak.conditions.tool), sustained_rates or (rate,), sustained=rate)
     return Rates(points, peak, sustained)
+
+
+def cold_cache(study: StudyEntry, workload: str) -> str | None:
+    """The methods of the workload's first cold-cache step in their order: `drop-caches, fadvise`, or `NO_COLD_CACHE`.
+
+    `None` where the run has no study's text, as front ends and imported runs, and where that text is no study.
+    """
+    try:
+        tree = plain(parse_source(study.text, "study.yaml", "study").tree)
+    except SourceError:
+        return None
+    steps = _entry(_entry(_entry(tree, "workloads"), workload), "steps") or _entry(tree, "steps")
+    if not isinstance(steps, list):
+        return None
+    found = (step["cold-cache"] for step in steps if isinstance(step, dict) and "cold-cache" in step)
+    return next((_words(_resolved(methods, study.settings)) for methods in found), NO_COLD_CACHE)
+
+
+def _entry(tree: object, key: str) -> Any:
+    return tree.get(key) if isinstance(tree, dict) else None
+
+
+def _resolved(value: Any, settings: dict[str, Any]) -> Any:
+    """`${name}` with the value that the setting had."""
+    if isinstance(value, str) and value.startswith("${") and value.endswith("}"):
+        return settings.get(value[2:-1], value)
+    return value
+
+
+def _words(methods: Any) -> str:
+    if isinstance(methods, str):
+        return methods
+    if isinstance(methods, list) and all(isinstance(method, str) for method in methods):
+        return ", ".join(methods)
+    return json.dumps(methods, sort_keys=True)
