@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from table import head, percent, row
 
-from ioassay.analysis.outliers import NORMAL, limit
+from ioassay.analysis.findings.outliers import NORMAL, limit
 
 USUAL = 3.5
 """The limit of Iglewicz and Hoaglin."""

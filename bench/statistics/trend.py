@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from table import head, percent, row, whole
 
-from ioassay.analysis.trend.course import courses
+from ioassay.analysis.trend.change_detection import courses
 from ioassay.testing.nightly_runs import history
 
 SERIES = 8

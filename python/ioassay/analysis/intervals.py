@@ -15,7 +15,7 @@ where it covers 75 % (n = 3), 88 % (4) or 88 % (7). Instead an interval here is 
 with `confidence` what it covers: 75 % for 3 repetitions, 88 % for 4, 94 % for 5, more than 95 % from 6 on.
 docs/concepts/statistics.md has the table; `test_intervals.py` measures it.
 
-Not: which repetitions belong together (`rates`), which of them are outliers (`outliers`).
+Not: which repetitions belong together (`rates`), which of them are outliers (`findings.outliers`).
 """
 
 from __future__ import annotations

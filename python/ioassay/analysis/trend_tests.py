@@ -8,7 +8,7 @@
 - Of a line and of steps, the one that fits better: Schwarz's criterion on absolute deviations.
 
 All of it rests on ranks and medians, so a few odd values change little. Not: what counts as a change, and how large it
-has to be (`drift` within a phase, `trend.course` over runs).
+has to be (`drift` within a phase, `trend.change_detection` over runs).
 """
 
 from __future__ import annotations

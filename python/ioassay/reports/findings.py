@@ -18,7 +18,7 @@ from ioassay.analysis.findings.changes import ChangeEvidence
 from ioassay.analysis.findings.fluctuations import FluctuationEvidence
 from ioassay.analysis.findings.outliers import OutlierEvidence
 from ioassay.analysis.findings.peaks import PeakEvidence
-from ioassay.analysis.findings.printed import PrintedEvidence
+from ioassay.analysis.findings.printed_scores import PrintedEvidence
 from ioassay.analysis.findings.slow_nodes import SlowNodeEvidence
 from ioassay.analysis.findings.stalls import StallEvidence
 from ioassay.analysis.findings.stragglers import StragglerEvidence

@@ -8,7 +8,7 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.findings import Evidence
-from ioassay.analysis.findings.printed import PrintedEvidence
+from ioassay.analysis.findings.printed_scores import PrintedEvidence
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder

@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 
 from ioassay.analysis.finding import SEVERITIES, Evidence, Finding, Severity
 from ioassay.analysis.findings.changes import changes
-from ioassay.analysis.findings.facts import RunFacts
 from ioassay.analysis.findings.fluctuations import fluctuations
 from ioassay.analysis.findings.outliers import outliers
 from ioassay.analysis.findings.peaks import peaks
-from ioassay.analysis.findings.printed import printed
+from ioassay.analysis.findings.printed_scores import printed
+from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.findings.slow_nodes import slow_nodes
 from ioassay.analysis.findings.stalls import stalls
 from ioassay.analysis.findings.stragglers import stragglers

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ioassay.analysis.drift import Change, Drift
 from ioassay.analysis.finding import Evidence, Finding, Severity
-from ioassay.analysis.findings.facts import RunFacts
+from ioassay.analysis.findings.run_facts import RunFacts
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ioassay.analysis.drift import Drift
 from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.facts import RunFacts
+from ioassay.analysis.findings.run_facts import RunFacts
 
 WIDE = 2.0
 """Times the lowest tenth of the steps' rates at which the highest tenth is far above it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ioassay.analysis.finding import Evidence, Finding, Severity
-from ioassay.analysis.findings.facts import RunFacts
+from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.scalability import Reach, Sweep
 
 AROUND = ("create-tree", "remove-tree")

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from ioassay.analysis import intervals, rates
 from ioassay.analysis.finding import Evidence, Finding
-from ioassay.analysis.findings.facts import RunFacts
+from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.intervals import Interval
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.schema import POINT

@@ -2,7 +2,7 @@
 
 The latest run says what belongs there: each of its points has the points of earlier runs that match it
 (`compare.matching`) and were measured alike (`compare.unlike`). Others are left out, with what is unlike. Not: what
-became of the rate (`course`).
+became of the rate (`change_detection`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ioassay.analysis.trend.course import Course, courses
+from ioassay.analysis.trend.change_detection import Course, courses
 from ioassay.analysis.trend.history import Group, Run, groups
 from ioassay.reports.check.lines import Line
 from ioassay.reports.compare.configuration import Difference, differences

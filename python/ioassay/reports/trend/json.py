@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from ioassay.analysis.trend.course import FALSE_ALARMS
+from ioassay.analysis.trend.change_detection import FALSE_ALARMS
 from ioassay.reports.check.lines import accepted
 from ioassay.reports.trend.content import Content
 from ioassay.reports.trend.rows import points

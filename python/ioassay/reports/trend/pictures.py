@@ -9,7 +9,7 @@ import polars as pl
 
 from ioassay.analysis import intervals
 from ioassay.analysis.rate_units import Unit, suited
-from ioassay.analysis.trend.course import Course
+from ioassay.analysis.trend.change_detection import Course
 from ioassay.figures import rate_by_time
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports.trend.content import Content, SeriesPart

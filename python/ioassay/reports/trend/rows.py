@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis import intervals
-from ioassay.analysis.trend.course import Course
+from ioassay.analysis.trend.change_detection import Course
 from ioassay.analysis.trend.history import Measured
 from ioassay.reports.trend.content import Content
 

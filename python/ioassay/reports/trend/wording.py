@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ioassay.analysis.compare.subject import Curve, Point
 from ioassay.analysis.intervals import Interval
-from ioassay.analysis.trend.course import FEWEST, Change, Course
+from ioassay.analysis.trend.change_detection import FEWEST, Change, Course
 from ioassay.analysis.trend.history import Group, History, Missing, Run
 from ioassay.reports import format
 from ioassay.reports.check.lines import Line

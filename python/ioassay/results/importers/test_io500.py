@@ -11,7 +11,7 @@ import pytest
 from ioassay import reports
 from ioassay.analysis.finding import FileLine
 from ioassay.analysis.findings import RunFacts
-from ioassay.analysis.findings.printed import printed
+from ioassay.analysis.findings.printed_scores import printed
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 from ioassay.results.importers import io500
 from ioassay.results.importers.model import Measured

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ioassay.analysis.trend.course import FALSE_ALARMS, FEWEST, Course, courses
+from ioassay.analysis.trend.change_detection import FALSE_ALARMS, FEWEST, Course, courses
 from ioassay.testing.nightly_runs import history
 
 TOLERANCE = 0.05

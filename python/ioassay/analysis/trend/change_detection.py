@@ -13,8 +13,8 @@ Both are weakened by the correlation of neighbouring runs, and of a line and of 
 told (`trend_tests`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
 nothing changed, something is told in at most `FALSE_ALARMS` of all cases, and of what is told no larger share is wrong.
 That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md has what
-`test_course.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single change, so it does
-not serve here.
+`test_change_detection.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single change,
+so it does not serve here.
 
 What is smaller than the tolerance is not told. Not: which runs are alike (`history`).
 """

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ioassay.analysis.outliers import NORMAL, Outlier, limit, outliers
+from ioassay.analysis.findings.outliers import NORMAL, Outlier, find_outliers, limit
 
 
 def found(*bytes_per_s: float) -> list[Outlier]:
-    return outliers(_points(*bytes_per_s), "rate_bytes_per_s")
+    return find_outliers(_points(*bytes_per_s), "rate_bytes_per_s")
 
 
 def _points(*bytes_per_s: float) -> pl.DataFrame:
@@ -60,8 +60,8 @@ def test_what_lies_close_is_no_outlier_however_calm_the_others_are() -> None:
 
 def test_an_invalid_repetition_is_not_looked_at() -> None:
     points = _points(*[1e9] * 5, 1e8)
-    assert outliers(points, "rate_bytes_per_s") != []
-    assert outliers(points.with_columns((pl.col("repetition") < 6).alias("valid")), "rate_bytes_per_s") == []
+    assert find_outliers(points, "rate_bytes_per_s") != []
+    assert find_outliers(points.with_columns((pl.col("repetition") < 6).alias("valid")), "rate_bytes_per_s") == []
 
 
 @given(st.lists(st.floats(1e6, 1e10), min_size=5, max_size=9), st.sampled_from([1e-3, 1e3]))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ioassay.analysis.finding import Evidence, FileLine, Finding
-from ioassay.analysis.findings.facts import RunFacts
+from ioassay.analysis.findings.run_facts import RunFacts
 from ioassay.analysis.printed_scores import Recomputed, recomputed
 
 
