@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ioassay import mounts
 from ioassay.doctor import checks
-from ioassay.doctor.collect.control_plane import control_plane
-from ioassay.doctor.collect.launcher import launcher
-from ioassay.doctor.collect.node_probe import reached
-from ioassay.doctor.collect.rendezvous import meeting
+from ioassay.doctor.collect import control_plane, launcher, meeting, reached
 from ioassay.doctor.facts import Facts, Problem
 from ioassay.doctor.verdict import Line, Verdict, not_checked
 from ioassay.errors import CannotRun

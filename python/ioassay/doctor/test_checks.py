@@ -11,7 +11,7 @@ import pytest
 from ioassay import __version__
 from ioassay.doctor import checks
 from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
-from ioassay.doctor.checks.naming import listed, who_differs
+from ioassay.doctor.checks.node_names import listed, who_differs
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.doctor.verdict import Verdict
 from ioassay.launchers.printed import meaning, telling

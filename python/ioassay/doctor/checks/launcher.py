@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Launcher
 from ioassay.doctor.verdict import Verdict, failed, ok, warning
 

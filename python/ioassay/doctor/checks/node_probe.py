@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ioassay import __version__
-from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Problem, Reached
 from ioassay.doctor.verdict import Verdict, failed, ok
 from ioassay.launchers.printed import meaning, telling

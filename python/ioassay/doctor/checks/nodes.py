@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.doctor.checks.naming import host, listed, on, who_differs
+from ioassay.doctor.checks.node_names import host, listed, on, who_differs
 from ioassay.doctor.verdict import Verdict, failed, ok, warning
 from ioassay.units import format_about_bytes, format_count, format_duration
 

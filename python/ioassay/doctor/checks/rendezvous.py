@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ioassay.doctor.checks.naming import listed
+from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Meeting
 from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
 from ioassay.launchers.printed import losses, meaning, telling

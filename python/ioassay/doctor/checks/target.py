@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioassay.doctor.checks.naming import host, listed, on, who_differs
+from ioassay.doctor.checks.node_names import host, listed, on, who_differs
 from ioassay.doctor.facts import Meeting
 from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
 from ioassay.units import format_about_bytes, format_count

@@ -1,0 +1,235 @@
+"""How facts are found out: of this side, of the launcher and its MPI, of each node alone, of all nodes together.
+
+Whatever does not work is a fact too: nothing here raises for what a site lacks. Not: what is good or bad (`checks`).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ioassay import __version__
+from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
+from ioassay.engine import clean_arguments, find_engine, survey_arguments, version_of
+from ioassay.errors import CannotRun, IoassayError
+from ioassay.execution.alone import Patience, ask_each
+from ioassay.execution.follow import follow
+from ioassay.execution.interruption import Interruption
+from ioassay.execution.process import EngineProcess
+from ioassay.execution.start import Start
+from ioassay.launchers import mpi
+from ioassay.launchers.hosts import allocated
+from ioassay.launchers.placement import Placement
+from ioassay.launchers.srun import PLUGIN
+from ioassay.results.events import EventTail, read_events
+from ioassay.results.lock import Lock
+from ioassay.results.stored_directory import StoredDirectory
+from ioassay.studies.target import Target
+
+_COMMAND_S = 30
+
+_REACH_S = 20
+"""Longer than ssh or Slurm take where a node is up."""
+
+_TARGET_S = 4
+"""How long the target may take to answer a node: longer than any that is well, shorter than patience."""
+
+_MEET_S = 150
+"""For the survey. The engine says itself after 90 s that its processes do not find each other."""
+
+_CLEAN_S = 3
+
+
+def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlane:
+    """This side: ioassay, its engine, the place for run directories.
+
+    `scratch` is a directory where a run directory would be, if that could be had.
+    """
+    problem = scratch_problem
+    if problem is None:
+        try:
+            with StoredDirectory.open(scratch) as directory:
+                Lock.acquire(directory).release()
+        except IoassayError as error:
+            problem = Problem.of(error)
+        except OSError as error:
+            problem = Problem(f"{scratch.parent}: {error.strerror}.", "Name another place with --out.")
+    engine, version, engine_problem = None, None, None
+    try:
+        engine = str(find_engine())
+        version = version_of(_said([engine, "--version"]))
+        if version is None:
+            engine_problem = Problem(f"{engine} does not start.", f"Start it by hand: {engine} --version")
+    except CannotRun as error:
+        engine_problem = Problem.of(error)
+    return ControlPlane(
+        ioassay_version=__version__,
+        python_version=platform.python_version(),
+        engine=engine,
+        engine_version=version,
+        engine_problem=engine_problem,
+        run_place=str(scratch.parent),
+        run_place_problem=problem,
+    )
+
+
+def launcher(name: str, start: Start, engine: Path) -> Launcher:
+    """What `name` is made of, as this side sees it."""
+    if not start.launcher.needs_mpi:
+        return Launcher(name)
+    facts: dict[str, Any] = {}
+    try:
+        facts |= _slurm(start, engine) if name == "srun" else _mpirun()
+        # What a launcher refuses it says when it is asked how it would start something.
+        start.alone([])
+    except CannotRun as error:
+        facts["problem"] = Problem.of(error)
+    facts |= _library(engine)
+    if name == "srun" and (family := facts.get("compiler_family")):
+        facts["plugin"] = PLUGIN[family]
+    return Launcher(name, **facts)
+
+
+def _mpirun() -> dict[str, Any]:
+    command = mpi.mpirun()
+    printed = _said([str(command), "--version"]) or ""
+    # Hydra says it in a table, the others in their first line.
+    version = re.search(r"Version:\s*(\S+)", printed)
+    line = f"Hydra {version[1]}" if version else next(iter(printed.splitlines()), "")
+    return {"command": str(command), "version": line, "family": mpi.family_of_mpirun(command)}
+
+
+def _slurm(start: Start, engine: Path) -> dict[str, Any]:
+    command = shutil.which("srun")
+    if command is None:
+        raise CannotRun("There is no `srun` in PATH.", "Do it where Slurm's commands are, or take another launcher.")
+    # Where a lab's Slurm is, and its settings.
+    there = Placement(1, 1, start.nodes).launch(engine)
+    listed = _said([*there, "srun", "--mpi=list"], start.environment()) or ""
+    return {
+        "command": command,
+        "version": (_said([*there, "srun", "--version"], start.environment()) or "").strip(),
+        "plugins": [word for word in re.findall(r"[a-z0-9_]+", listed) if re.match(r"pm|none|cray|openmpi", word)],
+        "allocated": [node.name for node in allocated()],
+        "has_sbatch": shutil.which("sbatch") is not None,
+    }
+
+
+def _library(engine: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = {}
+    try:
+        compiler = mpi.mpicc()
+        facts["compiler"] = str(compiler)
+        facts["compiler_family"] = mpi.family_of_mpicc(compiler)
+        facts["library"] = str(mpi.library())
+    except CannotRun as error:
+        facts["library_problem"] = Problem.of(error)
+        return facts
+    listed = json.loads(_said([str(engine), "mpi", "list", "--json", "--only", facts["library"]]) or "[]")
+    if not listed or listed[0]["library"] is None:
+        why = listed[0]["problem"] if listed else "it is not listed"
+        facts["library_problem"] = Problem(
+            f"{facts['library']} cannot be loaded: {why}", "Build it anew: ioassay mpi build --force"
+        )
+    else:
+        # Only its first words: some MPIs go on for lines.
+        facts["library_name"] = " ".join(listed[0]["library"].splitlines()[0].split(",")[0].split())
+    return facts
+
+
+def reached(start: Start, scratch: Path, interruption: Interruption) -> list[Reached]:
+    """Whether the engine starts on each node of `start`, in that order; where it names none, on the launcher's choice."""
+    return [
+        Reached(answer.node, answer.version, answer.printed, answer.waited_s)
+        for answer in ask_each(start, scratch, interruption, Patience(_REACH_S))
+    ]
+
+
+def meeting(
+    start: Start,
+    ranks_per_node: int,
+    target: Target | None,
+    scratch: Path,
+    interruption: Interruption,
+) -> Meeting:
+    """Has the nodes of `start` meet and look at themselves and at `target`, a directory."""
+    events, output = scratch / "events.jsonl", scratch / "survey"
+    # Seen nowhere before, so that no node remembers it, and whoever sees it sees what was created just now.
+    run = f"doctor-{secrets.token_hex(8)}"
+    arguments = survey_arguments(events, target.place if target else None, run, _TARGET_S)
+    if not start.stands_between:
+        arguments += ["--ranks-per-node", str(ranks_per_node)]
+    command = start.together(arguments, max(1, len(start.nodes)), ranks_per_node)
+    deadline = time.monotonic() + _MEET_S
+    told = False
+    with EngineProcess(command, output, environment=start.environment(), through=start.stands_between) as process:
+
+        def stop_when_late() -> None:
+            nonlocal told
+            if not told and time.monotonic() > deadline:
+                told = True
+                process.stop(signal.SIGTERM)
+
+        seen = follow(process, interruption, EventTail(events), on_look=stop_when_late)
+    error = next((event for event in seen if event["event"] == "error"), None)
+    survey = next((event for event in seen if event["event"] == "survey"), None)
+    removed = next((event for event in seen if event["event"] == "removed"), None)
+    look = survey["nodes"][0].get("target") if survey is not None else None
+    left: list[str] = []
+    if target is not None and removed is None:
+        left = _clean(start, target.workspace(run), scratch, interruption)
+    elif target is not None and removed is not None and (survey is None or (look and look["shared"])):
+        # What the first node has not created is not there either.
+        left = [entry["path"] for entry in removed["left"]]
+    return Meeting(
+        nodes=[node.name for node in start.nodes],
+        ranks_per_node=ranks_per_node,
+        target=target.place if target else None,
+        workspace=target.workspace(run) if target else None,
+        events=str(events),
+        survey=survey,
+        failure=Problem(error["message"], error["remedy"]) if error else None,
+        printed=output.read_text(errors="replace"),
+        left=left,
+    )
+
+
+def _clean(start: Start, workspace: str, scratch: Path, interruption: Interruption) -> list[str]:
+    """Removes what an engine that ended without a word may have left. What may remain of it."""
+    events = scratch / "clean.jsonl"
+    command = start.alone(clean_arguments(events, workspace))
+    deadline = time.monotonic() + _CLEAN_S
+    with EngineProcess(command, scratch / "clean", environment=start.environment(), through=True) as process:
+        while not (process.wait(0.1) or interruption.count > 1):
+            if time.monotonic() > deadline:
+                process.kill()
+    removed = [event for event in read_events(events) if event["event"] == "removed"]
+    return [entry["path"] for entry in removed[0]["left"]] if removed else [workspace]
+
+
+def _said(command: Sequence[str], environment: Mapping[str, str] | None = None) -> str | None:
+    """What `command` prints, errors included; `None` where it does not start, fails, or takes longer than allowed."""
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=_COMMAND_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None
