@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ioassay.execution import batch
+from ioassay.execution import slurm_job
 from ioassay.execution.interruption import Interruption
 from ioassay.results.run_directory import load, read_document
 from ioassay.units import format_count
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 def write(run: RunWriter) -> Path:
     """Writes the script of a run that was prepared, and lets others use the run. Where the script is."""
-    run.write(batch.SCRIPT, batch.script(run.document, run.path).encode(), mode=0o755)
+    run.write(slurm_job.SCRIPT, slurm_job.script(run.document, run.path).encode(), mode=0o755)
     run.close()
-    return run.path / batch.SCRIPT
+    return run.path / slurm_job.SCRIPT
 
 
 def submit_and_follow(path: Path) -> LoadedRun | None:
     """Submits the run at `path` and says how it goes until its job has ended. `None`: it goes on without us."""
-    job = batch.submit(path)
+    job = slurm_job.submit(path)
     _say(f"Job {job.id} does it; its output: {path}/logs/slurm-{job.id}.txt")
     state = "PENDING"
     with Interruption() as interruption:
-        for state, reason in batch.follow(job, lambda: interruption.first is None):
+        for state, reason in slurm_job.follow(job, lambda: interruption.first is None):
             document = read_document(path)
             done = sum(case.is_settled for case in document.cases)
             because = f" ({reason})" if reason else ""
@@ -41,7 +41,7 @@ def submit_and_follow(path: Path) -> LoadedRun | None:
         return None
     loaded = load(path)
     if loaded.document.state != "complete":
-        _say(f"Job {job.id} ended as {state.lower()}. Do the rest with: sbatch {path / batch.SCRIPT}")
+        _say(f"Job {job.id} ended as {state.lower()}. Do the rest with: sbatch {path / slurm_job.SCRIPT}")
     return loaded
 
 

@@ -24,7 +24,7 @@ from ioassay.analysis import series
 from ioassay.cli.console import PlainTextConsole
 from ioassay.cli.remaining import Remaining, share_done, units_of
 from ioassay.control_characters import styled
-from ioassay.execution.check import Need
+from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.reports import format
 from ioassay.reports.names import NOUNS, Names

@@ -16,7 +16,7 @@ from ioassay.units import parse_duration_ns
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ioassay.execution.check import Need
+    from ioassay.execution.plan_check import Need
     from ioassay.results.document import RunDocument
     from ioassay.results.run_writer import RunWriter
 
@@ -128,7 +128,7 @@ def run(
 
 
 def _reopen(resume: Path) -> RunWriter:
-    from ioassay.execution.owner import refuse_foreign  # noqa: PLC0415
+    from ioassay.execution.run_owner import refuse_foreign  # noqa: PLC0415
     from ioassay.results.run_directory import read_document  # noqa: PLC0415
     from ioassay.results.run_writer import RunWriter  # noqa: PLC0415
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ioassay.cli.progress import Lines, LiveView, _Lasting
 from ioassay.cli.remaining import Remaining, units_of
-from ioassay.execution.check import Need
+from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.protocol.event import Event
 from ioassay.protocol.progress import Progress

@@ -21,11 +21,10 @@ from ioassay import __version__
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.engine import clean_arguments, find_engine, survey_arguments, version_of
 from ioassay.errors import CannotRun, IoassayError
-from ioassay.execution.alone import Patience, ask_each
-from ioassay.execution.follow import follow
+from ioassay.execution.engine_process import EngineProcess, follow
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
-from ioassay.execution.process import EngineProcess
-from ioassay.execution.start import Start
+from ioassay.execution.node_probe import Patience, ask_each
 from ioassay.launchers import mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.launchers.placement import Placement
@@ -147,7 +146,9 @@ def _library(engine: Path) -> dict[str, Any]:
 
 
 def reached(start: Start, scratch: Path, interruption: Interruption) -> list[Reached]:
-    """Whether the engine starts on each node of `start`, in that order; where it names none, on the launcher's choice."""
+    """Whether the engine starts on each node of `start`, in that order; where it names none, on one that the launcher
+    chooses.
+    """
     return [
         Reached(answer.node, answer.version, answer.printed, answer.waited_s)
         for answer in ask_each(start, scratch, interruption, Patience(_REACH_S))

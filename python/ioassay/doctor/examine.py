@@ -19,9 +19,9 @@ from ioassay.doctor.collect import control_plane, launcher, meeting, reached
 from ioassay.doctor.facts import Facts, Problem
 from ioassay.doctor.verdict import Line, Verdict, not_checked
 from ioassay.errors import CannotRun
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.places import nodes_of, secrets_of
-from ioassay.execution.start import Start
 from ioassay.launchers import Node, find_launcher
 from ioassay.launchers.hosts import allocated
 from ioassay.results.lock import Lock

@@ -9,12 +9,11 @@ from tempfile import TemporaryDirectory
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
-from ioassay.execution.follow import follow
+from ioassay.execution.engine_process import EngineProcess, follow
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
-from ioassay.execution.owner import Owner, foreign_owner
-from ioassay.execution.process import EngineProcess
-from ioassay.execution.start import Start
-from ioassay.execution.target_visibility import sees_target
+from ioassay.execution.run_owner import Owner, foreign_owner
+from ioassay.mounts import mount_of
 from ioassay.results.document import RunDocument
 from ioassay.results.events import EventTail
 from ioassay.results.lock import in_use
@@ -23,6 +22,8 @@ from ioassay.results.run_directory import read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _IN_PLACE = (
     "The files of this run lie where its command line named them, in directories that are yours, and ioassay removes "
@@ -146,3 +147,24 @@ def _start(run: RunDocument, path: Path, by: By | None) -> Start:
             f"--launcher {run.launcher} (with --hosts and --launcher-options as for the run).",
         )
     return Start.here(run)
+
+
+def sees_target(run: RunDocument) -> bool:
+    """True if the target of `run` is here what it was for the run's first node; False where that is not known.
+
+    It goes by what the run noted of its nodes: nothing is asked of a file system.
+    """
+    if run.target_kind == "url":
+        return True
+    if run.target_kind != "directory" or not run.environment:
+        return False
+    node = run.environment[0]
+    # A file system on a device is another one on another machine, whatever they are called.
+    same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
+    if node.get("block_device") is not None and not same_machine:
+        return False
+    noted, mount = node.get("mount"), mount_of(run.target)
+    if noted is None or mount is None:
+        return False
+    here = (mount.point, mount.source, mount.file_system)
+    return here == (noted["mount_point"], noted["source"], noted["file_system"])

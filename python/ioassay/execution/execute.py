@@ -11,13 +11,12 @@ from collections.abc import Sequence
 
 from ioassay import engine
 from ioassay.errors import CannotRun
-from ioassay.execution.alone import silent_nodes
 from ioassay.execution.clean import clean
 from ioassay.execution.early_stop import EarlyStop
-from ioassay.execution.follow import follow
+from ioassay.execution.engine_process import EngineProcess, follow
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption, signal_name
-from ioassay.execution.process import EngineProcess
-from ioassay.execution.start import Start
+from ioassay.execution.node_probe import silent_nodes
 from ioassay.execution.watcher import Watcher
 from ioassay.launchers import printed
 from ioassay.results.document import CaseEntry, RunState, now

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from ioassay import __version__, mounts
 from ioassay.errors import UsageError
-from ioassay.execution.check import Need, check
+from ioassay.execution.engine_start import Start
 from ioassay.execution.places import Place
-from ioassay.execution.start import Start
+from ioassay.execution.plan_check import Need, check
 from ioassay.launchers import find_launcher
 from ioassay.long_lived import long_lived
 from ioassay.results.document import RunDocument, now

@@ -10,9 +10,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ioassay.engine import version_of
+from ioassay.execution.engine_process import EngineProcess
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
-from ioassay.execution.process import EngineProcess
-from ioassay.execution.start import Start
 from ioassay.launchers import Node
 
 _AT_ONCE = 16

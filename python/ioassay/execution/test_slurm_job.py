@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ioassay.execution.batch import script
+from ioassay.execution.slurm_job import script
 from ioassay.results.document import StopRule
 from ioassay.testing.builder import RunBuilder
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ioassay.execution.alone import Patience
+from ioassay.execution.node_probe import Patience
 
 
 def test_a_node_is_silent_only_where_most_others_have_answered_or_the_limit_is_over(

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from ioassay import engine
 from ioassay.errors import CannotRun, UsageError
-from ioassay.execution.follow import LAUNCH_S
+from ioassay.execution.engine_process import LAUNCH_S, EngineProcess
+from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
-from ioassay.execution.process import EngineProcess
-from ioassay.execution.start import Start
 from ioassay.results.events import EventTail
 from ioassay.results.plan_sizes import is_walled, writes_again
 from ioassay.yaml_models.source import Problem, SourceError

@@ -6,7 +6,7 @@ from typing import Any
 import psutil
 import pytest
 
-from ioassay.execution.target_visibility import sees_target
+from ioassay.execution.clean import sees_target
 from ioassay.results.document import RunDocument
 from ioassay.testing.builder import RunBuilder
 
