@@ -24,8 +24,8 @@ BRIEFLY = ["--set", "repetitions=1", "--set", "time=20ms", "--set", "write_time=
 INTERRUPTIBLE = ["env", "--default-signal=INT"]
 
 START = """\
-from ioassay import interrupts
-interrupts.take()
+from ioassay import keyboard_interrupt
+keyboard_interrupt.take()
 print("ready", flush=True)
 from ioassay.__main__ import main
 main()

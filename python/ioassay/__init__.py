@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ioassay.version import __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ioassay.frames import Runs
 
-__version__ = "0.1.0"
+__all__ = ["__version__", "load"]
 
 
 def load(*patterns: str | Path) -> Runs:

@@ -1,11 +1,11 @@
 """`ioassay`, also as `python -m ioassay`."""
 
-from ioassay import interrupts
+from ioassay import keyboard_interrupt
 
 
 def main() -> None:
     """Runs the command line and exits with its code."""
-    interrupts.take()
+    keyboard_interrupt.take()
     from ioassay.cli import main as run  # noqa: PLC0415  (it imports much, which Ctrl-C may interrupt)
 
     run()

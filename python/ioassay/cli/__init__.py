@@ -18,7 +18,7 @@ from typing import Annotated, TextIO, cast
 
 import typer
 
-from ioassay import __version__, interrupts
+from ioassay import keyboard_interrupt
 from ioassay.cli.api import app as api
 from ioassay.cli.check import check
 from ioassay.cli.clean import clean
@@ -26,7 +26,6 @@ from ioassay.cli.compare import compare
 from ioassay.cli.doctor import doctor
 from ioassay.cli.import_ import import_
 from ioassay.cli.lab import app as lab
-from ioassay.cli.limits import refuse_small_limits
 from ioassay.cli.list import list_
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
@@ -38,6 +37,8 @@ from ioassay.cli.systems import systems
 from ioassay.cli.trend import trend
 from ioassay.control_characters import PlainStream
 from ioassay.errors import CannotRun, IoassayError, UsageError
+from ioassay.process_limits import refuse_small_limits
+from ioassay.version import __version__
 
 _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
@@ -71,7 +72,7 @@ def main() -> None:
     sys.stdout = cast(TextIO, PlainStream(sys.stdout))
     sys.stderr = cast(TextIO, PlainStream(sys.stderr))
     code = _run()
-    interrupts.finish()
+    keyboard_interrupt.finish()
     sys.exit(code)
 
 
@@ -83,7 +84,7 @@ def _run() -> int:
     except typer.TyperException as error:  # what was typed is no command line of ours
         return _print(UsageError(error.format_message(), "See `ioassay --help` and `ioassay COMMAND --help`."))
     except (KeyboardInterrupt, typer.Abort):
-        print(interrupts.message(), file=sys.stderr)
+        print(keyboard_interrupt.message(), file=sys.stderr)
         return CannotRun.exit_code
     except BrokenPipeError:
         # The reader of our output has seen enough; Python's own flush at exit must not complain either.
@@ -99,12 +100,12 @@ def _command() -> int:
     code = app(prog_name="ioassay", standalone_mode=False)
     sys.stdout.flush()
     # A command that `lab exec` runs may end with the same code as typer makes of an interruption.
-    if interrupts.noted and code == _TYPERS_INTERRUPTED:
+    if keyboard_interrupt.noted and code == _TYPERS_INTERRUPTED:
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
-interrupts.allow_below(_command.__code__)
+keyboard_interrupt.allow_below(_command.__code__)
 
 
 def _refuse_other_encodings(arguments: list[str]) -> None:

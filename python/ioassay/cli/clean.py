@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ioassay.cli.launching import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
 from ioassay.errors import UsageError
 from ioassay.units import format_count
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ioassay.cli.launching import Hosts, Launcher, LauncherOptions, host_names, option_words
+from ioassay.cli.launcher_options import Hosts, Launcher, LauncherOptions, host_names, option_words
 from ioassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def _print_sum(lines: list[Line]) -> None:
 def _print_json(examined: list[dict[str, Any]]) -> None:
     import json  # noqa: PLC0415
 
-    from ioassay import __version__  # noqa: PLC0415
+    from ioassay.version import __version__  # noqa: PLC0415
 
     document = {"version": 1, "ioassay_version": __version__, "command": ["ioassay", *sys.argv[1:]], "sites": examined}
     print(json.dumps(document, indent=2))

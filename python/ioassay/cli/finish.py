@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ioassay import interrupts
+from ioassay import keyboard_interrupt
 from ioassay.cli.output import say_undrawn, show
 from ioassay.errors import CannotRun
 from ioassay.units import format_count
@@ -30,7 +30,7 @@ class Ended:
         """Has Ctrl-C say from now on, until all of the run at `path` is told, that it is stored and what to do next."""
         is_complete = document.state == "complete"
         following = f"Write its report with: ioassay report {path}" if is_complete else _resume(path)
-        interrupts.note_kept(f"The run {_how(document)}: {path}\n{following}")
+        keyboard_interrupt.note_kept(f"The run {_how(document)}: {path}\n{following}")
 
     def tell(self, path: Path, run: LoadedRun) -> None:
         """Writes the report of the run at `path`, unless it was interrupted, and says how it ended."""
@@ -50,7 +50,7 @@ class Ended:
                 self._documents.append(reports.build(loaded, "json").decode())
         _say_how_it_ended(path, loaded)
         self._codes.append(_exit_code(loaded))
-        interrupts.note_kept("")
+        keyboard_interrupt.note_kept("")
 
     def finish(self) -> int:
         """Prints the documents, where these were asked for: of several runs a list. The gravest of the exit codes."""

@@ -22,7 +22,7 @@ from rich.text import Text
 
 from ioassay.analysis import series
 from ioassay.cli.console import PlainTextConsole
-from ioassay.cli.remaining import Remaining, share_done, units_of
+from ioassay.cli.remaining_time import Remaining, share_done, units_of
 from ioassay.control_characters import styled
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher

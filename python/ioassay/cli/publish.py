@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import say_undrawn
-from ioassay.cli.run_arguments import Against, Ceilings, Runs, read
+from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun, UsageError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ioassay.cli.output import document_format, say_undrawn, write, write_beside
-from ioassay.cli.run_arguments import Against, Ceilings, Runs, read
+from ioassay.cli.report_arguments import Against, Ceilings, Runs, read
 from ioassay.cli.subjects import sides
 from ioassay.errors import UsageError
 

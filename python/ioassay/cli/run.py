@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ioassay.cli.launching import Hosts, LauncherOptions, LauncherOrBatch, host_names, option_words
+from ioassay.cli.launcher_options import Hosts, LauncherOptions, LauncherOrBatch, host_names, option_words
 from ioassay.errors import CannotRun, UsageError
 from ioassay.units import parse_duration_ns
 
@@ -160,8 +160,8 @@ def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
 
 def _submit(runs: Sequence[RunWriter], script_only: bool, as_json: bool) -> int:
     """Has Slurm do the runs, each as a job, or only writes their scripts. Returns the gravest of their exit codes."""
-    from ioassay.cli.batch import submit_and_follow, write  # noqa: PLC0415
     from ioassay.cli.finish import Ended  # noqa: PLC0415
+    from ioassay.cli.slurm_job import submit_and_follow, write  # noqa: PLC0415
 
     scripts = [write(run) for run in runs]
     if script_only:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ioassay.cli.progress import Lines, LiveView, _Lasting
-from ioassay.cli.remaining import Remaining, units_of
+from ioassay.cli.remaining_time import Remaining, units_of
 from ioassay.execution.plan_check import Need
 from ioassay.execution.watcher import Watcher
 from ioassay.protocol.event import Event

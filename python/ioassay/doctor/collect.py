@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ioassay import __version__
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.engine import clean_arguments, find_engine, survey_arguments, version_of
 from ioassay.errors import CannotRun, IoassayError
@@ -33,6 +32,7 @@ from ioassay.results.events import EventTail, read_events
 from ioassay.results.lock import Lock
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.studies.target import Target
+from ioassay.version import __version__
 
 _COMMAND_S = 30
 

@@ -8,7 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from ioassay import __version__
 from ioassay.doctor import checks
 from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, rendezvous, target
 from ioassay.doctor.checks.node_names import listed, who_differs
@@ -17,6 +16,7 @@ from ioassay.doctor.verdict import Verdict
 from ioassay.launchers.printed import meaning, telling
 from ioassay.protocol.event import EventSurvey, SurveyedNode
 from ioassay.protocol.facts import PROTOCOL_VERSION
+from ioassay.version import __version__
 
 HERE = ControlPlane("0.1", "3.11", "/bin/ioassay-engine", "0.1", "/home/me")
 

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ioassay import __version__, mounts
+from ioassay import mounts
 from ioassay.errors import UsageError
 from ioassay.execution.engine_start import Start
 from ioassay.execution.places import Place
 from ioassay.execution.plan_check import Need, check
+from ioassay.garbage_collection import long_lived
 from ioassay.launchers import find_launcher
-from ioassay.long_lived import long_lived
 from ioassay.results.document import RunDocument, now
 from ioassay.results.net_directory import read_net
 from ioassay.results.new_directory import refuse_occupied
@@ -25,6 +25,7 @@ from ioassay.results.run_writer import RunWriter
 from ioassay.studies import expand, find_study, resolve
 from ioassay.studies.plug_ins import speak_mpi
 from ioassay.studies.refusals import problems_of
+from ioassay.version import __version__
 from ioassay.yaml_models.source import Problem
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import threading
 
-from ioassay.address_space import too_small
 from ioassay.figures import drawing_messages as messages
+from ioassay.process_limits import small_address_space
 
 _MOST_DEATHS = 3
 """Processes that may die before no further one is started: each may have taken all the time that it had."""
@@ -115,7 +115,7 @@ class Drawing:
         if status == -signal.SIGALRM:
             return f"drawing took longer than {self._limit_s} s"
         ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"
-        limited = too_small()
+        limited = small_address_space()
         return f"the process that draws figures {ended}" + (
             f": {limited}; build the report without that limit" if limited else ""
         )

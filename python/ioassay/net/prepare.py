@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ioassay import __version__
 from ioassay.net.facts import ask
 from ioassay.net.measure import Ends
 from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import NetDocument, NetSettings
 from ioassay.results.new_directory import refuse_occupied
+from ioassay.version import __version__
 
 
 def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequence[str]) -> NetDirectory:

@@ -14,8 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from ioassay.address_space import too_small
 from ioassay.errors import CannotRun
+from ioassay.process_limits import small_address_space
 
 BROWSER = "IOASSAY_BROWSER"
 """The environment variable that names the browser, in place of the first of `BROWSERS` on the PATH."""
@@ -73,7 +73,7 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
     where it fails, and after `limit_s`.
     """
     browser = find_browser()
-    if limited := too_small():
+    if limited := small_address_space():
         # Chromium may hang then.
         raise CannotRun(f"{browser} cannot print: {limited}.", "Print without that limit, or take --format html.")
     with tempfile.TemporaryDirectory(prefix="ioassay-pdf-") as scratch:

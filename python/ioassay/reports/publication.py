@@ -9,7 +9,6 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ioassay import __version__
 from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
@@ -23,6 +22,7 @@ from ioassay.reports.pictures import drawn
 from ioassay.reports.tables import TABLES
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
+from ioassay.version import __version__
 
 INDEX = "README.md"
 

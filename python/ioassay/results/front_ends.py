@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 from pydantic_core import ValidationError
 
-from ioassay import __version__
 from ioassay.protocol.facts import PROTOCOL_VERSION, Tool
 from ioassay.results import plan_text, protocol
 from ioassay.results.document import (
@@ -36,6 +35,7 @@ from ioassay.results.stored_types import Component, Count, StoredModel
 from ioassay.results.summary import Summary
 from ioassay.results.versions import damaged, parse
 from ioassay.units import format_count
+from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan

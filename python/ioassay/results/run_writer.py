@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from ioassay.errors import UsageError
-from ioassay.long_lived import long_lived
+from ioassay.garbage_collection import long_lived
 from ioassay.results import schema
 from ioassay.results.atomic import whole_directory
 from ioassay.results.document import CaseEntry, RunDocument

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ioassay import __version__
 from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Problem, Reached
 from ioassay.doctor.verdict import Verdict, failed, ok
 from ioassay.launchers.printed import meaning, telling
 from ioassay.units import format_count
+from ioassay.version import __version__
 
 _BY_HAND = "Start something else there by the same launcher, for example `hostname`, and read what it prints."
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioassay import __version__
 from ioassay.reports.compare.content import Content, Line, SeriesPart
 from ioassay.reports.document import Block, Bullets, Column, Document, Figure, Notes, Paragraph, Section, Span, Table
+from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ioassay import __version__
 from ioassay.reports.check.document import counted
 from ioassay.reports.document import (
     Block,
@@ -22,6 +21,7 @@ from ioassay.reports.document import (
 )
 from ioassay.reports.trend import wording
 from ioassay.reports.trend.content import Content, GroupPart, Moment, SeriesPart
+from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from ioassay import __version__
 from ioassay.results import schema
 from ioassay.results.document import (
     CaseEntry,
@@ -33,6 +32,7 @@ from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.results.point import text as point_text
 from ioassay.slugs import slug, unique
 from ioassay.units import RateUnit, format_count
+from ioassay.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from ioassay.long_lived import long_lived
+from ioassay.garbage_collection import long_lived
 
 
 def test_the_collector_is_paused_within_and_works_again_after_an_exception() -> None:

@@ -8,9 +8,13 @@ import resource
 import threading
 
 from ioassay.errors import CannotRun
+from ioassay.units import format_about_bytes
 
 _FILES = 64
 _THREADS = 16
+
+_V8_BYTES = 68e9
+"""Of addresses. Measured; next to nothing of it is ever used."""
 
 
 def refuse_small_limits() -> None:
@@ -43,3 +47,17 @@ def _startable(threads: int) -> int:
     for thread in started:
         thread.join()
     return len(started)
+
+
+def small_address_space() -> str:
+    """Why V8, which draws figures and prints PDFs, does not get the addresses that it reserves when it starts.
+
+    A sentence without its full stop; empty where it gets them.
+    """
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY or limit >= _V8_BYTES:
+        return ""
+    return (
+        f"the address space is limited to {format_about_bytes(limit)} (ulimit -v), and V8 reserves "
+        f"{format_about_bytes(_V8_BYTES)}"
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.cli.launching import host_names, option_words
+from ioassay.cli.launcher_options import host_names, option_words
 from ioassay.errors import UsageError
 
 
