@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -11,34 +10,13 @@ from rich.text import Text
 
 from ioassay.reports import format
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Amount
-from ioassay.systems.claims import Checked, Resolved, Verdict
+from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.document import verdicts
-from ioassay.systems.model import Claim, Figure, Qualifier, Reference, Rule, System
+from ioassay.systems.formulas import QUALIFIED, recomputed, says
+from ioassay.systems.model import Figure, Reference, System
 from ioassay.units import format_bytes, format_count
 
 _STYLES: dict[Verdict, str] = {"follows": "green", "does not follow": "bold red", "cannot be recomputed": "yellow"}
-
-_QUALIFIED: dict[Qualifier, str] = {
-    "exact": "",
-    "about": "~",
-    "almost": "almost ",
-    "up-to": "up to ",
-    "at-least": "at least ",
-}
-
-_FORMULAS: dict[Rule, tuple[str, str, str]] = {
-    "same": ("", "", ""),
-    "ratio": ("", " ÷ ", ""),
-    "percent-better": ("", " ÷ ", " − 1"),
-    "percent-less": ("1 − ", " ÷ ", ""),
-    "product": ("", " × ", ""),
-    "sum": ("", " + ", ""),
-    "mean": ("mean of ", " and ", ""),
-    "geometric-mean": ("geometric mean of ", " and ", ""),
-    "greater": ("", " ÷ ", ""),
-    "similar": ("", " ÷ ", ""),
-}
-"""What stands before, between and after the operands of each rule."""
 
 
 def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> RenderableType:
@@ -130,7 +108,7 @@ def _figures(system: System) -> Table:
     table.add_column(max_width=14, justify="right", style="dim", overflow="fold")
     table.expand = True
     for figure in system.figures:
-        printed = _QUALIFIED[figure.qualifier] + figure.amount.text
+        printed = QUALIFIED[figure.qualifier] + figure.amount.text
         table.add_row(Text(figure.id), Text(printed), Text(_what(figure)), Text(str(figure.at)))
     return table
 
@@ -175,46 +153,6 @@ def _why(checked: Checked) -> Text:
     figures = ", ".join(str(one.operand) for one in checked.operands if isinstance(one.operand, Reference))
     told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
     return text.append("".join(f"\n{line}" for line in told if line), style="dim")
-
-
-def says(claim: Claim) -> str:
-    """What is claimed, with its qualifier: `up to 400%`."""
-    return _QUALIFIED[claim.qualifier] + (claim.said.text if claim.said else claim.says).removeprefix(
-        _QUALIFIED[claim.qualifier]
-    )
-
-
-def recomputed(checked: Checked) -> str:
-    """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
-    if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
-        return ""
-    said = checked.claim.said
-    text = _digits(checked.recomputed, said) + _unit(said)
-    if checked.low != checked.high:
-        text += f" ({_digits(checked.low, said)} to {_digits(checked.high, said)})"
-    others = len(checked.claim.of) - 1
-    more = f", and {format_count(others, 'point')} more" if others else ""
-    if checked.claim.how == "same" and said and checked.operands[0].amount.factor == said.factor:
-        return text + more
-    before, between, after = _FORMULAS[checked.claim.how]
-    return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
-
-
-def _operand(one: Resolved) -> str:
-    """A tilde is shorter than the word, and formulas are."""
-    return ("~" if one.qualifier == "about" else "") + one.amount.text
-
-
-def _digits(value: float, said: Amount | None) -> str:
-    """A digit more than was said: enough to see whether it rounds to that."""
-    decimals = len(str(Fraction(1, 2) / said.half)) if said else 2
-    text = f"{value:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".")
-
-
-def _unit(said: Amount | None) -> str:
-    unit = "x" if said is None else said.unit
-    return unit if unit in ("x", "%") else f" {unit}".rstrip()
 
 
 def _table(title: str, *, header: bool = True) -> Table:

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 from ioassay.systems.amounts import Amount
 from ioassay.systems.claims import Checked, Verdict
+from ioassay.systems.figure_table import facts
 from ioassay.systems.model import Figure, Place, Reference, System
-from ioassay.systems.rows import facts
 
 VERSION = 1
 

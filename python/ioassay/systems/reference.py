@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from ioassay.reports.systems import recomputed, says
 from ioassay.systems.claims import Checked, Verdict, check
+from ioassay.systems.formulas import recomputed, says
 from ioassay.systems.library import builtin_systems
 from ioassay.systems.model import Claim, Document, Figure, Setting, System
 from ioassay.yaml_models.reference import Headings, main, table

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import UsageError
-from ioassay.reports import systems as shown
 from ioassay.systems import document
 from ioassay.systems.claims import check
+from ioassay.systems.figure_table import SCHEMA, rows
 from ioassay.systems.library import builtin_systems, find_system, read
 from ioassay.systems.reference import PAGE, page
-from ioassay.systems.rows import SCHEMA, rows
 from ioassay.yaml_models.reference import DOCS, formatted
 from ioassay.yaml_models.source import SourceError, parse_source
 
@@ -173,14 +172,6 @@ def test_a_document_has_a_figure_as_printed_and_in_base_units() -> None:
     assert (figure["printed"], figure["value"], figure["unit"]) == ("140K", 140, "K IOPS")
     assert (figure["base_value"], figure["base_unit"]) == (140_000, "operations/s")
     assert figure["at"] == {"source": "000_30addbc7318983f3.txt", "lines": [283]}
-
-
-def test_a_recomputed_claim_is_shown_with_a_digit_more_than_was_said() -> None:
-    found = {one.claim.id: one for one in check(KNOWN["isilon-f800"], KNOWN)}
-    ratio, better = found["random-read-times-lustre"], found["sequential-write-better-than-h600"]
-    assert shown.recomputed(ratio) == "140K IOPS ÷ 20K IOPS = 7x (6.8 to 7.2)"
-    assert shown.says(better.claim) == "up to 20%"
-    assert shown.recomputed(better) == "~8GB/sec ÷ ~7.4GB/sec − 1 = 8.1% (-8.9 to 27.8)"
 
 
 def test_the_page_in_the_checkout_is_the_generated_one() -> None:

@@ -13,8 +13,8 @@ import polars as pl
 from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Subject
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.results.document import OPERATIONS
+from ioassay.systems.figure_table import rows
 from ioassay.systems.model import System
-from ioassay.systems.rows import rows
 
 _SAME = ("test", "configuration", "tool", "operation", "layout", "order", "transfer_bytes")
 

@@ -1,0 +1,76 @@
+"""A checked claim as a line of arithmetic: what was said, and what its figures give.
+
+Not: whether the claim follows (`claims`), where the line stands (`ioassay.reports.systems`).
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ioassay.systems.amounts import Amount
+from ioassay.systems.claims import Checked, Resolved
+from ioassay.systems.model import Claim, Qualifier, Rule
+from ioassay.units import format_count
+
+QUALIFIED: dict[Qualifier, str] = {
+    "exact": "",
+    "about": "~",
+    "almost": "almost ",
+    "up-to": "up to ",
+    "at-least": "at least ",
+}
+"""What stands before a number."""
+
+_FORMULAS: dict[Rule, tuple[str, str, str]] = {
+    "same": ("", "", ""),
+    "ratio": ("", " ÷ ", ""),
+    "percent-better": ("", " ÷ ", " − 1"),
+    "percent-less": ("1 − ", " ÷ ", ""),
+    "product": ("", " × ", ""),
+    "sum": ("", " + ", ""),
+    "mean": ("mean of ", " and ", ""),
+    "geometric-mean": ("geometric mean of ", " and ", ""),
+    "greater": ("", " ÷ ", ""),
+    "similar": ("", " ÷ ", ""),
+}
+"""What stands before, between and after the operands of each rule."""
+
+
+def says(claim: Claim) -> str:
+    """What is claimed, with its qualifier: `up to 400%`."""
+    return QUALIFIED[claim.qualifier] + (claim.said.text if claim.said else claim.says).removeprefix(
+        QUALIFIED[claim.qualifier]
+    )
+
+
+def recomputed(checked: Checked) -> str:
+    """`6 × 4.5GB/s = 27 GB/s (26.7 to 27.3)`; empty where nothing was."""
+    if checked.claim.how is None or checked.recomputed is None or checked.low is None or checked.high is None:
+        return ""
+    said = checked.claim.said
+    text = _digits(checked.recomputed, said) + _unit(said)
+    if checked.low != checked.high:
+        text += f" ({_digits(checked.low, said)} to {_digits(checked.high, said)})"
+    others = len(checked.claim.of) - 1
+    more = f", and {format_count(others, 'point')} more" if others else ""
+    if checked.claim.how == "same" and said and checked.operands[0].amount.factor == said.factor:
+        return text + more
+    before, between, after = _FORMULAS[checked.claim.how]
+    return f"{before}{between.join(_operand(one) for one in checked.operands)}{after} = {text}{more}"
+
+
+def _operand(one: Resolved) -> str:
+    """A tilde is shorter than the word, and formulas are."""
+    return ("~" if one.qualifier == "about" else "") + one.amount.text
+
+
+def _digits(value: float, said: Amount | None) -> str:
+    """A digit more than was said: enough to see whether it rounds to that."""
+    decimals = len(str(Fraction(1, 2) / said.half)) if said else 2
+    text = f"{value:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".")
+
+
+def _unit(said: Amount | None) -> str:
+    unit = "x" if said is None else said.unit
+    return unit if unit in ("x", "%") else f" {unit}".rstrip()
