@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ioassay.lab.requirements import Command as Needed
-from ioassay.launchers.mpi import family_of_mpirun, mpirun
+from ioassay.launchers.site_mpi import family_of_mpirun, mpirun
 
 from .support import DEADLINE_S, Command, ioassay, is_gone, until, up
 

@@ -18,8 +18,8 @@ import pytest
 
 from ioassay.errors import CannotRun
 from ioassay.lab import record
-from ioassay.lab.handle import ProcessHandle
 from ioassay.lab.namespaces import Space
+from ioassay.lab.process_handle import ProcessHandle
 from ioassay.lab.running import find, running
 
 from .support import ioassay, until

@@ -7,6 +7,17 @@ A command's module imports only typer at its top and what it needs inside its fu
     1  ran, but a case failed, an acceptance criterion failed, a number is invalid or a figure could not be drawn
     2  wrong usage or bad input
     3  could not run, or was interrupted
+
+What several commands share:
+
+    launcher_options   what starts the engine, and on which nodes
+    report_arguments   the runs that documents are made of, and what is known of them beside
+    subjects           what is typed to be compared: runs and published systems
+    output, console    where a document goes and in which format; the terminal, without control characters of the text
+    verdict_output     tolerance, JUnit XML and exit code of commands that judge
+    progress           a run while it happens, with its `remaining_time`
+    slurm_job          the same of a job of Slurm
+    finish             what is said of runs that have ended
 """
 
 from __future__ import annotations

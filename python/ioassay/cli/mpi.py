@@ -22,7 +22,7 @@ def build(
     The first run with an MPI does this by itself.
     """
     from ioassay import engine  # noqa: PLC0415
-    from ioassay.launchers.mpi import mpicc  # noqa: PLC0415
+    from ioassay.launchers.site_mpi import mpicc  # noqa: PLC0415
 
     return engine.pass_on("mpi", "build", "--compiler", compiler or str(mpicc()), *(["--force"] if force else []))
 

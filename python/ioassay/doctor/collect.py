@@ -24,7 +24,7 @@ from ioassay.execution.engine_process import EngineProcess, follow
 from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption
 from ioassay.execution.node_probe import Patience, ask_each
-from ioassay.launchers import mpi
+from ioassay.launchers import site_mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.launchers.placement import Placement
 from ioassay.launchers.srun import PLUGIN
@@ -99,12 +99,12 @@ def launcher(name: str, start: Start, engine: Path) -> Launcher:
 
 
 def _mpirun() -> dict[str, Any]:
-    command = mpi.mpirun()
+    command = site_mpi.mpirun()
     printed = _said([str(command), "--version"]) or ""
     # Hydra says it in a table, the others in their first line.
     version = re.search(r"Version:\s*(\S+)", printed)
     line = f"Hydra {version[1]}" if version else next(iter(printed.splitlines()), "")
-    return {"command": str(command), "version": line, "family": mpi.family_of_mpirun(command)}
+    return {"command": str(command), "version": line, "family": site_mpi.family_of_mpirun(command)}
 
 
 def _slurm(start: Start, engine: Path) -> dict[str, Any]:
@@ -126,10 +126,10 @@ def _slurm(start: Start, engine: Path) -> dict[str, Any]:
 def _library(engine: Path) -> dict[str, Any]:
     facts: dict[str, Any] = {}
     try:
-        compiler = mpi.mpicc()
+        compiler = site_mpi.mpicc()
         facts["compiler"] = str(compiler)
-        facts["compiler_family"] = mpi.family_of_mpicc(compiler)
-        facts["library"] = str(mpi.library())
+        facts["compiler_family"] = site_mpi.family_of_mpicc(compiler)
+        facts["library"] = str(site_mpi.library())
     except CannotRun as error:
         facts["library_problem"] = Problem.of(error)
         return facts

@@ -13,7 +13,7 @@ from ioassay.doctor.checks import control_plane, launcher, node_probe, nodes, re
 from ioassay.doctor.checks.node_names import listed, who_differs
 from ioassay.doctor.facts import ControlPlane, Launcher, Meeting, Problem, Reached
 from ioassay.doctor.verdict import Verdict
-from ioassay.launchers.printed import meaning, telling
+from ioassay.launchers.failure_messages import meaning, telling
 from ioassay.protocol.event import EventSurvey, SurveyedNode
 from ioassay.protocol.facts import PROTOCOL_VERSION
 from ioassay.version import __version__

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from ioassay import engine
 from ioassay.execution.places import nodes_of, secrets_of
-from ioassay.launchers import Launcher, Node, Placement, find_launcher
-from ioassay.launchers import mpi as site_mpi
+from ioassay.launchers import Launcher, Node, Placement, find_launcher, site_mpi
 from ioassay.launchers.hosts import allocated
 from ioassay.results.document import RunDocument
 

@@ -18,7 +18,7 @@ from ioassay.execution.engine_start import Start
 from ioassay.execution.interruption import Interruption, signal_name
 from ioassay.execution.node_probe import silent_nodes
 from ioassay.execution.watcher import Watcher
-from ioassay.launchers import printed
+from ioassay.launchers import failure_messages
 from ioassay.results.document import CaseEntry, RunState, now
 from ioassay.results.events import EventTail, ProgressTail
 from ioassay.results.ingest import Row
@@ -136,7 +136,9 @@ def _run_case(
 def _launcher_first(end: Outcome, said: str) -> str | None:
     """The error of engines, behind what their launcher printed where that is why: it ended them, or they never met."""
     caused = end.failure is not None and (end.state == "interrupted" or end.failure["operation"] in _BEFORE_ALL_MET)
-    return f"{_quoted(said)} The engine reported: {end.error}" if caused and printed.losses(said) else end.error
+    return (
+        f"{_quoted(said)} The engine reported: {end.error}" if caused and failure_messages.losses(said) else end.error
+    )
 
 
 _BEFORE_ALL_MET = ("begin MPI", "meet over MPI")
@@ -145,8 +147,8 @@ _BEFORE_ALL_MET = ("begin MPI", "meet over MPI")
 
 def _quoted(said: str) -> str:
     """What a launcher printed, with what to do about it."""
-    lines = "; ".join(printed.telling(said))
-    known = printed.meaning(said)
+    lines = "; ".join(failure_messages.telling(said))
+    known = failure_messages.meaning(said)
     remedy = f" {known.message} {known.remedy.rstrip('.')}." if known else ""
     return f"The launcher printed: {lines.rstrip('.')}.{remedy}" if lines else ""
 
@@ -170,7 +172,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         return " ".join([killed, *printed_first, "Remove the rest with `ioassay clean`."])
     if interruption.first:
         return f"{interruption.name} came before the engine had begun."
-    if process.through and (process.killed or printed.losses(said)):
+    if process.through and (process.killed or failure_messages.losses(said)):
         quoted = _quoted(said)
         # Some messages of ssh have no name in them.
         is_named = any(node.name in quoted for node in start.nodes)
@@ -191,7 +193,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
     return " ".join(
         [
             f"The engine exited without a `finished` event ({ended}).",
-            *[f"It printed: {line}" for line in printed.telling(said)],
+            *[f"It printed: {line}" for line in failure_messages.telling(said)],
             "Look for the reason in the kernel log (dmesg: out of memory?) and run the case again with --resume.",
         ]
     )

@@ -18,7 +18,7 @@ import psutil
 
 from ioassay.errors import CannotRun
 from ioassay.lab import record
-from ioassay.lab.handle import ProcessHandle
+from ioassay.lab.process_handle import ProcessHandle
 from ioassay.lab.requirements import search_path
 from ioassay.lab.waiting import until
 

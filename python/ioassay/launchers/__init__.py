@@ -2,6 +2,11 @@
 
 A launcher returns the command line up to the engine's own arguments. It knows nothing of studies,
 cases or results. To add one, write its file and add a line to `LAUNCHERS`.
+
+    placement          what launchers are told, and what they are
+    hosts              the nodes that clients can be on: as typed, or those of the allocation
+    site_mpi           which `mpirun` and which MPI a site has, and what joins the engine with it
+    failure_messages   what launchers print when they fail, and what that means
 """
 
 from __future__ import annotations

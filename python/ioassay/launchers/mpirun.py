@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from ioassay.launchers.mpi import Family, family_of_mpirun, mpirun
 from ioassay.launchers.placement import Placement
+from ioassay.launchers.site_mpi import Family, family_of_mpirun, mpirun
 
 
 class Mpirun:

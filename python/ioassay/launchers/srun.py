@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ioassay.errors import CannotRun
-from ioassay.launchers.mpi import family_of_mpicc, mpicc
 from ioassay.launchers.placement import Placement
+from ioassay.launchers.site_mpi import family_of_mpicc, mpicc
 
 PLUGIN = {"open-mpi": "pmix", "mpich": "pmi2"}
 """What a family of MPI calls Slurm by."""

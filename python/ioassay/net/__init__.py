@@ -1,15 +1,14 @@
 """The network's ceiling: iperf3 between clients and servers, as a storage study begins with it.
 
-    hosts          what was typed → hosts, and how a command gets onto one: a lab's namespaces, or ssh
-    patterns       which client sends to which server
-    process        a command on a host that ends with us, whatever ends us
-    facts          what a host says of itself: processors, iperf3, what its network interface is said to carry
-    iperf3         its command lines, and what its JSON says
-    pairs          the two ends of each flow, started and waited for
-    together       flows side by side → what they carried while all of them were at work
-    remarks        reasons to take a measurement for less than the network's
-    prepare        what was asked → a directory, once every host has answered
-    measure        all of that, one pattern after the other
+    hosts       what was typed → hosts, and how a command gets onto one: a lab's namespaces, or ssh
+    patterns    which client sends to which server
+    process     a command on a host that ends with us, whatever ends us
+    iperf3      its command lines, and what its JSON says
+    flow_ends   the two ends of each flow, started and waited for
+    overlap     flows side by side → what they carried while all of them were at work
+    remarks     reasons to take a measurement for less than the network's
+    prepare     what was asked → a directory, once every host has answered
+    measure     all of that, one pattern after the other
 
 Not: what a ceiling means for a run (`ioassay.analysis.ceilings`), files of results (`ioassay.results`).
 """

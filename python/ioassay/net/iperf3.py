@@ -1,6 +1,6 @@
 """iperf3: its command lines, and what its JSON says. Written against iperf3 3.12.
 
-Not: starting it (`process`), adding up several (`together`).
+Not: starting it (`process`), adding up several (`overlap`).
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from ioassay.errors import CannotRun
 from ioassay.execution.interruption import Interruption
 from ioassay.net import iperf3
+from ioassay.net.flow_ends import Pair, Place, failure, start, wait
 from ioassay.net.hosts import Host
-from ioassay.net.pairs import Pair, Place, failure, start, wait
+from ioassay.net.overlap import Carried, Timed, carried
 from ioassay.net.patterns import Meeting
 from ioassay.net.process import SPARE_S, Process
 from ioassay.net.remarks import remarks
-from ioassay.net.together import Carried, Timed, carried
 from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
 from ioassay.results.net_document import Flow, NetMeasurement

@@ -1,19 +1,37 @@
-"""What was asked becomes a new directory, once every host has answered."""
+"""What was asked becomes a new directory, once every host has answered: its name, its processors, its iperf3, and what
+its network interface is said to carry.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ioassay.net.facts import ask
+from ioassay.errors import CannotRun
+from ioassay.lab.requirements import search_path
+from ioassay.net.hosts import Host
 from ioassay.net.measure import Ends
+from ioassay.net.process import PATH, SPARE_S
 from ioassay.results.document import now
 from ioassay.results.net_directory import NetDirectory
-from ioassay.results.net_document import NetDocument, NetSettings
+from ioassay.results.net_document import NetDocument, NetHost, NetSettings
 from ioassay.results.new_directory import refuse_occupied
 from ioassay.version import __version__
+
+# The interface is the one that has the address, or that leads to it.
+_ASK = (
+    f"{PATH}uname -n; getconf _NPROCESSORS_ONLN; cat /proc/sys/kernel/random/boot_id; "
+    "iperf3 --version 2>/dev/null | sed -n '1s/^iperf \\([0-9.]*\\).*/\\1/p' | grep . || echo -; "
+    "interface=$(ip -oneline address show to $1 2>/dev/null | sed -n '1s/^[0-9]*: \\([^ ]*\\).*/\\1/p'); "
+    'test -n "$interface" || '
+    "interface=$(ip -oneline route get $1 2>/dev/null | sed -n '1s/.* dev \\([^ ]*\\).*/\\1/p'); "
+    "cat /sys/class/net/$interface/speed 2>/dev/null || echo -"
+)
+_MBIT = 1_000_000
 
 
 def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequence[str]) -> NetDirectory:
@@ -25,7 +43,7 @@ def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequen
     path = Path(os.path.abspath(out or Path("runs") / name))
     refuse_occupied(path)
     # An interface is looked for on the way to the first server; the servers are hosts of one network.
-    answered = ask([*ends.clients, *ends.servers], towards=ends.servers[0].address or "")
+    answered = _ask([*ends.clients, *ends.servers], towards=ends.servers[0].address or "")
     return NetDirectory(
         path,
         NetDocument(
@@ -39,3 +57,63 @@ def prepare(ends: Ends, settings: NetSettings, out: Path | None, command: Sequen
             settings=settings,
         ),
     )
+
+
+def _ask(hosts: Sequence[Host], towards: str) -> list[NetHost]:
+    """What each host says of itself, all asked at once. `towards` is the address that clients are to reach.
+
+    Raises `CannotRun` for a host that is not reached, or has no iperf3.
+    """
+    asked = [(host, _start(host, host.address or towards)) for host in hosts]
+    try:
+        return [_answer(host, process) for host, process in asked]
+    finally:
+        for _, process in asked:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.communicate()
+
+
+def _start(host: Host, address: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        host.command("sh", "-c", _ASK, "sh", address),
+        env={**os.environ, "PATH": search_path()},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
+    by_hand = f"Try it by hand: {host.by_hand('uname', '-n')}"
+    try:
+        out, err = process.communicate(timeout=SPARE_S)
+    except subprocess.TimeoutExpired:
+        raise CannotRun(f"{host.name} did not answer within {SPARE_S} s.", by_hand) from None
+    lines = out.splitlines()
+    if len(lines) != 5:
+        said = " ".join(err.strip().splitlines()[-3:]) or f"exit status {process.returncode}"
+        raise CannotRun(f"{host.name} cannot be reached: {said}.", by_hand)
+    hostname, processors, machine, version, speed = lines
+    if version == "-":
+        install = "dnf install iperf3 or apt-get install iperf3"
+        raise CannotRun(f"{host.name} has no iperf3.", f"Install it there: {install}.")
+    return NetHost(
+        name=host.name,
+        hostname=hostname,
+        address=host.address,
+        iperf3_version=version,
+        processors=int(processors),
+        machine=machine,
+        stated_bits_per_s=_stated(host, speed),
+    )
+
+
+def _stated(host: Host, speed: str) -> int | None:
+    """A lab's links are as fast as it was told; what their interfaces say of themselves is made up."""
+    if host.lab is not None:
+        return host.link_bits_per_s
+    return int(speed) * _MBIT if speed.isdigit() and int(speed) > 0 else None

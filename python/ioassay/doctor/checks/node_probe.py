@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Problem, Reached
 from ioassay.doctor.verdict import Verdict, failed, ok
-from ioassay.launchers.printed import meaning, telling
+from ioassay.launchers.failure_messages import meaning, telling
 from ioassay.units import format_count
 from ioassay.version import __version__
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ioassay.doctor.checks.node_names import listed
 from ioassay.doctor.facts import Meeting
 from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
-from ioassay.launchers.printed import losses, meaning, telling
+from ioassay.launchers.failure_messages import losses, meaning, telling
 from ioassay.units import format_count
 
 _BY_HAND = "Run any program of MPI on the same nodes by the same launcher, and read what it prints."

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from ioassay.lab import cache
+from ioassay.lab import build_cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Host, Site
@@ -77,14 +77,14 @@ def _place() -> Path:
     """Where it is kept: another place for other sources."""
     sources = files("ioassay.lab") / "java"
     digest = hashlib.sha256(b"".join((sources / name).read_bytes() for name in _SOURCES)).hexdigest()[:8]
-    return cache.directory() / f"hdfs-{_VERSION}-{digest}"
+    return build_cache.directory() / f"hdfs-{_VERSION}-{digest}"
 
 
 def _build() -> None:
-    cache.build(_place().name, _install)
+    build_cache.build(_place().name, _install)
 
 
-def _install(bench: cache.Workbench) -> None:
+def _install(bench: build_cache.Workbench) -> None:
     jars, classes = bench.result / "jars", bench.result
     # Maven keeps what it needs only to find the jars in a repository, which goes with the rest.
     repository = bench.scratch / "maven"

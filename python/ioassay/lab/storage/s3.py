@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field
 
 from ioassay.errors import CannotRun
-from ioassay.lab import cache
+from ioassay.lab import build_cache
 from ioassay.lab.record import Target
 from ioassay.lab.requirements import Built, Command, Requirement
 from ioassay.lab.site import Site
@@ -81,14 +81,14 @@ class S3(Part):
 
 
 def _program() -> Path:
-    return cache.directory() / _NAME / "versitygw"
+    return build_cache.directory() / _NAME / "versitygw"
 
 
 def _build() -> None:
-    cache.build(_NAME, _install)
+    build_cache.build(_NAME, _install)
 
 
-def _install(bench: cache.Workbench) -> None:
+def _install(bench: build_cache.Workbench) -> None:
     settings = os.environ.get("GOENV") or str(Path.home() / ".config/go/env")  # a proxy may stand there
     try:
         bench.run(

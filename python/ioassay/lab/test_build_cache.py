@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ioassay.errors import CannotRun
-from ioassay.lab import cache
-from ioassay.lab.cache import Workbench
+from ioassay.lab import build_cache
+from ioassay.lab.build_cache import Workbench
 from ioassay.lab.requirements import Built, Command, missing
 
 
@@ -34,21 +34,21 @@ def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch
     for name in ("IOASSAY_LAB_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert cache.directory() == tmp_path / ".cache/ioassay/lab"
+    assert build_cache.directory() == tmp_path / ".cache/ioassay/lab"
     monkeypatch.setenv("XDG_CACHE_HOME", "/var/cache")
-    assert cache.directory() == Path("/var/cache/ioassay/lab")
+    assert build_cache.directory() == Path("/var/cache/ioassay/lab")
     monkeypatch.setenv("IOASSAY_LAB_CACHE", "/srv/labs")
-    assert cache.directory() == Path("/srv/labs")
+    assert build_cache.directory() == Path("/srv/labs")
 
 
 def test_of_a_build_stays_only_its_result(place: Path) -> None:
-    cache.build("tool-1", make)
+    build_cache.build("tool-1", make)
     assert in_cache(place) == ["tool-1", "tool-1.lock", "tool-1/tool"]
 
 
 def test_what_is_built_is_not_built_again(place: Path) -> None:
-    cache.build("tool-1", make)
-    cache.build("tool-1", lambda bench: pytest.fail("it is there"))
+    build_cache.build("tool-1", make)
+    build_cache.build("tool-1", lambda bench: pytest.fail("it is there"))
 
 
 def test_a_build_that_fails_leaves_nothing_and_the_next_one_succeeds(place: Path) -> None:
@@ -57,15 +57,15 @@ def test_a_build_that_fails_leaves_nothing_and_the_next_one_succeeds(place: Path
         bench.run("sh", "-c", "exit 7")
 
     with pytest.raises(CannotRun, match=r"failed \(7\)"):
-        cache.build("tool-1", fail)
+        build_cache.build("tool-1", fail)
     assert in_cache(place) == ["tool-1.lock"]
-    cache.build("tool-1", make)
+    build_cache.build("tool-1", make)
     assert (place / "tool-1/tool").exists()
 
 
 def test_a_tool_that_is_not_there_is_named(place: Path) -> None:
     with pytest.raises(CannotRun, match="`ioassay-no-such-tool` does not start: No such file"):
-        cache.build("tool-1", lambda bench: bench.run("ioassay-no-such-tool"))
+        build_cache.build("tool-1", lambda bench: bench.run("ioassay-no-such-tool"))
 
 
 def test_a_killed_build_leaves_nothing_that_looks_ready(place: Path) -> None:
@@ -75,10 +75,10 @@ def test_a_killed_build_leaves_nothing_that_looks_ready(place: Path) -> None:
 
     child = os.fork()
     if child == 0:
-        cache.build("tool-1", be_killed)
+        build_cache.build("tool-1", be_killed)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
     assert not (place / "tool-1").exists()
-    cache.build("tool-1", make)
+    build_cache.build("tool-1", make)
     assert in_cache(place) == ["tool-1", "tool-1.lock", "tool-1/tool"]
 
 
@@ -92,8 +92,8 @@ def test_of_two_at_the_same_time_one_builds_and_the_other_one_waits(place: Path)
         make(bench)
         built.append("first")
 
-    first = threading.Thread(target=cache.build, args=("tool-1", slowly))
-    second = threading.Thread(target=cache.build, args=("tool-1", lambda bench: built.append("second")))
+    first = threading.Thread(target=build_cache.build, args=("tool-1", slowly))
+    second = threading.Thread(target=build_cache.build, args=("tool-1", lambda bench: built.append("second")))
     first.start()
     assert begun.wait(30)
     second.start()

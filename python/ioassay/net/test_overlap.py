@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.net.iperf3 import Interval
-from ioassay.net.together import Timed, carried
+from ioassay.net.overlap import Timed, carried
 
 
 def flow(begins_s: float, ends_s: float, bytes_per_s: float, unsure_s: float = 0.0, every_s: float = 0.5) -> Timed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ioassay.launchers.printed import is_lost, losses, meaning, telling
+from ioassay.launchers.failure_messages import is_lost, losses, meaning, telling
 
 PRTE = """\
 [client1:07492] plm:ssh: Warning: setpgid(7495,7495) failed in parent with errno=Permission denied(13)
