@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.results.run_files import DOCUMENT
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 
 from .support import LONG, Measurement, ioassay, is_gone, study, until
 

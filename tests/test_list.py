@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ioassay.results.net_directory import NetDirectory
-from ioassay.testing import net
+from ioassay.testing import net_measurement
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.nightly_runs import night
 from ioassay.testing.stored import store
@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
     for at, name in enumerate(NIGHTS):
         builder = RunBuilder().clients(1).repetitions(3).workload("seq", "Sequential")
         store(night(at, builder), tmp_path / "runs/nightly" / name)
-    NetDirectory(tmp_path / "runs/net", net.net(2, (1, 2, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "runs/net", net_measurement.net(2, (1, 2, "to-servers", 9.4)))
     return tmp_path
 
 

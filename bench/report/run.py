@@ -26,7 +26,7 @@ from ioassay.reports import FORMATS
 from ioassay.results import schema
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_files import DOCUMENT, table_path
-from ioassay.testing.measured import measured
+from ioassay.testing.measured_study import measured
 from ioassay.testing.stored import store
 
 STUDY = """\

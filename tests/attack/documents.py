@@ -15,7 +15,7 @@ from ioassay.studies import builtin_studies
 from ioassay.studies.conftest import SMALL
 from ioassay.studies.resolve import scales
 from ioassay.systems.library import LIBRARY
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 from ioassay.yaml_models.source import Entries, Source, texts
 
 from . import mutate, stored

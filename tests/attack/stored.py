@@ -16,7 +16,7 @@ from random import Random
 from ioassay.engine import find_engine
 from ioassay.studies.conftest import SMALL
 from ioassay.testing.damage import damaged_copy
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 
 from . import foreign
 from .attempt import Command, do_apart

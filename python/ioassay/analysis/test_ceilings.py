@@ -11,7 +11,7 @@ from ioassay.analysis.acceptance import judge
 from ioassay.analysis.ceilings import ABOVE, TOLERANCE, TOO_LOW, columns, doubted, limits, lowest
 from ioassay.results.net_document import Direction, NetDocument
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.net import GBIT, carried, net
+from ioassay.testing.net_measurement import GBIT, carried, net
 
 # Dell EMC, Isilon F800 and H600 I/O Performance (January 2018), F800, in Gbit/s.
 F800 = net(

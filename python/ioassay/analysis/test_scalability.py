@@ -13,7 +13,7 @@ from ioassay.analysis.scalability import FOLLOWS, Law, Sweep, fit, sweeps
 from ioassay.analysis.series import Series
 from ioassay.studies import builtin_studies
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.measured import measured
+from ioassay.testing.measured_study import measured
 
 METADATA = Path(__file__).parents[3] / "examples" / "one-directory-or-many.yaml"
 

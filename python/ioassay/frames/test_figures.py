@@ -15,7 +15,7 @@ from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.stored import run as imported
 from ioassay.results.run_writer import store as store_tables
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 from ioassay.testing.stored import store
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from ioassay.net.remarks import remarks
-from ioassay.testing.net import GBIT, flow, host, net
+from ioassay.testing.net_measurement import GBIT, flow, host, net
 
 
 def test_a_quiet_end_and_a_full_link_earn_no_remark() -> None:

@@ -17,7 +17,7 @@ from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems, read
 from ioassay.systems.model import System
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 from ioassay.yaml_models.source import parse_source
 
 KNOWN = builtin_systems()

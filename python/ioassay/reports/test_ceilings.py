@@ -12,7 +12,7 @@ from ioassay.analysis.ceilings import doubted
 from ioassay.reports import ceilings, terminal
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.isilon import isilon, paper_figures
-from ioassay.testing.net import net
+from ioassay.testing.net_measurement import net
 
 NET = net(
     4,

@@ -15,7 +15,7 @@ from ioassay.results.document import StopRule
 from ioassay.results.loaded import LoadedRun
 from ioassay.studies import find_study
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.measured import measured
+from ioassay.testing.measured_study import measured
 
 
 def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doubts(run: LoadedRun) -> None:

@@ -12,7 +12,7 @@ from ioassay.results.document import CaseEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
 from ioassay.studies import builtin_studies
-from ioassay.testing.measured import measured
+from ioassay.testing.measured_study import measured
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 

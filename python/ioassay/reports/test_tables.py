@@ -32,7 +32,7 @@ from ioassay.results.run_writer import store
 from ioassay.results.schema import KEY
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 
 
 def test_every_table_of_a_run_becomes_csv(run: LoadedRun) -> None:

@@ -20,7 +20,7 @@ from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_files import table_path
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.testing.front_ends import ior_plan, leave
+from ioassay.testing.front_end_run import ior_plan, leave
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 

@@ -20,9 +20,9 @@ from ioassay.results.net_directory import NetDirectory
 from ioassay.results.run_directory import load
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import Summary
-from ioassay.testing import net
+from ioassay.testing import net_measurement
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.front_ends import ior_plan, leave
+from ioassay.testing.front_end_run import ior_plan, leave
 from ioassay.testing.stored import store
 
 Make = Callable[..., Path]
@@ -52,7 +52,7 @@ def _state(run: Path) -> str:
 
 def test_runs_and_measurements_of_the_network_are_found_with_what_they_are(make: Make, tmp_path: Path) -> None:
     run = make("run")
-    NetDirectory(tmp_path / "net", net.net(1, (1, 1, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     found = index(tmp_path)
     document = load(run).document
     assert [(entry.path, entry.kind) for entry in found.entries] == [(tmp_path / "net", "net"), (run, "run")]
@@ -181,7 +181,7 @@ def test_what_is_no_folder_is_refused(tmp_path: Path, name: str) -> None:
 
 def test_a_folder_stands_for_its_runs_the_oldest_first(make: Make, tmp_path: Path) -> None:
     new, old = make("group/new", "2026-01-02T00:00:00+00:00"), make("group/old")
-    NetDirectory(tmp_path / "group/net", net.net(1, (1, 1, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "group/net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     assert runs([tmp_path / "group", new]) == [old, new, new]
 
 

@@ -19,7 +19,7 @@ from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import HEAD_BYTES, Summary
-from ioassay.testing import net
+from ioassay.testing import net_measurement
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 
@@ -47,7 +47,7 @@ def _summary(path: Path, kind: Kind[Any]) -> Summary:
 
 def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
     store(RunBuilder().workload("w").build(), tmp_path / "run")
-    NetDirectory(tmp_path / "net", net.net(1, (1, 1, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     for kind in (RUN, NET):
         written = json.loads((tmp_path / kind.name / kind.document).read_text())
         assert list(written.items())[:2] == [("kind", kind.name), ("version", kind.version)]
@@ -125,7 +125,7 @@ def test_a_document_of_another_kind_is_refused_by_both_names(tmp_path: Path) -> 
 
 
 def test_a_directory_of_another_kind_is_no_run(tmp_path: Path) -> None:
-    NetDirectory(tmp_path / "net", net.net(1, (1, 1, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
     with pytest.raises(UsageError, match="is no run: it is of the kind net"):
         load(tmp_path / "net")
 
@@ -166,7 +166,7 @@ def test_a_long_value_before_the_summary_is_complete_has_the_whole_document_read
 
 @pytest.mark.parametrize("servers", [2, 1000])
 def test_the_summary_of_a_measurement_of_the_network_has_all_servers(tmp_path: Path, servers: int) -> None:
-    NetDirectory(tmp_path / "net", net.net(servers, (1, 1, "to-servers", 9.4)))
+    NetDirectory(tmp_path / "net", net_measurement.net(servers, (1, 1, "to-servers", 9.4)))
     summary = _summary(tmp_path / "net", NET)
     assert (summary.study, summary.state, summary.started) == ("iperf3", "complete", "2026-02-02T01:00:00+00:00")
     assert summary.target.split(", ") == [f"server{at}" for at in range(servers)]

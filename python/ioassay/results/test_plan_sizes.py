@@ -8,7 +8,7 @@ import pytest
 from ioassay.protocol.plan import Tree
 from ioassay.results.document import JobEntry
 from ioassay.results.plan_sizes import Shape, case_entry, order_text, writes_again
-from ioassay.testing.front_ends import MIB, ior_plan
+from ioassay.testing.front_end_run import MIB, ior_plan
 
 
 def job(plan: Any, phase: str) -> JobEntry:

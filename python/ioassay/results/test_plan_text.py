@@ -10,7 +10,7 @@ import pytest
 
 from ioassay.results import plan_text
 from ioassay.results.plan_sizes import case_entry
-from ioassay.testing.front_ends import ior_plan
+from ioassay.testing.front_end_run import ior_plan
 
 DEFINITIONS = json.loads((Path(__file__).parents[1] / "schemas/plan.json").read_text())["$defs"]
 

@@ -20,7 +20,7 @@ from ioassay.results.document import RunDocument
 from ioassay.results.run_directory import load, read_document
 from ioassay.results.run_writer import RunWriter
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.testing.front_ends import ior_plan
+from ioassay.testing.front_end_run import ior_plan
 
 Events = Callable[..., list[Any]]
 Lines = Callable[[list[Event]], str]

@@ -357,7 +357,11 @@ def stored_directories(place: Path) -> list[Path]:
     from ioassay.cli.import_ import import_  # noqa: PLC0415
     from ioassay.engine import find_engine  # noqa: PLC0415
     from ioassay.results.net_directory import NetDirectory  # noqa: PLC0415
-    from ioassay.testing import faulty_run, net, stored  # noqa: PLC0415
+    from ioassay.testing import (  # noqa: PLC0415
+        faulty_run,
+        net_measurement,
+        stored,
+    )
 
     target = place / "target"
     target.mkdir(parents=True)
@@ -386,7 +390,7 @@ def stored_directories(place: Path) -> list[Path]:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         import_("ior", [imports / "ior" / "4.0.0.json", imports / "ior" / "3.2.1.csv"], out=place / "ior")
     stored.store(faulty_run.faulty_run(), place / "troubled")
-    measured = net.net(2, (1, 2, "to-servers", 9.4), (2, 2, "to-clients", 18.0, "processor-bound"))
+    measured = net_measurement.net(2, (1, 2, "to-servers", 9.4), (2, 2, "to-clients", 18.0, "processor-bound"))
     NetDirectory(place / "net", measured)
     old = shutil.copytree(Path(__file__).parents[1] / "results/testdata/run-2-study", place / "old")
     return [run, killed, left, cut, place / "ior", place / "troubled", place / "net", old]

@@ -15,7 +15,7 @@ from ioassay.reports.compare.wording import few
 from ioassay.results.loaded import LoadedRun
 from ioassay.systems.library import builtin_systems
 from ioassay.testing.builder import RunBuilder
-from ioassay.testing.net import net
+from ioassay.testing.net_measurement import net
 
 
 def run(factor: float = 1.0, repetitions: int = 5, transfer_bytes: int = 1 << 20) -> LoadedRun:

@@ -9,7 +9,7 @@ from hypothesis import given
 
 from ioassay.results.importers.elbencho import read
 from ioassay.results.importers.source import Refused, Source
-from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
+from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 MIB = 1 << 20
 

@@ -11,7 +11,7 @@ from ioassay.results.importers.fio import read
 from ioassay.results.importers.fio.latencies import bins
 from ioassay.results.importers.json_text import Parsed
 from ioassay.results.importers.model import Measured
-from ioassay.testing.importing import (
+from ioassay.testing.importer_samples import (
     assert_same_or_refused,
     cases,
     damages,

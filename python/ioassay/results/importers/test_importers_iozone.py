@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ioassay.results.importers.iozone import read
-from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
+from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 KIB = 1024
 

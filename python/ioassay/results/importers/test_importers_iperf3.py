@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from ioassay.results.importers.iperf3 import read
-from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
+from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 OLD = json.dumps(
     {

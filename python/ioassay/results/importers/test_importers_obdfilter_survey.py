@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.obdfilter_survey import read
 from ioassay.results.importers.stored import run
-from ioassay.testing.importing import assert_same_or_refused, cases, damages, measured, refused, sample, samples
+from ioassay.testing.importer_samples import assert_same_or_refused, cases, damages, measured, refused, sample, samples
 
 MIB = 1 << 20
 HEAD = "Thu Jan 17 10:32:22 UTC 2013 Obdfilter-survey for case=disk from node001\n"

@@ -17,7 +17,7 @@ from ioassay.results.importers import io500
 from ioassay.results.importers.model import Measured
 from ioassay.results.importers.stored import Gathered, run
 from ioassay.results.loaded import LoadedRun
-from ioassay.testing.importing import FILES
+from ioassay.testing.importer_samples import FILES
 
 GIB = 1 << 30
 

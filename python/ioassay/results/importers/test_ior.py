@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ioassay.results.importers import ior
 from ioassay.results.importers.model import Case
 from ioassay.results.importers.source import Refused, Source
-from ioassay.testing.importing import FILES, beside_of, cases, changed, numbers, printed, read_or_refused
+from ioassay.testing.importer_samples import FILES, beside_of, cases, changed, numbers, printed, read_or_refused
 
 MIB = 1 << 20
 TEXTS = sorted(path.name for path in (FILES / "ior").glob("*.txt"))

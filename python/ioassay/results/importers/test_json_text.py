@@ -4,7 +4,7 @@ import pytest
 
 from ioassay.results.importers.json_text import Parsed, documents
 from ioassay.results.importers.source import Refused
-from ioassay.testing.importing import source
+from ioassay.testing.importer_samples import source
 
 
 def values(text: str) -> list[object]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ioassay.results.importers import mdtest
 from ioassay.results.importers.model import Case, Measured
 from ioassay.results.importers.source import Refused, Source
-from ioassay.testing.importing import FILES, beside_of, changed, printed, read_or_refused
+from ioassay.testing.importer_samples import FILES, beside_of, changed, printed, read_or_refused
 
 
 def _case(name: str) -> Case:

@@ -15,7 +15,7 @@ from ioassay.results.importers import elbencho, fio, ior, iozone, iperf3, mdtest
 from ioassay.results.importers.gather import Reader, read_cases
 from ioassay.results.importers.model import Case
 from ioassay.results.importers.source import Refused, Source
-from ioassay.testing.importing import FILES, changed, numbers, printed, read_or_refused
+from ioassay.testing.importer_samples import FILES, changed, numbers, printed, read_or_refused
 
 SAMPLES: list[tuple[Reader, str]] = [
     (ior.read, "ior/2.10.3-verbose2.txt"),
