@@ -39,7 +39,7 @@ def summary(rates: Array) -> PeakSustained:
 
 
 def subject(sweeps: Array) -> Subject:
-    """Repetitions of a sweep, a row for each, as `compare.measured` makes a subject of them."""
+    """Repetitions of a sweep, a row for each, as `compare.measured_run` makes a subject of them."""
     each = tuple(summary(sweep).sustained.rate for sweep in sweeps)
     level = Point(None, Conditions(), each, sustained=summary(np.median(sweeps, axis=0)).sustained.rate)
     rates = Rates((Point(1, Conditions(), (1.0,)),), None, level)

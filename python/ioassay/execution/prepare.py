@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ioassay.protocol.plan import Plan
 
 BATCH = "sbatch"
-"""The whole run as a job of Slurm (`execution.batch`), in which `srun` is the launcher."""
+"""The whole run as a job of Slurm (`execution.slurm_job`), in which `srun` is the launcher."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What runs of one study measured alike, in the order of time; on one target, unless all may be taken for one.
 
 The latest run says what belongs there: each of its points has the points of earlier runs that match it
-(`compare.matching`) and were measured alike (`compare.unlike`). Others are left out, with what is unlike. Not: what
+(`compare.matching`) and were measured alike (`compare.subject`). Others are left out, with what is unlike. Not: what
 became of the rate (`change_detection`).
 """
 
