@@ -63,6 +63,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The jobs of all phases, in order.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        let phases =
+            self.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
+        phases.flat_map(|phase| &phase.jobs)
+    }
+
     /// How `job` does its I/O.
     pub fn storage_of<'a>(&'a self, job: &'a Job) -> &'a Storage {
         job.storage.as_ref().unwrap_or(&self.storage)

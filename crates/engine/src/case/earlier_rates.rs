@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Rank;
 use super::rank_report::RankReport;
-use crate::plan::{Jobs, Sizes};
+use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::workload::tree::Shape;
 

@@ -8,7 +8,7 @@ use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use procfs::process::Process;
 
 use crate::failure;
-use crate::plan::{Jobs, moved_at_once};
+use crate::plan::moved_at_once;
 
 const REMEDY: &str = "use fewer ranks, smaller transfers or a lower depth, reserve less (-M), or raise that limit";
 

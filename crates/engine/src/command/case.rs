@@ -19,7 +19,7 @@ use super::room::check_room;
 use crate::case::remount;
 use crate::exit::{Ended, REFUSED};
 use crate::output::EventLog;
-use crate::plan::{self, Jobs};
+use crate::plan;
 use crate::rank_set::{RankSet, Ready};
 use crate::ranks::local::Watched;
 use crate::supervise::{self, guard, with_timeout};

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use ioassay_protocol::VERSION;
 use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
-use ioassay_protocol::plan::{Job, Plan, RankRange, Step, Work};
+use ioassay_protocol::plan::{Job, Plan, RankRange, Work};
 
 pub use validate::{
     A_DAY_NS, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_RANKS, MOST_VECTORS, SECTOR_BYTES,
@@ -283,18 +283,4 @@ fn read_each(work: &MetadataWork) -> u64 {
 /// Bytes that one call of a metadata job moves.
 pub fn moved_at_once(work: &MetadataWork) -> u64 {
     read_each(work).max(written_each(work))
-}
-
-/// The jobs of all phases.
-pub trait Jobs {
-    /// All of them, in order.
-    fn jobs(&self) -> impl Iterator<Item = &Job>;
-}
-
-impl Jobs for Plan {
-    fn jobs(&self) -> impl Iterator<Item = &Job> {
-        let phases =
-            self.steps.iter().filter_map(|step| if let Step::Phase(phase) = step { Some(phase) } else { None });
-        phases.flat_map(|phase| &phase.jobs)
-    }
 }

@@ -10,7 +10,7 @@ use ioassay_protocol::plan::metadata::{MetadataOperation, Tree};
 use ioassay_protocol::plan::{Plan, Work};
 use serde::{Deserialize, Serialize};
 
-use crate::plan::{Jobs, Sizes};
+use crate::plan::Sizes;
 use crate::workload::layout::{file_name, geometries};
 use crate::workload::tree::{Shape, container_name};
 

@@ -13,7 +13,7 @@ use super::phases::{Group, PHASES, Phase};
 use super::settings::Settings;
 use super::translate::{Ground, IOR_EASY, plan};
 use crate::common::Common;
-use ioassay_engine::plan::{Jobs, moved_at_once};
+use ioassay_engine::plan::moved_at_once;
 
 /// A phase that measures something.
 #[derive(Debug, Clone, PartialEq)]

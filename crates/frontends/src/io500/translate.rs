@@ -5,7 +5,6 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ioassay_engine::plan::Jobs;
 use ioassay_engine::workload::tree::MOST_ENTRIES;
 use ioassay_protocol::VERSION;
 use ioassay_protocol::plan::cache::CacheStep;

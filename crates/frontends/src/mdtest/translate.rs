@@ -495,7 +495,6 @@ mod tests {
     }
 
     fn works(plan: &Plan) -> Vec<&MetadataWork> {
-        use ioassay_engine::plan::Jobs;
         let work = |job| if let &Job { work: Work::Metadata(ref work), .. } = job { Some(work) } else { None };
         plan.jobs().filter_map(work).collect()
     }
@@ -591,7 +590,6 @@ mod tests {
 
     #[test]
     fn a_stonewall_ends_the_creation_of_files_alone() {
-        use ioassay_engine::plan::Jobs;
         let plan = plan_of("-n 10 -W 5 -Y -y -w 10");
         let walled: Vec<_> = plan.jobs().map(|job| job.limit.stonewall_ns).collect();
         assert_eq!(walled.iter().flatten().collect::<Vec<_>>(), [&(5 * SECOND_NS)]);

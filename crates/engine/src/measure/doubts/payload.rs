@@ -8,7 +8,6 @@ use ioassay_protocol::plan::{Job, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
 use super::{Facts, Unwritten, doubt};
-use crate::plan::Jobs;
 
 /// Above this share of a rank's time in making bytes, its rate is partly that of the processor.
 const FILL_SHARE: f64 = 0.05;

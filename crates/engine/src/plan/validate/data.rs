@@ -11,7 +11,7 @@ use ioassay_protocol::plan::{Job, Plan, Work};
 use super::checks::{positive, range};
 use super::collective;
 use super::storage::JobStorage;
-use crate::plan::{Jobs, Refusal};
+use crate::plan::Refusal;
 use crate::storage::Capabilities;
 use crate::workload::layout::{Geometry, geometries};
 

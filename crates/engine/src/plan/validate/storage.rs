@@ -5,7 +5,7 @@ use ioassay_protocol::plan::{Job, Plan};
 
 use super::checks::positive;
 use crate::failure::Explained;
-use crate::plan::{Jobs, Refusal};
+use crate::plan::Refusal;
 use crate::storage::{self, Capabilities, StorageApi, mpi, plugin};
 
 /// More transfers in flight than this per rank only wait in queues.

@@ -23,7 +23,6 @@ use self::connection::Connected;
 pub use self::library::Plugin;
 use super::{Capabilities, Connection, NameCapabilities, Setup, StorageApi, Unfit, WrongOption};
 use crate::failure;
-use crate::plan::Jobs;
 
 /// The plug-in at `path`, loaded if it is not yet.
 ///
