@@ -11,8 +11,8 @@ use ioassay_protocol::plan::metadata::{MetadataOperation, MetadataWork};
 use ioassay_protocol::plan::{Job, Plan, RankRange, Work};
 
 pub use validate::{
-    A_DAY_NS, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_RANKS, MOST_VECTORS, SECTOR_BYTES,
-    SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
+    A_DAY_NS, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_JOBS, MOST_RANKS, MOST_VECTORS,
+    SECTOR_BYTES, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
 };
 
 use crate::workload::layout::{Geometry, geometries};

@@ -42,9 +42,6 @@ impl FirstFinished {
     }
 }
 
-/// Most jobs that a phase can have side by side.
-pub const MOST_JOBS: usize = 64;
-
 /// One rank among the others. Every rank makes the same calls in the same order.
 pub trait Ranks {
     /// This rank, from 0.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use ioassay_engine::ranks::MOST_JOBS;
+use ioassay_engine::plan::MOST_JOBS;
 use ioassay_protocol::VERSION;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::cache::CacheStep;

@@ -21,11 +21,13 @@ pub use self::data::LARGEST_TRANSFER_BYTES;
 use self::storage::JobStorage;
 pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, SECTOR_BYTES, validate_meeting};
 use super::Refusal;
-use crate::ranks::MOST_JOBS;
 use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
 pub const MOST_RANKS: u32 = 1 << 20;
+
+/// Most jobs that a phase can have side by side: ranks have room for what each of them shares.
+pub const MOST_JOBS: usize = 64;
 
 /// The shortest sample: more of them would be measured than operations.
 pub const SHORTEST_SAMPLE_NS: u64 = 1_000_000;

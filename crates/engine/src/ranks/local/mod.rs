@@ -25,8 +25,9 @@ use self::leader_channel::LeaderChannel;
 use self::mailbox::Mailbox;
 use self::shared::{Header, Shared, SharedJob};
 use super::nodes::clocks::Reading;
-use super::{FirstFinished, MOST_JOBS, Ranks, Start, Stopped};
+use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::measure::recorder::{LANES, LiveCounters};
+use crate::plan::MOST_JOBS;
 
 /// How many files a meeting place is in.
 pub const FILES: usize = 3;

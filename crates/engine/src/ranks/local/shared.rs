@@ -14,7 +14,8 @@ use ioassay_shm::memory::Memory;
 use super::leader_channel::LeaderChannel;
 use crate::failure;
 use crate::measure::recorder::LiveCounters;
-use crate::ranks::{MOST_JOBS, Stopped};
+use crate::plan::MOST_JOBS;
+use crate::ranks::Stopped;
 
 /// Room for a failure as JSON. Paths have at most 4096 bytes and occur twice, in the path and in the message.
 const FAILURE_BYTES: usize = 32 * 1024;

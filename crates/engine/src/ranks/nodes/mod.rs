@@ -213,7 +213,7 @@ mod tests {
     use super::threads::{run, run_over};
     use super::wire::{Threads, Wire};
     use super::*;
-    use crate::ranks::MOST_JOBS;
+    use crate::plan::MOST_JOBS;
     use proptest::prelude::*;
     use std::collections::{BTreeSet, VecDeque};
     use std::io;

@@ -5,7 +5,7 @@ use std::io;
 use super::super::message::{JobKey, JobMessage, Message};
 use super::super::wire::Wire;
 use super::NodeLeader;
-use crate::ranks::MOST_JOBS;
+use crate::plan::MOST_JOBS;
 
 impl<W: Wire> NodeLeader<'_, W> {
     /// Another node's ranks of a job have come to something, or the first node answers them.

@@ -13,7 +13,7 @@ use super::NodeLeader;
 use super::calls::Call;
 use super::watch::gone;
 use crate::measure::recorder::LANES;
-use crate::ranks::MOST_JOBS;
+use crate::plan::MOST_JOBS;
 use crate::ranks::local::mailbox::Mailbox;
 
 impl<W: Wire> NodeLeader<'_, W> {
