@@ -76,6 +76,11 @@ impl Plan {
     }
 }
 
+/// The name of the directory that the engine creates for `run` under the target.
+pub fn workspace_name(run: &str) -> String {
+    format!("ioassay-{run}")
+}
+
 /// How many ranks do I/O. Ranks = `clients` × `per_client`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

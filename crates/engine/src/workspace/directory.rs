@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ioassay_protocol::events::{Failure, Left, Removed};
+use ioassay_protocol::plan::workspace_name;
 
 use super::contents::Contents;
-use super::marked::{Marked, name_of, not_ours};
+use super::marked::{Marked, not_ours};
 use super::place::Mounted;
 use super::{Room, claim};
 use crate::beneath::Root;
@@ -34,7 +35,7 @@ struct Held {
 
 /// The path of the workspace of `run` under `target`.
 pub fn path(target: &Path, run: &str) -> PathBuf {
-    target.join(name_of(run))
+    target.join(workspace_name(run))
 }
 
 /// The room on the file system of `target`.

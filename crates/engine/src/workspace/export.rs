@@ -8,10 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use ioassay_protocol::events::{Failure, Left, Removed};
+use ioassay_protocol::plan::workspace_name;
 
 use super::Room;
 use super::contents::Contents;
-use super::marked::{Marked, name_of, not_ours};
+use super::marked::{Marked, not_ours};
 use super::place::{Kind, Place};
 use crate::failure;
 use crate::storage::nfs::location::Location;
@@ -29,7 +30,7 @@ impl Export {
     /// Of `run` below `url`. Nothing is asked of the server.
     pub fn of(url: &str, run: &str) -> Result<Self, Failure> {
         let location = location(url)?;
-        let path = location.base().join(name_of(run));
+        let path = location.base().join(workspace_name(run));
         Ok(Self { location, path })
     }
 

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use ioassay_protocol::events::{Failure, Left, Removed};
+use ioassay_protocol::plan::workspace_name;
 
 use super::contents::Contents;
 use super::place::{Kind, Moved, Place};
@@ -18,11 +19,6 @@ use crate::failure;
 
 /// [`LIST`] as system calls want it.
 const LIST_NAME: &CStr = c".ioassay-workspace";
-
-/// The name of a run's workspace.
-pub(super) fn name_of(run: &str) -> String {
-    format!("ioassay-{run}")
-}
 
 /// A directory that is, or is to be, a workspace.
 pub(super) struct Marked<'a, P: Place> {
@@ -80,7 +76,7 @@ impl<P: Place> Marked<'_, P> {
         let written = self.read_list(&own)?;
         let ours = match parse(&written) {
             Ok((mark, _)) => {
-                let named = self.path.file_name().is_some_and(|name| name == name_of(&mark.run).as_str());
+                let named = self.path.file_name().is_some_and(|name| name == workspace_name(&mark.run).as_str());
                 named && (token.is_none() || token == mark.token.as_deref())
             }
             Err(_) if token.is_none() => self.is_begun(&own, &written)?,
@@ -101,7 +97,7 @@ impl<P: Place> Marked<'_, P> {
     /// ended between creating it and having written that.
     fn is_begun(&self, own: &P::Open, written: &[u8]) -> io::Result<bool> {
         let name = self.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let Some(run) = name.strip_prefix(&name_of("")) else { return Ok(false) };
+        let Some(run) = name.strip_prefix(&workspace_name("")) else { return Ok(false) };
         let mark = mark_of(run, None);
         // The token and the contents come behind the name of the run; the last byte of a whole list is its second line feed.
         let sure = mark.trim_end_matches('}').as_bytes();

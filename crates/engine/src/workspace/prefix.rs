@@ -15,10 +15,11 @@ use std::path::{Path, PathBuf};
 use futures_util::{StreamExt, TryStreamExt, stream};
 use ioassay_protocol::events::{Failure, Left, Removed};
 use ioassay_protocol::plan::metadata::Items;
+use ioassay_protocol::plan::workspace_name;
 use opendal::{EntryMode, ErrorKind, Operator};
 
 use super::contents::{Contents, Planted};
-use super::marked::{self, name_of, name_of_ours, not_ours};
+use super::marked::{self, name_of_ours, not_ours};
 use super::{LIST, Mark, Room};
 use crate::failure;
 use crate::storage::object::client::{Client, Timeout};
@@ -61,7 +62,7 @@ impl Prefix {
     /// Of `run` below `url`. Nothing is asked of the server.
     pub fn of(url: &str, run: &str) -> Result<Self, Failure> {
         let location = location(url)?;
-        let name = name_of(run);
+        let name = workspace_name(run);
         let path = location.base().join(&name);
         Ok(Self { location, name, path })
     }
@@ -99,7 +100,7 @@ impl Prefix {
         let prefix = Self { location, name, path };
         let client = prefix.client()?;
         match prefix.read_list(&client) {
-            Ok((mark, _)) if prefix.name == name_of(&mark.run) => Ok(Some(prefix)),
+            Ok((mark, _)) if prefix.name == workspace_name(&mark.run) => Ok(Some(prefix)),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !prefix.exists(&client)? => Ok(None),
             _ => Err(refused()),
         }

@@ -10,7 +10,7 @@ use ioassay_protocol::plan::metadata::{
     CreateWith, EntryOrder, FindWork, ItemNames, Items, MetadataOperation, MetadataWork, Paths, Sharing, Tree,
 };
 use ioassay_protocol::plan::storage::{Target, There};
-use ioassay_protocol::plan::{Job, Plan, Step};
+use ioassay_protocol::plan::{Job, Plan, Step, workspace_name};
 
 use super::checks::{positive, range};
 use super::data::LARGEST_TRANSFER_BYTES;
@@ -18,7 +18,6 @@ use super::storage::JobStorage;
 use crate::plan::{Refusal, moved_at_once};
 use crate::storage::{Capabilities, NameCapabilities};
 use crate::workload::tree::{MOST_ENTRIES, Shape, container_name, workers};
-use crate::workspace;
 
 /// The longest path that a system call takes, without the zero byte at its end.
 const LONGEST_PATH_BYTES: usize = libc::PATH_MAX as usize - 1;
@@ -71,7 +70,7 @@ pub(super) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) 
         return Err(Refusal::new(key, problem, "give it another name"));
     }
     if let Target::Directory(target) = &plan.target {
-        let above = workspace::directory::path(target, &plan.run).as_os_str().len() + container.len() + 2;
+        let above = target.join(workspace_name(&plan.run)).as_os_str().len() + container.len() + 2;
         let bytes = above + shape.longest_path_bytes();
         if bytes > LONGEST_PATH_BYTES {
             let problem = format!("the deepest path would have {bytes} bytes");
