@@ -15,10 +15,12 @@ use nix::sys::stat::fstat;
 use nix::unistd::geteuid;
 
 use crate::failure;
-use crate::supervise::with_timeout::POLL_INTERVAL;
 
 /// How long ranks that were killed may take to end.
 const ENDING: Duration = Duration::from_secs(2);
+
+/// How often the lock is tried again.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// What a server that does not trust root makes of it.
 const NOBODY: u32 = 65534;

@@ -15,7 +15,7 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::FileSet;
 use ioassay_units::Bytes;
 
-use super::Room;
+use super::room::Room;
 use crate::failure;
 use crate::workload::layout::{Geometry, geometries};
 

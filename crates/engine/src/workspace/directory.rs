@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ioassay_protocol::events::{Failure, Left, Removed};
 use ioassay_protocol::plan::workspace_name;
 
+use super::claim;
 use super::contents::Contents;
 use super::marked::{Marked, not_ours};
 use super::place::Mounted;
-use super::{Room, claim};
+use super::room::Room;
 use crate::beneath::Root;
 use crate::failure;
 
@@ -179,7 +180,7 @@ fn random_token() -> io::Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{LIST, marked};
+    use super::super::list::{LIST, list};
     use super::*;
 
     /// A workspace for three files: `c1.data.00000000` and so on.
@@ -324,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_workspace_whose_list_was_not_written_whole_is_removed_if_nothing_else_is_in_it() {
-        let list = marked::list("r1", Some("0".repeat(32)), &Contents::default());
+        let list = list("r1", Some("0".repeat(32)), &Contents::default());
         let first_line = list.find('\n').unwrap();
         for length in [0, 1, first_line, first_line + 1, list.len() - 2] {
             let (target, own) = begun(&list[..length]);
@@ -338,9 +339,9 @@ mod tests {
 
     #[test]
     fn an_empty_directory_of_another_name_and_a_list_of_another_run_stay() {
-        let (target, own) = begun(&marked::list("r2", None, &Contents::default())[..20]);
+        let (target, own) = begun(&list("r2", None, &Contents::default())[..20]);
         assert!(Directory::open(&own).is_ok(), "so far it could be the list of any run");
-        let (_target, own) = begun(&marked::list("r2", None, &Contents::default())[..34]);
+        let (_target, own) = begun(&list("r2", None, &Contents::default())[..34]);
         assert!(Directory::open(&own).is_err());
         let other = target.path().join("thesis");
         fs::create_dir(&other).unwrap();

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use ioassay_protocol::events::{Failure, Left, Removed};
 use ioassay_protocol::plan::workspace_name;
 
-use super::Room;
 use super::contents::Contents;
 use super::marked::{Marked, not_ours};
 use super::place::{Kind, Place};
+use super::room::Room;
 use crate::failure;
 use crate::storage::nfs::location::Location;
 use crate::storage::nfs::{self, Cookie, Handle, Named, Session, Timeout};

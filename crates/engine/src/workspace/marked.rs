@@ -4,7 +4,7 @@
 //! else; what is on the list is removed by name, and what is not stays, is named, and keeps list and directory.
 //! Not here: how a place is reached ([`super::place`]).
 
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,10 @@ use ioassay_protocol::events::{Failure, Left, Removed};
 use ioassay_protocol::plan::workspace_name;
 
 use super::contents::Contents;
+use super::list::{LIST, LIST_NAME, list, mark_of, name_of_ours, parse};
 use super::place::{Kind, Moved, Place};
-use super::{LIST, Mark, removal};
+use super::removal;
 use crate::failure;
-
-/// [`LIST`] as system calls want it.
-const LIST_NAME: &CStr = c".ioassay-workspace";
 
 /// A directory that is, or is to be, a workspace.
 pub(super) struct Marked<'a, P: Place> {
@@ -188,22 +186,6 @@ fn swapped(path: &Path, now: Option<&Path>) -> String {
     }
 }
 
-/// The list of a workspace: whose it is, and what will be in it.
-pub(super) fn list(run: &str, token: Option<String>, contents: &Contents) -> String {
-    let contents = serde_json::to_string(contents).expect("our own types are JSON");
-    format!("{}\n{contents}\n", mark_of(run, token))
-}
-
-fn mark_of(run: &str, token: Option<String>) -> String {
-    let mark = Mark { ioassay_workspace: 2, run: run.to_owned(), token };
-    serde_json::to_string(&mark).expect("our own types are JSON")
-}
-
-fn parse(list: &[u8]) -> io::Result<(Mark, Contents)> {
-    let end = list.iter().position(|&byte| byte == b'\n').ok_or(io::ErrorKind::InvalidData)?;
-    Ok((serde_json::from_slice(&list[..end])?, serde_json::from_slice(&list[end..])?))
-}
-
 /// What exists already under the name of a workspace.
 pub(super) fn exists(path: &Path) -> Failure {
     let message = format!("{} exists already: it is not this run's own", path.display());
@@ -227,16 +209,9 @@ fn left(path: &Path, because: &io::Error) -> Left {
     Left { path: path.display().to_string(), because: because.to_string() }
 }
 
-/// A name in the workspace as system calls want it. A list that names anything else was not written by us.
-pub(super) fn name_of_ours(name: &str) -> io::Result<CString> {
-    if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
-        return Err(io::Error::other("is no name of a file of ours"));
-    }
-    Ok(CString::new(name)?)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ffi::CStr;
     use std::fs;
     use std::os::fd::OwnedFd;
 

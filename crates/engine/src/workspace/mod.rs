@@ -1,7 +1,7 @@
 //! The workspace of a run: what is the run's own on its target, and the guard of everything outside it.
 //!
 //! * It is created by the engine and by nobody else: what exists under its name is refused.
-//! * It is marked by a file that says, before any of them exists, which files will be created ([`contents`]).
+//! * It is marked by a file that says, before any of them exists, which files will be created ([`list`]).
 //! * Removal goes by that list, name by name ([`removal`]), and never by a pattern. What is not on the list stays,
 //!   and so does then the workspace.
 //!
@@ -17,10 +17,12 @@ mod device;
 pub mod directory;
 mod export;
 pub mod in_place;
+mod list;
 mod marked;
 mod place;
 mod prefix;
 mod removal;
+mod room;
 
 use std::fs::File;
 use std::io;
@@ -30,80 +32,22 @@ use std::sync::Arc;
 use ioassay_protocol::events::{Failure, Removed};
 use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::storage::Target;
-use ioassay_units::Bytes;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
-use serde::{Deserialize, Serialize};
 
 use self::contents::Contents;
 use self::device::Device;
 use self::directory::Directory;
 use self::export::Export;
 use self::in_place::{Placed, Removal};
+use self::list::LIST;
 use self::prefix::Prefix;
+pub use self::room::Room;
 use crate::beneath::{Resolver, Root};
-use crate::failure;
 use crate::plan::Sizes;
 use crate::storage::nfs::location::is_nfs;
 use crate::workload::layout::{Geometry, file_name};
 use crate::workload::tree::container_name;
-
-/// The file that marks a workspace: a line of JSON that says whose it is, and one with its contents.
-const LIST: &str = ".ioassay-workspace";
-
-/// The first line of the list.
-#[derive(Debug, Serialize, Deserialize)]
-struct Mark {
-    ioassay_workspace: u32,
-    run: String,
-    /// What nobody but those who may read the list can know: another directory of that name is not taken for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    token: Option<String>,
-}
-
-/// Room on a file system.
-#[derive(Debug, Clone, Copy)]
-pub struct Room {
-    /// Bytes that this user may still write; `None` where the storage does not tell.
-    pub free_bytes: Option<u64>,
-    /// Files that may still be created; `None` where the file system does not count.
-    pub free_inodes: Option<u64>,
-}
-
-/// The least that stays free: metadata of the file system, and what it allocates ahead, take room as well.
-const LEAST_RESERVE: u64 = 16 << 20;
-
-/// The most that stays free.
-const MOST_RESERVE: u64 = 16 << 30;
-
-/// What must stay free beside `bytes` that are written: a hundredth of them, within these bounds. Nothing where nothing is
-/// written, and no more than a quarter of what is, for tiny cases on tiny file systems.
-fn reserve_bytes(bytes: u64) -> u64 {
-    (bytes / 100).clamp(LEAST_RESERVE, MOST_RESERVE).min(bytes / 4)
-}
-
-const FREE_SPACE: &str = "free space on the target, choose another target, or measure with a smaller total";
-
-impl Room {
-    /// An error if `bytes` in `inodes` entries would not fit into `target`, whose room this is.
-    fn check(self, target: &Path, bytes: u64, inodes: u64) -> Result<(), Failure> {
-        let reserve = reserve_bytes(bytes);
-        let needed = bytes.saturating_add(reserve);
-        if let Some(free) = self.free_bytes.filter(|&free| needed > free) {
-            let [free, short, bytes, reserve] = [free, needed - free, bytes, reserve].map(|bytes| Bytes(bytes).about());
-            let message = format!(
-                "{} has {free} free, but a case needs {bytes} and {reserve} that stay free: {short} too few",
-                target.display()
-            );
-            return Err(failure::about_path("check space", target, message, FREE_SPACE));
-        }
-        if let Some(free) = self.free_inodes.filter(|&free| inodes > free) {
-            let message = format!("{} has {free} inodes free, but a case needs {inodes}", target.display());
-            return Err(failure::about_path("check inodes", target, message, FREE_SPACE));
-        }
-        Ok(())
-    }
-}
 
 /// A workspace that exists.
 #[derive(Debug, Clone)]

@@ -19,8 +19,9 @@ use ioassay_protocol::plan::workspace_name;
 use opendal::{EntryMode, ErrorKind, Operator};
 
 use super::contents::{Contents, Planted};
-use super::marked::{self, name_of_ours, not_ours};
-use super::{LIST, Mark, Room};
+use super::list::{self, LIST, Mark, name_of_ours};
+use super::marked::{self, not_ours};
+use super::room::Room;
 use crate::failure;
 use crate::storage::object::client::{Client, Timeout};
 use crate::storage::object::location::Location;
@@ -81,7 +82,7 @@ impl Prefix {
         let client = prefix.client()?;
         prefix.refuse_existing(&client)?;
         let list = prefix.key(LIST);
-        if let Err(error) = client.wait(client.operator().write(&list, marked::list(run, None, contents))) {
+        if let Err(error) = client.wait(client.operator().write(&list, list::list(run, None, contents))) {
             let failure = failure::on_path("write", &prefix.path.join(LIST), &error);
             // It may be there in spite of the error; only the list can be.
             let _ = client.wait(client.operator().delete(&list));
@@ -174,10 +175,7 @@ impl Prefix {
     }
 
     fn read_list(&self, client: &Client) -> io::Result<(Mark, Contents)> {
-        let list = client.wait(client.operator().read(&self.key(LIST)))?.to_bytes();
-        let text = std::str::from_utf8(&list).map_err(io::Error::other)?;
-        let (mark, contents) = text.split_once('\n').ok_or(io::ErrorKind::InvalidData)?;
-        Ok((serde_json::from_str(mark)?, serde_json::from_str(contents)?))
+        list::parse(&client.wait(client.operator().read(&self.key(LIST)))?.to_bytes())
     }
 
     /// Removes the objects of the list, the directories that came with them, and the list.
