@@ -3,7 +3,7 @@
 use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_units::{Bytes, Nanoseconds, count};
 
-use super::{Facts, doubt, invalid};
+use super::facts::{Facts, doubt, invalid};
 use crate::plan::Sizes;
 
 /// A phase shorter than this is dominated by start, finish and scheduling.

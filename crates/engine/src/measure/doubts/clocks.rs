@@ -4,7 +4,7 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::NodeClock;
 use ioassay_units::Nanoseconds;
 
-use super::{Facts, doubt};
+use super::facts::{Facts, doubt};
 
 /// Clocks that go apart by more than this share of a phase bend the rates that they give.
 const DRIFT_SHARE: f64 = 0.001;

@@ -5,7 +5,7 @@ use ioassay_protocol::events::PhaseRecord;
 use ioassay_protocol::plan::{Plan, Step};
 use serde_json::{Value, json};
 
-use super::{Emptied, Facts, Unwritten};
+use super::facts::{Emptied, Facts, Unwritten};
 use crate::storage::Capabilities;
 
 /// A plan in which each of `ranks` ranks writes 500 transfers of 1 MiB; `fsync` and `limit` are the phase's.

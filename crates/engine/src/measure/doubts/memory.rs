@@ -9,8 +9,8 @@ use ioassay_protocol::plan::storage::Target;
 use ioassay_protocol::plan::{Job, Operation, Work};
 use ioassay_units::{Bytes, count};
 
+use super::facts::{Facts, doubt};
 use super::payload::unwritten;
-use super::{Facts, doubt};
 use crate::plan::Sizes;
 use crate::workload::layout::Geometry;
 

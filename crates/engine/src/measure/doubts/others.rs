@@ -12,8 +12,8 @@ use ioassay_protocol::events::NodeRecord;
 use ioassay_protocol::plan::data::Fsync;
 use ioassay_units::{Bytes, Nanoseconds};
 
+use super::facts::{Facts, doubt};
 use super::ranks::oversubscribed;
-use super::{Facts, doubt};
 
 /// Above this share of what a device moved, others have used it.
 const DEVICE_SHARE: f64 = 0.1;

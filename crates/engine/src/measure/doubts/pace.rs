@@ -4,7 +4,7 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::pace::Rate;
 
-use super::{Facts, doubt};
+use super::facts::{Facts, doubt};
 
 /// Below this share of the intended operations a rate was not kept.
 const RATE_KEPT_SHARE: f64 = 0.99;

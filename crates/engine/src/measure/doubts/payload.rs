@@ -7,7 +7,7 @@ use ioassay_protocol::plan::data::{DataWork, Payload};
 use ioassay_protocol::plan::{Job, Work};
 use ioassay_units::{Bytes, Nanoseconds};
 
-use super::{Facts, Unwritten, doubt};
+use super::facts::{Facts, Unwritten, doubt};
 
 /// Above this share of a rank's time in making bytes, its rate is partly that of the processor.
 const FILL_SHARE: f64 = 0.05;

@@ -4,7 +4,7 @@ use ioassay_protocol::doubt::{Doubt, Reason};
 use ioassay_protocol::events::RankRecord;
 use ioassay_units::{Nanoseconds, count};
 
-use super::{Facts, doubt};
+use super::facts::{Facts, doubt};
 use crate::plan::Sizes;
 
 /// Ranks that start within this are together.
