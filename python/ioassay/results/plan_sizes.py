@@ -1,7 +1,7 @@
 """What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
 
 The amounts are the engine's own
-(`crates/engine/src/plan/mod.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
+(`crates/engine/src/plan/sizes.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
 file set. Under a stonewall that is the most there can be, under a minimum time the least.
 
 Not: where a plan comes from, what of it was done (`ingest`).
