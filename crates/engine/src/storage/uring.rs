@@ -161,11 +161,6 @@ impl Ring {
     }
 }
 
-/// The kernel's answer: bytes, or an error number below 0.
-fn moved(result: i32) -> io::Result<usize> {
-    if result >= 0 { Ok(result as usize) } else { Err(io::Error::from_raw_os_error(-result)) }
-}
-
 /// A ring for `depth` transfers.
 fn build(options: Options, depth: u32) -> io::Result<IoUring> {
     let basic = || {

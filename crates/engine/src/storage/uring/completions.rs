@@ -8,8 +8,6 @@ use std::io;
 
 use io_uring::IoUring;
 
-use super::moved;
-
 /// The two ends of a ring.
 pub(super) trait Queues {
     /// Hands over what was pushed, and waits until `at_least` completions are in the queue.
@@ -55,6 +53,11 @@ pub(super) fn finish(
             Err(error) => return Err(error),
         }
     }
+}
+
+/// The kernel's answer: bytes, or an error number below 0.
+fn moved(result: i32) -> io::Result<usize> {
+    if result >= 0 { Ok(result as usize) } else { Err(io::Error::from_raw_os_error(-result)) }
 }
 
 #[cfg(test)]
