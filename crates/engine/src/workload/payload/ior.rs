@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{Sample, Spot};
+use super::spot::{Sample, Spot};
 
 /// IOR's `-l`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

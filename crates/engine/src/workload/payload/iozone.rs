@@ -4,7 +4,7 @@
 //! In some records the first page has in addition, at every line of the processor's cache, the length of such a line:
 //! IOzone writes it there to fetch the buffer into the cache.
 
-use super::Sample;
+use super::spot::Sample;
 
 /// IOzone marks pages of this size.
 const PAGE: usize = 4096;

@@ -5,6 +5,7 @@
 
 mod ior;
 mod iozone;
+mod spot;
 mod stream;
 
 use std::ops::RangeInclusive;
@@ -13,19 +14,9 @@ use std::sync::Arc;
 use ioassay_protocol::plan::data::Payload;
 
 use self::ior::Packet;
+pub use self::spot::{Sample, Spot};
 use self::stream::{Pool, Stream};
 use super::random::SplitMix64;
-
-/// Where a transfer lies.
-#[derive(Debug, Clone, Copy)]
-pub struct Spot {
-    /// Number of the file in its set.
-    pub file: u64,
-    /// The part that it belongs to: the rank that writes it.
-    pub part: u32,
-    /// Offset in the file.
-    pub offset: u64,
-}
 
 /// The first byte that is not what was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,15 +82,6 @@ impl Content {
         let offset = spot.offset + at as u64;
         Err(Mismatch { offset, expected: scratch[at..end].to_vec(), found: found[at..end].to_vec() })
     }
-}
-
-/// The beginning of a transfer that is there already.
-#[derive(Debug, Clone)]
-pub struct Sample {
-    /// Where it lies, and whose part it would be.
-    pub spot: Spot,
-    /// What is there.
-    pub bytes: Vec<u8>,
 }
 
 /// True if IOR wrote all `samples`: with the signature of `planned`, or one that is a time within `began_s`, in seconds
