@@ -15,7 +15,7 @@ use crate::measure::node::NodeMeter;
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::measure::recorder::LANES;
 use crate::plan::Sizes;
-use crate::ranks::nodes::clocks::Reading;
+use crate::ranks::clocks::Reading;
 use crate::ranks::{Ranks, Start, Stopped};
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.

@@ -3,6 +3,7 @@
 //! Not here: what a phase means. [`local`] forks ranks that meet in shared memory; other ways to have ranks
 //! implement [`Ranks`] and nothing else.
 
+pub mod clocks;
 pub mod local;
 pub mod nodes;
 pub mod seating;
@@ -12,7 +13,7 @@ use ioassay_protocol::plan::RankRange;
 use ioassay_shm::barrier::Closed;
 pub use ioassay_shm::gate::Start;
 
-use self::nodes::clocks::Reading;
+use self::clocks::Reading;
 use crate::measure::recorder::{LANES, LiveCounters};
 
 /// The case is over for this rank: another one failed, a signal came, or a rank died. Who knows why has said so.

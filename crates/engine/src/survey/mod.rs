@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::case::{all_of, to_rank};
 use crate::output::{self, EventLog};
-use crate::ranks::nodes::clocks::Reading;
+use crate::ranks::clocks::Reading;
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Stopped};
 

@@ -24,7 +24,7 @@ use ioassay_shm::work_list::{self, WorkList};
 use self::leader_channel::LeaderChannel;
 use self::mailbox::Mailbox;
 use self::shared::{Header, Shared, SharedJob};
-use super::nodes::clocks::Reading;
+use super::clocks::Reading;
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::measure::recorder::{LANES, LiveCounters};
 use crate::plan::MOST_JOBS;

@@ -4,8 +4,8 @@ use ioassay_protocol::events::{Done, Failure};
 use ioassay_protocol::plan::RankRange;
 use serde::{Deserialize, Serialize};
 
-use super::clocks::Reading;
 use crate::measure::recorder::LANES;
+use crate::ranks::clocks::Reading;
 
 /// What a call of all ranks is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

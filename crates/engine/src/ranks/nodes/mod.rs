@@ -2,10 +2,9 @@
 //!
 //! Ranks themselves never speak to other nodes: they sleep in their node's memory until the answer is there, so however
 //! many there are on a node, one process of it waits awake. [`leader`] is who speaks, [`wire`] what it speaks through,
-//! [`message`] what is said, [`tree`] who passes on to whom, [`clocks`] how time lines are compared, [`max_reduce`] and
+//! [`message`] what is said, [`tree`] who passes on to whom, [`super::clocks`] how time lines are compared, [`max_reduce`] and
 //! [`work_stealing`] what the first node keeps of jobs on several nodes. [`threads`] has all of that in one process.
 
-pub mod clocks;
 pub mod leader;
 mod max_reduce;
 mod message;
@@ -19,7 +18,6 @@ use std::sync::atomic::Ordering;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::RankRange;
 
-use self::clocks::Reading;
 use self::message::Kind;
 use super::local::leader_channel::Answer;
 use super::local::mailbox::Mailbox;
@@ -27,6 +25,7 @@ use super::local::{LocalRank, MeetingPlace};
 use super::seating::Seating;
 use super::{FirstFinished, Ranks, Start, Stopped};
 use crate::measure::recorder::LiveCounters;
+use crate::ranks::clocks::Reading;
 
 /// One rank of several nodes. Ranks of a node follow each other.
 #[derive(Debug, Clone, Copy)]

@@ -5,11 +5,11 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::super::clocks::Reading;
 use super::super::message::{self, CallMessage, ClockMessage, Kind, Message};
 use super::super::tree;
 use super::super::wire::Wire;
 use super::NodeLeader;
+use crate::ranks::clocks::Reading;
 use crate::ranks::local::leader_channel::Answer;
 use crate::ranks::local::mailbox::Mailbox;
 

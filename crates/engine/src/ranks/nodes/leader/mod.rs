@@ -21,7 +21,6 @@ use ioassay_protocol::events::Done;
 
 use self::calls::Call;
 use self::watch::LOST_REMEDY;
-use super::clocks::{Questions, Reading};
 use super::max_reduce::MaxReduce;
 use super::message::{self, Message};
 use super::tree;
@@ -29,6 +28,7 @@ use super::wire::Wire;
 use super::work_stealing::WorkStealing;
 use crate::failure;
 use crate::measure::recorder::LANES;
+use crate::ranks::clocks::{Questions, Reading};
 use crate::ranks::local::MeetingPlace;
 use crate::ranks::seating::Seating;
 

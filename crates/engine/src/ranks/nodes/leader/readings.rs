@@ -2,10 +2,10 @@
 
 use std::io;
 
-use super::super::clocks::{Next, Questions, Reading};
 use super::super::message::{ClockMessage, Message};
 use super::super::wire::Wire;
 use super::NodeLeader;
+use crate::ranks::clocks::{Next, Questions, Reading};
 use crate::ranks::local::mailbox::Mailbox;
 
 impl<W: Wire> NodeLeader<'_, W> {
