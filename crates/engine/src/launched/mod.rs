@@ -33,7 +33,7 @@ use nix::sys::signal::Signal;
 use nix::unistd::{ForkResult, Pid, fork, getpid, getppid};
 
 use self::launcher::Launcher;
-use self::mpi_thread::{Brief, Finish};
+use self::mpi_thread::{Brief, ENDING, Finish, join_for_a_while};
 use self::rank::{CaseOrder, Joined, Order, SurveyOrder};
 use crate::exit::{COULD_NOT_RUN, Ended};
 use crate::failure;
@@ -53,10 +53,7 @@ const BEGINNING: Duration = Duration::from_secs(90);
 /// How long others may take to stop before the first process goes on without them.
 const OTHERS_STOP: Duration = Duration::from_millis(2300);
 
-/// How long MPI may take to end in order.
-const ENDING: Duration = Duration::from_secs(5);
-
-/// The same for a rank's process where a node is lost: what was sent there never leaves, and MPI does not end.
+/// As [`ENDING`], for a rank's process where a node is lost: what was sent there never leaves, and MPI does not end.
 const ENDING_WITHOUT_NODE: Duration = Duration::from_millis(500);
 
 /// One of those that a launcher has started.
@@ -425,18 +422,6 @@ pub fn leave_at_once(code: u8) -> ! {
     let _ = io::stdout().flush();
     // SAFETY: ends the process, and runs nothing of what a library has registered for its exit.
     unsafe { libc::_exit(code.into()) }
-}
-
-/// Waits for `thread` to end. False if it does not for a while.
-fn join_for_a_while(thread: JoinHandle<()>) -> bool {
-    let begin = Instant::now();
-    while !thread.is_finished() {
-        if begin.elapsed() > ENDING {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    thread.join().is_ok()
 }
 
 /// A path that another process of this node can open too.

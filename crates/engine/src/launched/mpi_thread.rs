@@ -5,6 +5,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ioassay_protocol::events::Failure;
@@ -23,6 +24,9 @@ use crate::ranks::seating::Seating;
 /// How long processes may take to find each other once MPI has begun, where all of them have met once: who is silent for this
 /// long is lost.
 const MEETING: Duration = Duration::from_secs(8);
+
+/// How long MPI may take to end in order.
+pub const ENDING: Duration = Duration::from_secs(5);
 
 /// How the thread is told to come to an end.
 #[derive(Debug, Default)]
@@ -96,6 +100,18 @@ pub fn run(brief: &Brief, finish: &Finish, tell: impl FnOnce(Result<(Membership,
         // Whoever waits for the end of the process does so for a while only.
         let _ = mpi.end();
     }
+}
+
+/// Waits for `thread` to end. False if it does not for a while.
+pub fn join_for_a_while(thread: JoinHandle<()>) -> bool {
+    let begin = Instant::now();
+    while !thread.is_finished() {
+        if begin.elapsed() > ENDING {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    thread.join().is_ok()
 }
 
 /// Begins MPI and finds out where this process is among all.

@@ -12,7 +12,7 @@ use ioassay_protocol::plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::membership::Membership;
-use super::mpi_thread::{self, Brief, Finish};
+use super::mpi_thread::{self, Brief, Finish, join_for_a_while};
 use crate::case::{self, Case};
 use crate::failure;
 use crate::output::EventLog;
@@ -90,7 +90,7 @@ pub fn live(other: UnixStream, brief: Option<Brief>) -> i32 {
             let Ok(membership) = told else { return 1 };
             let code = carry_out(&membership);
             finish.in_order();
-            if super::join_for_a_while(mpi_thread) {
+            if join_for_a_while(mpi_thread) {
                 // Some MPIs say farewell to their launcher only when a process exits as usual, and it would kill the others.
                 std::process::exit(code);
             }
