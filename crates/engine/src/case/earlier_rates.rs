@@ -1,14 +1,14 @@
 //! Limits that only an earlier phase can tell.
 
+use std::collections::BTreeMap;
+
 use ioassay_protocol::plan::metadata::{EntryOrder, MetadataWork};
 use ioassay_protocol::plan::pace::{AtRateOf, Limit};
 use ioassay_protocol::plan::{Job, Phase, Plan, Work};
 use serde::{Deserialize, Serialize};
 
-use super::Rank;
 use super::rank_report::RankReport;
 use crate::plan::Sizes;
-use crate::ranks::{Ranks, Stopped};
 use crate::workload::tree::Shape;
 
 /// What all ranks of a job did, and how long the last of them took.
@@ -21,6 +21,13 @@ pub(super) struct Pace {
 }
 
 impl Pace {
+    /// Of those who sent `reports`.
+    pub fn of(reports: &[RankReport]) -> Self {
+        let operations = reports.iter().map(|report| report.operations()).sum();
+        let duration_ns = reports.iter().map(|report| report.end_ns()).max().unwrap_or(0);
+        Self { operations, duration_ns }
+    }
+
     /// Operations of each of `ranks` ranks in `duration_ns`, in whole rounds of `round`; at least one round.
     fn operations_per_rank(self, duration_ns: u64, ranks: u32, round: u64) -> u64 {
         let all = u128::from(self.operations) * u128::from(duration_ns) / u128::from(self.duration_ns.max(1));
@@ -29,13 +36,27 @@ impl Pace {
     }
 }
 
-impl<R: Ranks> Rank<'_, R> {
-    /// `phase` with numbers in the place of rates of earlier jobs; `None` where it has them already.
-    pub(super) fn with_earlier_rates(&self, phase: &Phase) -> Option<Phase> {
+/// What the jobs did by whose rates later ones are limited, by step.
+#[derive(Debug, Default)]
+pub(super) struct EarlierRates(BTreeMap<u32, Pace>);
+
+impl EarlierRates {
+    /// True if a job of `plan` asks for what was done in step `step`.
+    pub fn are_asked_for(plan: &Plan, step: u32) -> bool {
+        plan.jobs().any(|job| job.limit.at_rate_of.is_some_and(|earlier| earlier.step == step))
+    }
+
+    /// Keeps what was done in step `step`.
+    pub fn note(&mut self, step: u32, pace: Pace) {
+        self.0.insert(step, pace);
+    }
+
+    /// `phase` of `plan` with numbers in the place of rates of earlier jobs; `None` where it has them already.
+    pub fn apply_to(&self, plan: &Plan, phase: &Phase) -> Option<Phase> {
         let with_rate = |job: &Job| {
             let Some(AtRateOf { step, duration_ns }) = job.limit.at_rate_of else { return job.clone() };
-            let pace = self.pace[&step];
-            let (ranks, round) = (self.case.plan.workers(job).count, round(self.case.plan, job));
+            let pace = self.0[&step];
+            let (ranks, round) = (plan.workers(job).count, round(plan, job));
             let operations = pace.operations_per_rank(duration_ns, ranks, round);
             let most = job.limit.operations_per_rank.unwrap_or(u64::MAX);
             let limit = Limit { at_rate_of: None, operations_per_rank: Some(operations.min(most)), ..job.limit };
@@ -43,18 +64,6 @@ impl<R: Ranks> Rank<'_, R> {
         };
         let open = phase.jobs.iter().any(|job| job.limit.at_rate_of.is_some());
         open.then(|| Phase { jobs: phase.jobs.iter().map(with_rate).collect(), ..phase.clone() })
-    }
-
-    /// Every rank learns what was done in step `step`, where a later job asks for its rate.
-    pub(super) fn note_pace(&mut self, step: u32, reports: &[RankReport]) -> Result<(), Stopped> {
-        let asks = |job: &Job| job.limit.at_rate_of.is_some_and(|earlier| earlier.step == step);
-        if self.case.plan.jobs().any(asks) {
-            let operations = reports.iter().map(|report| report.operations()).sum();
-            let duration_ns = reports.iter().map(|report| report.end_ns()).max().unwrap_or(0);
-            let pace = self.broadcast(&Pace { operations, duration_ns })?;
-            self.pace.insert(step, pace);
-        }
-        Ok(())
     }
 }
 

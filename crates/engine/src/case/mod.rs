@@ -13,6 +13,7 @@ mod metadata;
 mod operations;
 mod pacing;
 mod phase;
+mod phase_records;
 mod profile;
 pub mod rank_report;
 pub mod remount;
@@ -23,7 +24,6 @@ mod wait_visible;
 mod write_back;
 mod written;
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ioassay_host::clock::{self, Clock};
@@ -37,7 +37,7 @@ use ioassay_protocol::plan::{Job, Phase, Plan, Step};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use self::earlier_rates::Pace;
+use self::earlier_rates::EarlierRates;
 use self::pacing::POLL_INTERVAL;
 use self::rank_report::{Found, RankReport};
 use self::tree_state::TreeState;
@@ -173,7 +173,7 @@ struct Rank<'a, R> {
     /// What there is of each tree.
     trees: TreeState,
     /// What the jobs did by whose rates later ones are limited.
-    pace: BTreeMap<u32, Pace>,
+    earlier_rates: EarlierRates,
     /// With which time files were stamped just before each timed step began.
     stamps: Vec<(u32, u64)>,
 }
@@ -191,7 +191,7 @@ impl<'a, R: Ranks> Rank<'a, R> {
             emptied: Emptied::default(),
             written: Written::default(),
             trees: found(case),
-            pace: BTreeMap::new(),
+            earlier_rates: EarlierRates::default(),
             stamps: Vec::new(),
         }
     }

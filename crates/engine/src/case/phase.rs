@@ -1,7 +1,7 @@
 //! The timed phase as one rank lives it: prepare, start together, work, then tell the others.
 //!
 //! What the work is stands in [`super::data`], [`super::metadata`] and [`super::find`], what is written down of it in
-//! [`super::rank_report`].
+//! [`super::phase_records`].
 
 use std::sync::atomic::Ordering;
 
@@ -11,6 +11,7 @@ use ioassay_protocol::plan::data::Transfer;
 use ioassay_protocol::plan::{Job, Phase, Work};
 
 use super::data::DataJob;
+use super::earlier_rates::{EarlierRates, Pace};
 use super::find::FindJob;
 use super::job_result::JobResult;
 use super::metadata::MetadataJob;
@@ -45,7 +46,7 @@ impl<R: Ranks> Rank<'_, R> {
     /// Runs `phase`, which is step `step` of the plan.
     pub(super) fn phase(&mut self, step: u32, phase: &Phase) -> Result<(), Stopped> {
         let Case { clock, .. } = *self.case;
-        let with_rates = self.with_earlier_rates(phase);
+        let with_rates = self.earlier_rates.apply_to(self.case.plan, phase);
         let phase = with_rates.as_ref().unwrap_or(phase);
         let settled = self.settle(phase)?;
         let own = self.own_job(phase);
@@ -83,14 +84,15 @@ impl<R: Ranks> Rank<'_, R> {
                 self.ranks.fail(&failure::at((**failure).clone(), self.ranks.rank(), &phase.name));
             }
             let before_read = inspected.map(|part| part.of(did.read.as_deref()));
-            let mut report = self.rank_report(index, did, start, end_ns, usage);
+            let own = (self.ranks.rank(), self.node());
+            let mut report = RankReport::of_job(index, own, did, start, end_ns, usage);
             report.before_read = before_read;
             report
         });
         let found = Found { started_unix_ns, clocks_before: &before, settled, node: node.as_ref() };
         let reports = self.conclude((step, phase), start, report, found)?;
         self.note_writes(step, phase, &reports)?;
-        self.note_pace(step, &reports)?;
+        self.note_rates(step, &reports)?;
         self.go_on()
     }
 
@@ -144,6 +146,15 @@ impl<R: Ranks> Rank<'_, R> {
                 }
                 Work::Data(_) | Work::Find(_) => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Every rank learns what was done in step `step`, where a later job asks for its rate.
+    fn note_rates(&mut self, step: u32, reports: &[RankReport]) -> Result<(), Stopped> {
+        if EarlierRates::are_asked_for(self.case.plan, step) {
+            let pace = self.broadcast(&Pace::of(reports))?;
+            self.earlier_rates.note(step, pace);
         }
         Ok(())
     }

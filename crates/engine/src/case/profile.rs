@@ -7,6 +7,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
+use crate::measure::doubts::Unwritten;
+
 /// Slices of a part of which only some may be read.
 const SLICES: u64 = 256;
 
@@ -120,6 +122,44 @@ impl Profile {
         let [bytes, resident_bytes, unwritten_bytes] =
             [bytes, resident, unwritten].map(|bytes: f64| bytes.round() as u64);
         Amounts { bytes, resident_bytes, unwritten_bytes }
+    }
+}
+
+/// What a rank found, before it read, of that which it then read.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct BeforeRead {
+    measured: bool,
+    amounts: Amounts,
+}
+
+impl BeforeRead {
+    /// Bytes that were in the node's memory; `None` where nothing could measure it.
+    pub fn resident_bytes(&self) -> Option<u64> {
+        self.measured.then_some(self.amounts.resident_bytes)
+    }
+
+    /// What of it held no data.
+    pub fn unwritten(&self) -> Unwritten {
+        let Amounts { bytes, unwritten_bytes, .. } = self.amounts;
+        Unwritten { unwritten_bytes, bytes }
+    }
+}
+
+/// The part that a rank is to read.
+pub(super) struct Inspected {
+    /// How much of it is in memory could be measured.
+    pub measured: bool,
+    /// `None` where another rank of the node looks.
+    pub profile: Option<Profile>,
+}
+
+impl Inspected {
+    /// What counts of it where only these shares of it were `read`; without them all of it was to be.
+    pub fn of(&self, read: Option<&[ReadShare]>) -> BeforeRead {
+        let amounts = self.profile.as_ref().map_or_else(Amounts::default, |profile| {
+            read.map_or_else(|| profile.whole(), |shares| profile.read(shares))
+        });
+        BeforeRead { measured: self.measured, amounts }
     }
 }
 

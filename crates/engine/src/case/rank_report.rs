@@ -1,22 +1,18 @@
-//! What is written down of a phase: each rank's report to rank 0, and the records that rank 0 makes of all of them.
+//! What each rank sends to rank 0 when a phase has ended.
 //!
-//! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
+//! Not here: what ranks do in a phase ([`super::phase`]), and what rank 0 makes of it ([`super::phase_records`]).
 
-use ioassay_protocol::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Settled, Usage};
-use ioassay_protocol::plan::{Job, Operation, Phase};
+use ioassay_protocol::events::{Done, RankRecord, Settled, Usage};
+use ioassay_protocol::plan::Operation;
 use serde::{Deserialize, Serialize};
 
-use super::Rank;
 use super::job_result::JobResult;
-use super::resident::{self, BeforeRead};
-use crate::measure::doubts::{self, Facts, Unwritten};
-use crate::measure::histogram::Latencies;
+use super::profile::BeforeRead;
 use crate::measure::node::NodeMeter;
-use crate::measure::phase::{Circumstances, RankResult, combine};
+use crate::measure::phase::RankResult;
 use crate::measure::recorder::LANES;
-use crate::plan::Sizes;
+use crate::ranks::Start;
 use crate::ranks::clocks::Reading;
-use crate::ranks::{Ranks, Start, Stopped};
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,18 +20,18 @@ pub struct RankReport {
     /// Number of the job in its phase.
     pub(super) job: usize,
     /// By lane and operation.
-    results: Vec<(usize, Operation, RankResult)>,
+    pub(super) results: Vec<(usize, Operation, RankResult)>,
     /// What it wrote has been forced to stable storage.
-    synced: bool,
+    pub(super) synced: bool,
     /// Entries that matched.
-    matched: Option<u64>,
+    pub(super) matched: Option<u64>,
     /// As in [`JobResult`].
     pub(super) written: Option<u64>,
     /// What it found of that which it read, before it did.
     pub(super) before_read: Option<BeforeRead>,
     /// When the first rank of the job on this rank's node had finished, since the barrier opened, and what this one had done
     /// by then, by lane.
-    first_finished: Option<(u64, [Done; LANES])>,
+    pub(super) first_finished: Option<(u64, [Done; LANES])>,
 }
 
 /// What is known of a phase beside what its ranks send.
@@ -49,26 +45,6 @@ pub struct Found<'a> {
     pub settled: Option<Settled>,
     /// Measures what goes on on the node, where this rank is the first one of it.
     pub node: Option<&'a NodeMeter>,
-}
-
-/// A rank's report, and from the first one of each node what went on on the node.
-type Sent = (Option<RankReport>, Option<NodeRecord>);
-
-/// What the kernel spent on each rank that had a job.
-fn spent(sent: &[Sent]) -> Vec<Usage> {
-    let first = |report: &RankReport| report.results.first().map(|(_, _, result)| result.record.usage);
-    sent.iter().filter_map(|(report, _)| first(report.as_ref()?)).collect()
-}
-
-/// What two comparisons of clocks say about the time between.
-fn clocks_between(before: &[Reading], after: &[Reading]) -> Vec<NodeClock> {
-    let clock = |(before, after): (&Reading, &Reading)| NodeClock {
-        offset_ns: before.offset_ns,
-        uncertainty_ns: before.uncertainty_ns,
-        offset_after_ns: after.offset_ns,
-        uncertainty_after_ns: after.uncertainty_ns,
-    };
-    before.iter().zip(after).map(clock).collect()
 }
 
 impl RankReport {
@@ -85,27 +61,15 @@ impl RankReport {
         }
     }
 
-    /// Operations of all kinds.
-    pub(super) fn operations(&self) -> u64 {
-        self.results.iter().map(|(_, _, result)| result.record.operations).sum()
-    }
-
-    /// When the rank was done, since the barrier opened.
-    pub(super) fn end_ns(&self) -> u64 {
-        self.results.iter().map(|(_, _, result)| result.record.end_ns).max().unwrap_or(0)
-    }
-}
-
-impl<R: Ranks> Rank<'_, R> {
-    /// What this rank did in job number `job`, for rank 0.
-    pub(super) fn rank_report(
-        &self,
+    /// What rank number `rank` of node `node` did in job number `job`.
+    pub(super) fn of_job(
         job: usize,
+        (rank, node): (u32, u32),
         result: JobResult,
         start: Start,
         end_ns: u64,
         usage: Usage,
-    ) -> RankReport {
+    ) -> Self {
         let JobResult { lanes, statistics, times, short_transfers, complete, synced, matched, written, .. } = result;
         let complete = complete && result.failure.is_none();
         let mut recorded: Vec<_> = statistics.recorded.into_iter().map(Some).collect();
@@ -114,8 +78,8 @@ impl<R: Ranks> Rank<'_, R> {
             .filter_map(|(lane, operation)| {
                 let recorded = recorded[lane].take()?;
                 let record = RankRecord {
-                    rank: self.ranks.rank(),
-                    node: self.node(),
+                    rank,
+                    node,
                     start_ns: start.left_ns - start.opened_ns,
                     end_ns: end_ns - start.opened_ns,
                     open_ns: times.open,
@@ -136,169 +100,16 @@ impl<R: Ranks> Rank<'_, R> {
                 Some((lane, operation, RankResult { record, complete, latencies: recorded.latencies.buckets() }))
             })
             .collect();
-        RankReport { job, results, synced, matched, written, before_read: None, first_finished: None }
+        Self { job, results, synced, matched, written, before_read: None, first_finished: None }
     }
 
-    /// Brings what all ranks have done in step `step` to rank 0, which writes it down and returns all reports.
-    pub(super) fn conclude(
-        &mut self,
-        (step, phase): (u32, &Phase),
-        start: Start,
-        report: Option<RankReport>,
-        found: Found<'_>,
-    ) -> Result<Vec<RankReport>, Stopped> {
-        let sent: Sent = (report, None);
-        let sent = self.gather_packed(&sent, |sent| {
-            self.pack(phase, start, sent);
-            sent[0].1 = found.node.map(|meter| meter.stop(&spent(sent)));
-        })?;
-        let (reports, nodes): (Vec<_>, Vec<_>) = sent.into_iter().flatten().unzip();
-        let reports: Vec<RankReport> = reports.into_iter().flatten().collect();
-        let nodes: Vec<NodeRecord> = nodes.into_iter().flatten().collect();
-        let clocks = clocks_between(found.clocks_before, &self.ranks.compare_clocks()?);
-        if self.ranks.rank() == 0 {
-            for job in phase.jobs.iter().enumerate() {
-                self.write_records(step, phase, job, (found, &clocks, &nodes), &reports);
-            }
-        }
-        Ok(reports)
+    /// Operations of all kinds.
+    pub(super) fn operations(&self) -> u64 {
+        self.results.iter().map(|(_, _, result)| result.record.operations).sum()
     }
 
-    /// Makes less of what the ranks of a node send, as one of them: their latencies become those of the first one, and each
-    /// learns what it had done when the first of them had finished.
-    fn pack(&self, phase: &Phase, start: Start, sent: &mut [Sent]) {
-        for (index, job) in phase.jobs.iter().enumerate() {
-            let finished = self.ranks.first_finished(index, self.case.plan.workers(job));
-            let reports = sent.iter_mut().filter_map(|(report, _)| report.as_mut());
-            let mut own = reports.filter(|report| report.job == index).collect::<Vec<_>>();
-            for (member, report) in own.iter_mut().enumerate() {
-                let at = finished.as_ref().and_then(|first| Some((first.at_ns, *first.done.get(member)?)));
-                report.first_finished = at.map(|(at_ns, done)| (at_ns - start.opened_ns, done));
-            }
-            let Some((first, others)) = own.split_first_mut() else { continue };
-            for nth in 0..first.results.len() {
-                let mut all = Latencies::default();
-                all.add(&first.results[nth].2.latencies);
-                others.iter_mut().for_each(|other| all.add(&std::mem::take(&mut other.results[nth].2.latencies)));
-                first.results[nth].2.latencies = all.buckets();
-            }
-        }
-    }
-
-    /// Writes the records of one job as rank 0.
-    fn write_records(
-        &mut self,
-        step: u32,
-        phase: &Phase,
-        (index, job): (usize, &Job),
-        (found, clocks, nodes): (Found<'_>, &[NodeClock], &[NodeRecord]),
-        reports: &[RankReport],
-    ) {
-        let own: Vec<&RankReport> = reports.iter().filter(|report| report.job == index).collect();
-        let Some(first) = own.first() else { return };
-        let failure = self.ranks.failure();
-        // The first of all nodes' first ones.
-        let finished_ns = own.iter().filter_map(|report| Some(report.first_finished?.0)).min();
-        for (nth, &(lane, operation, _)) in first.results.iter().enumerate() {
-            let mut results: Vec<RankResult> = own.iter().map(|report| report.results[nth].2.clone()).collect();
-            for (report, RankResult { record, .. }) in own.iter().zip(&mut results) {
-                record.at_first_finish = finished_ns.map(|at_ns| match report.first_finished {
-                    Some((own_ns, done)) if own_ns == at_ns => done[lane],
-                    _ => done_at(record, at_ns, self.case.plan.sample_interval_ns),
-                });
-            }
-            let at_first = |results: &[RankResult]| {
-                let done = results.iter().filter_map(|result| result.record.at_first_finish);
-                done.fold(Done::default(), |sum, own| Done {
-                    bytes: sum.bytes + own.bytes,
-                    operations: sum.operations + own.operations,
-                })
-            };
-            let resident = if operation == Operation::Read { self.resident_before(&own) } else { Vec::new() };
-            let circumstances = Circumstances {
-                step,
-                operation,
-                started_unix_ns: found.started_unix_ns,
-                first_finished: finished_ns.map(|at_ns| (at_ns, at_first(&results))),
-                resident_bytes_before: resident::sum_of(&resident),
-                resident_bytes_before_per_node: resident.into_iter().flatten().collect(),
-                matched: own.iter().filter_map(|report| report.matched).reduce(|sum, own| sum + own),
-            };
-            let (mut record, median_ns) = combine(self.case.plan, phase, job, circumstances, results);
-            clocks.clone_into(&mut record.clocks);
-            nodes.clone_into(&mut record.nodes);
-            record.settled = found.settled;
-            record.complete &= failure.is_none();
-            record.doubts = doubts::about(Facts {
-                plan: self.case.plan,
-                job,
-                capabilities: self.case.capabilities(self.case.plan.storage_of(job)),
-                nodes: &self.nodes,
-                emptied: self.emptied,
-                synced: own.iter().all(|report| report.synced),
-                unwritten: if operation == Operation::Read { unwritten(&own) } else { Unwritten::default() },
-                record: &record,
-                median_ns,
-                failure: failure.as_ref(),
-            });
-            self.write(&Event::Phase(Box::new(record)));
-        }
-    }
-
-    /// Bytes of what a job read that were in the memory of each node before; nothing where it read no file set.
-    fn resident_before(&self, reports: &[&RankReport]) -> Vec<Option<u64>> {
-        let found = reports.iter().filter_map(|report| {
-            let (_, _, result) = report.results.first()?;
-            Some((result.record.node, report.before_read.as_ref()?.resident_bytes()))
-        });
-        let found: Vec<_> = found.collect();
-        if found.is_empty() { Vec::new() } else { self.by_node(found.into_iter()) }
-    }
-}
-
-/// What of the bytes that a job read held no data.
-fn unwritten(reports: &[&RankReport]) -> Unwritten {
-    let found = reports.iter().filter_map(|report| Some(report.before_read.as_ref()?.unwritten()));
-    found.fold(Unwritten::default(), |sum, own| Unwritten {
-        unwritten_bytes: sum.unwritten_bytes + own.unwritten_bytes,
-        bytes: sum.bytes + own.bytes,
-    })
-}
-
-/// What a rank of another node than the first finisher's had done at `at_ns`: as much as its samples say, the running one by
-/// its share of time.
-fn done_at(record: &RankRecord, at_ns: u64, sample_interval_ns: u64) -> Done {
-    let until = |samples: &[u64]| {
-        let whole = (at_ns / sample_interval_ns) as usize;
-        let before: u64 = samples.iter().take(whole).sum();
-        let Some(&running) = samples.get(whole) else { return before };
-        let begin_ns = whole as u64 * sample_interval_ns;
-        // The last sample is as long as the rank worked.
-        let length_ns = record.end_ns.saturating_sub(begin_ns).clamp(1, sample_interval_ns);
-        let share = (at_ns - begin_ns).min(length_ns);
-        before + (u128::from(running) * u128::from(share) / u128::from(length_ns)) as u64
-    };
-    Done { bytes: until(&record.sample_bytes), operations: until(&record.sample_operations) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn between_samples_a_rank_has_done_its_share_and_never_more_than_all() {
-        let mut record: RankRecord = serde_json::from_value(serde_json::json!({
-            "rank": 0, "node": 0, "start_ns": 0, "end_ns": 2_500, "open_ns": 0, "transfer_ns": 0, "fsync_ns": 0,
-            "close_ns": 0, "bytes": 100, "operations": 10, "short_transfers": 0, "slowest_ns": 0, "at_stonewall": null,
-            "usage": {"user_ns": 0, "system_ns": 0, "voluntary_switches": 0, "involuntary_switches": 0,
-                "minor_faults": 0, "major_faults": 0, "peak_memory_bytes": 0, "device_read_bytes": null,
-                "device_write_bytes": null},
-            "sample_bytes": [40, 40, 20], "sample_operations": [4, 4, 2],
-        }))
-        .unwrap();
-        let bytes = |record: &RankRecord, at_ns| done_at(record, at_ns, 1_000).bytes;
-        assert_eq!([0, 500, 1_000, 2_250, 2_500, 9_000].map(|at_ns| bytes(&record, at_ns)), [0, 20, 40, 90, 100, 100]);
-        record.sample_bytes.clear();
-        assert_eq!(bytes(&record, 700), 0);
+    /// When the rank was done, since the barrier opened.
+    pub(super) fn end_ns(&self) -> u64 {
+        self.results.iter().map(|(_, _, result)| result.record.end_ns).max().unwrap_or(0)
     }
 }

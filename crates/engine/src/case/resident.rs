@@ -13,10 +13,9 @@ use ioassay_protocol::plan::{Job, Work};
 use serde::{Deserialize, Serialize};
 
 use super::Rank;
-use super::profile::{Amounts, Profile, ReadShare};
+use super::profile::{Inspected, Profile};
 use crate::cache::holes;
 use crate::cache::residency::{self, Instrument};
-use crate::measure::doubts::Unwritten;
 use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 use crate::workload::layout::{self, Geometry};
@@ -43,43 +42,6 @@ impl Resident {
 /// Of all nodes together. `None` where one could not measure it, or none was asked.
 pub(super) fn sum_of(per_node: &[Option<u64>]) -> Option<u64> {
     if per_node.is_empty() { None } else { per_node.iter().copied().sum() }
-}
-
-/// What a rank found, before it read, of that which it then read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct BeforeRead {
-    measured: bool,
-    amounts: Amounts,
-}
-
-impl BeforeRead {
-    /// Bytes that were in the node's memory; `None` where nothing could measure it.
-    pub fn resident_bytes(&self) -> Option<u64> {
-        self.measured.then_some(self.amounts.resident_bytes)
-    }
-
-    /// What of it held no data.
-    pub fn unwritten(&self) -> Unwritten {
-        let Amounts { bytes, unwritten_bytes, .. } = self.amounts;
-        Unwritten { unwritten_bytes, bytes }
-    }
-}
-
-/// The part that a rank is to read.
-pub(super) struct Inspected {
-    measured: bool,
-    /// `None` where another rank of the node looks.
-    profile: Option<Profile>,
-}
-
-impl Inspected {
-    /// What counts of it where only these shares of it were `read`; without them all of it was to be.
-    pub fn of(&self, read: Option<&[ReadShare]>) -> BeforeRead {
-        let amounts = self.profile.as_ref().map_or_else(Amounts::default, |profile| {
-            read.map_or_else(|| profile.whole(), |shares| profile.read(shares))
-        });
-        BeforeRead { measured: self.measured, amounts }
-    }
 }
 
 /// What one rank found.
