@@ -9,8 +9,7 @@ use ioassay_protocol::plan::data::Verify;
 use ioassay_protocol::plan::storage::Storage;
 
 use super::one_by_one::nothing_moved;
-use super::transfer::{TransferContext, name};
-use super::{READ, WRITE};
+use super::transfer::{READ, TransferContext, WRITE, name};
 use crate::case::operations::{Begin, Flow, Moved, Operations};
 use crate::ranks::Ranks;
 use crate::storage::{Ended, InFlight, OpenFile};

@@ -17,7 +17,7 @@ use ioassay_protocol::plan::{Job, Operation, Step, Work};
 use self::in_flight::InFlightTransfers;
 use self::one_by_one::OneByOne;
 use self::read_shares::read_shares;
-use self::transfer::TransferContext;
+use self::transfer::{READ, TransferContext, WRITE};
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Operations};
@@ -381,11 +381,6 @@ struct Counts {
     short_transfers: u64,
     complete: bool,
 }
-
-/// The lane of writes.
-const WRITE: usize = 0;
-/// The lane of reads.
-const READ: usize = 1;
 
 /// The number and the description of a file set.
 fn file_set<'a>(case: &'a Case<'_>, name: &str) -> (u64, &'a FileSet) {

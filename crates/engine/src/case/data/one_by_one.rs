@@ -6,8 +6,7 @@ use ioassay_host::clock::Clock;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::Verify;
 
-use super::transfer::{TransferContext, name};
-use super::{READ, WRITE};
+use super::transfer::{READ, TransferContext, WRITE, name};
 use crate::case::operations::{Moved, Operate};
 use crate::failure::{self, Explained};
 use crate::storage::OpenFile;

@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::data::{Lock, Transfer, Verify};
 
-use super::{READ, WRITE};
 use crate::failure;
 use crate::storage::Range;
 use crate::workload::layout::{Geometry, Place};
 use crate::workload::payload::{Content, Mismatch, Spot};
 use crate::workload::random::SplitMix64;
 use crate::workload::walk::Walk;
+
+/// The lane of writes.
+pub(super) const WRITE: usize = 0;
+
+/// The lane of reads.
+pub(super) const READ: usize = 1;
 
 /// The transfers of one rank in one file.
 pub(super) struct TransferContext {

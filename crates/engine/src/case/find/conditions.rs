@@ -11,8 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 
 use ioassay_protocol::plan::metadata::{FindWork, Items};
 
-use super::is_gone;
-use super::listing::{Entry, Type};
+use super::listing::{Entry, Type, is_gone};
 
 /// The conditions of a walk.
 #[derive(Debug)]

@@ -36,6 +36,11 @@ pub(super) fn device(directory: &OwnedFd) -> io::Result<u64> {
     Ok(nix::sys::stat::fstat(directory)?.st_dev)
 }
 
+/// True if an entry has been removed, or replaced, since it was found: others may work on the tree.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP))
+}
+
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Type {

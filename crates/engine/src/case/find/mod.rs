@@ -22,7 +22,7 @@ use ioassay_protocol::plan::metadata::FindWork;
 use ioassay_protocol::plan::{Job, Operation, RankRange};
 
 use self::conditions::{Conditions, Verdict};
-use self::listing::{Found, Listing};
+use self::listing::{Found, Listing, is_gone};
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::{Flow, Moved, Operate, Operations};
@@ -221,11 +221,6 @@ impl<R: Ranks> Walk<'_, R> {
     fn failed(&self, operation: &str, path: &[u8], error: &io::Error) -> Box<Failure> {
         failed(self.root, operation, path, error)
     }
-}
-
-/// True if an entry has been removed, or replaced, since it was found: others may work on the tree.
-fn is_gone(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ELOOP))
 }
 
 #[cold]

@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use ioassay_protocol::events::Failure;
 
-use super::{Tree, failed};
+use super::tree::{Tree, failed};
 use crate::storage::names::Names;
 use crate::workload::tree::{Entries, EntryPath};
 

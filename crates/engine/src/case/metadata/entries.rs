@@ -9,7 +9,7 @@ use ioassay_protocol::plan::metadata::{CreateWith, EntryOrder, Items, MetadataOp
 
 use super::directories::OpenDirectories;
 use super::file_content::FileContent;
-use super::{Tree, failed};
+use super::tree::{Tree, failed};
 use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::permutation::Permutation;

@@ -1,13 +1,14 @@
 //! A metadata job as one rank lives it: the entries of a tree one after the other.
 //!
 //! [`entries`] is what is done to one of them, [`replace`] the same of files that are replaced by others, [`directories`]
-//! the open ones in which they are named on request, [`file_content`] what files hold.
+//! the open ones in which they are named on request, [`file_content`] what files hold, [`tree`] where all of that lies.
 //! Not here: what entries are called and where they lie ([`crate::workload::tree`]).
 
 mod directories;
 mod entries;
 mod file_content;
 mod replace;
+mod tree;
 
 use std::ffi::CString;
 use std::fs::File;
@@ -22,6 +23,7 @@ use self::directories::OpenDirectories;
 use self::entries::{Order, Works};
 use self::file_content::FileContent;
 use self::replace::{Replacements, Set};
+use self::tree::{Tree, failed};
 use super::Case;
 use super::job_result::{JobResult, JobTimes};
 use super::operations::Operations;
@@ -34,7 +36,7 @@ use crate::storage::Connection;
 use crate::storage::names::{Entry, Names};
 use crate::workload::buffer::Buffer;
 use crate::workload::random::SplitMix64;
-use crate::workload::tree::{Entries, EntryPath, Shape};
+use crate::workload::tree::{Entries, Shape};
 
 /// A metadata job, prepared outside the clock.
 pub(super) struct MetadataJob<'a> {
@@ -60,21 +62,6 @@ enum Task {
     Entries { entries: Entries, order: Order, open: Option<OpenDirectories> },
     /// Files of the first of each of these sets are replaced by files of the second, so many of each.
     Replacements { sets: Vec<(Set, Set)>, of_each: u64 },
-}
-
-/// A tree on the target.
-#[derive(Debug, Clone)]
-struct Tree {
-    shape: Shape,
-    /// The directory in the workspace that holds it.
-    container: CString,
-}
-
-impl Tree {
-    /// Full paths of `entries`.
-    fn paths(&self, entries: Entries) -> EntryPath {
-        EntryPath::new(self.shape, Some(self.container.as_bytes()), entries)
-    }
 }
 
 impl<'a> MetadataJob<'a> {
@@ -241,11 +228,4 @@ fn container(case: &Case<'_>, work: &MetadataWork, shape: &Shape, part: u32) -> 
     let path = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
     CString::new(path.as_os_str().as_bytes())
         .map_err(|_| failure::about_path("build paths", &path, "it holds a zero byte".to_owned(), "rename it").into())
-}
-
-/// A failure of `operation` on `path`.
-#[cold]
-fn failed(operation: &str, path: &std::ffi::CStr, error: &io::Error) -> Box<Failure> {
-    let path = std::ffi::OsStr::from_bytes(path.to_bytes());
-    failure::boxed_on_path(operation, path.as_ref(), error)
 }

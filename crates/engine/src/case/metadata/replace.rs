@@ -11,8 +11,8 @@ use ioassay_protocol::events::Failure;
 use ioassay_protocol::plan::Operation;
 use ioassay_protocol::plan::metadata::MetadataOperation;
 
-use super::failed;
 use super::file_content::FileContent;
+use super::tree::failed;
 use crate::case::operations::{Moved, Operate};
 use crate::storage::names::{Content, Entry, Names, Presence};
 use crate::workload::tree::{Entries, EntryPath, Shape};
