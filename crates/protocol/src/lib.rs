@@ -13,6 +13,7 @@
 pub mod doubt;
 pub mod environment;
 pub mod events;
+mod failure;
 pub mod front_end;
 pub mod plan;
 pub mod survey;

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::events::Failure;
+use crate::failure::Failure;
 
 /// What the nodes found when all of them looked at themselves and at the target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
