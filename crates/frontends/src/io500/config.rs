@@ -3,13 +3,22 @@
 //! Not here: what values mean together ([`super::settings`]).
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
+use ioassay_engine::failure;
 use ioassay_protocol::events::Failure;
 
 use super::options::{Key, Kind, Section, section_of};
 use crate::common::usage;
 use crate::options::Verdict;
 use crate::size;
+
+/// The text of an .ini file. Comments may be in any encoding.
+pub fn read(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path).map_err(|error| failure::on_path("read", path, &error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
 
 /// Where a line stands.
 enum Place {

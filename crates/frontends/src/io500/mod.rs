@@ -76,7 +76,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
 /// True if the .ini file of the command line names an API that does its I/O by MPI.
 pub fn speaks_mpi(arguments: &[String]) -> bool {
     let Ok(asked) = Asked::parse(arguments) else { return false };
-    let Ok(text) = read(&asked.config) else { return false };
+    let Ok(text) = config::read(&asked.config) else { return false };
     let config = Config::parse(&asked.config.display().to_string(), &text);
     config.is_ok_and(|config| config.apis().any(|api| api::is_over_mpi(api, &asked.ways)))
 }
@@ -86,7 +86,7 @@ fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Resu
     if let Some(program) = &asked.official {
         return official::run(common, ranks, arguments, &asked, program).map_err(alone);
     }
-    let text = read(&asked.config).map_err(alone)?;
+    let text = config::read(&asked.config).map_err(alone)?;
     let config = Config::parse(&asked.config.display().to_string(), &text)?;
     let settings = Settings::of(&config, common, asked.extended, asked.verbosity, &asked.ways)?;
     if asked.dry_run {
@@ -98,17 +98,6 @@ fn asked(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> Resu
 
 fn alone(failure: Failure) -> Vec<Failure> {
     vec![failure]
-}
-
-/// The text of an .ini file. Comments may be in any encoding.
-fn read(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path).map_err(|error| failure::on_path("read", path, &error))?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// `path` from the working directory on.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn results_of(settings: &Settings, timestamp: &str) -> PathBuf {
@@ -141,7 +130,7 @@ fn measure(
     settings: &Settings,
 ) -> Result<Ended, Failure> {
     let timestamp = asked.timestamp();
-    let data = absolute(&settings.data);
+    let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
     let session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });

@@ -20,9 +20,9 @@ use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::config::Config;
+use super::command_line::Asked;
+use super::config::{self, Config};
 use super::node::Sampler;
-use super::{Asked, absolute};
 use crate::common::{Common, usage};
 use crate::session::{Console, Session};
 
@@ -56,7 +56,7 @@ pub fn run(
         let problem = "IOASSAY_SCALE_DOWN does not reach the official program";
         return Err(usage(problem, "unset it, and take a smaller stonewall-time"));
     }
-    let text = super::read(&asked.config)?;
+    let text = config::read(&asked.config)?;
     let timestamp = asked.timestamp();
     let results = results(&Config::lenient(&text), &timestamp);
     let mut session = Session::begin(Tool::Io500, common, ranks, arguments)?;
@@ -85,6 +85,11 @@ fn program_of(command: &Command) -> &Path {
 fn results(config: &Config, timestamp: &str) -> PathBuf {
     let results = PathBuf::from(config.text("global", "resultdir").unwrap_or_default());
     absolute(&if config.flag("global", "timestamp-resultdir") { results.join(timestamp) } else { results })
+}
+
+/// `path` from the working directory on.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
