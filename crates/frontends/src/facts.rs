@@ -1,7 +1,7 @@
 //! What the front ends know of the originals, for the control plane, which prints their command lines and reads their
 //! output (`python/ioassay/protocol/facts.py`).
 
-use super::ior::parameters::Api;
+use super::ior::settings::Api;
 use super::options::{Known, Verdict, known};
 use super::{ior, iozone, mdtest};
 

@@ -1,6 +1,6 @@
 //! IOR's command line.
 //!
-//! [`parameters`] reads it, [`translate`] makes plans of it, [`figures`] IOR's figures of our records, and
+//! [`parameters`] reads it into [`settings`], [`translate`] makes plans of it, [`figures`] IOR's figures of our records, and
 //! [`report`] what is said, as [`text`], [`json`] or [`csv`]. What is not as in IOR stands in [`options`].
 
 mod csv;
@@ -8,8 +8,9 @@ mod figures;
 mod hints;
 mod json;
 pub mod options;
-pub(super) mod parameters;
+mod parameters;
 mod report;
+pub(super) mod settings;
 mod text;
 mod translate;
 
@@ -31,8 +32,9 @@ use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{Operation, Step};
 
 use self::figures::{Figures, Spread};
-use self::parameters::{Api, Format, Parameters, Random, Test};
+use self::parameters::Parameters;
 use self::report::{Access, Line, Tested};
+use self::settings::{Api, Format, Random, Test};
 use self::translate::{Found, Ground, READ, WRITE};
 use super::common::{Common, usage};
 use super::localtime;

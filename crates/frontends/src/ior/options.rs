@@ -1,13 +1,13 @@
 //! Every option and directive of IOR 4.1, with what it sets.
 //!
-//! Not here: what a test is, and which options contradict each other ([`super::parameters`]).
+//! Not here: what a test is ([`super::settings`]), and which options contradict each other ([`super::parameters`]).
 
 use std::path::Path;
 
 use ioassay_host::memory;
 use ioassay_protocol::events::Failure;
 
-use super::parameters::{Api, Format, Random, Settings};
+use super::settings::{Api, Format, Random, Settings};
 use crate::common::usage;
 use crate::options::{Bound, holds_anyway, setter_of};
 use crate::packet::Packet;

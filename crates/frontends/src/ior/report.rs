@@ -3,7 +3,7 @@
 //! [`super::text`], [`super::json`] and [`super::csv`] write it down.
 
 use super::figures::{Figures, Spread};
-use super::parameters::Test;
+use super::settings::Test;
 use super::translate::Ground;
 
 /// A write or a read.

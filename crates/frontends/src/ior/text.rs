@@ -5,8 +5,8 @@ use std::fmt::Write;
 use ioassay_protocol::events::{PhaseRecord, RankRecord};
 
 use super::figures::{Figures, Spread, Wall, at_stonewall};
-use super::parameters::Test;
 use super::report::{Access, Line, Summary, Tested, parameters, settings};
+use super::settings::Test;
 use crate::localtime::ctime;
 use crate::text::{FileSystem, key};
 

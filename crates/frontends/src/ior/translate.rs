@@ -14,7 +14,7 @@ use ioassay_protocol::plan::pace::{Limit, Think};
 use ioassay_protocol::plan::storage::{InPlace, Storage, Target, Uring};
 use ioassay_protocol::plan::{Job, Phase, Plan, RankCount, Step, Work};
 
-use super::parameters::{Api, Random, Test};
+use super::settings::{Api, Random, Test};
 
 /// Names of the phases in plans and records.
 pub const PREFILL: &str = "prefill";
