@@ -46,6 +46,7 @@ use crate::failure;
 use crate::measure::doubts::Emptied;
 use crate::output::{self, EventLog};
 use crate::plan::Sizes;
+use crate::ranks::messages::{all_of, from_rank, to_rank};
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Start, Stopped};
 use crate::storage::{Capabilities, Connection, Members, Part, Setup, StorageApi, mpi};
@@ -289,18 +290,4 @@ impl<'a, R: Ranks> Rank<'a, R> {
     fn broadcast<T: Serialize + DeserializeOwned>(&self, own: &T) -> Result<T, Stopped> {
         Ok(from_rank(&self.ranks.broadcast(&to_rank(own))?))
     }
-}
-
-/// What ranks send each other.
-pub(crate) fn to_rank<T: Serialize + ?Sized>(message: &T) -> Vec<u8> {
-    serde_json::to_vec(message).expect("our own types are JSON")
-}
-
-/// Everything that is in messages which are lists.
-pub(crate) fn all_of<T: DeserializeOwned>(messages: &[Vec<u8>]) -> Vec<T> {
-    messages.iter().flat_map(|message| from_rank::<Vec<T>>(message)).collect()
-}
-
-fn from_rank<T: DeserializeOwned>(message: &[u8]) -> T {
-    serde_json::from_slice(message).expect("every rank runs this very program")
 }

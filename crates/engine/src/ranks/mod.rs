@@ -5,6 +5,7 @@
 
 pub mod clocks;
 pub mod local;
+pub mod messages;
 pub mod nodes;
 pub mod seating;
 

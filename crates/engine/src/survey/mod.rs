@@ -19,9 +19,9 @@ use ioassay_protocol::events::{Event, Failure};
 use ioassay_protocol::survey::{Survey, SurveyedNode};
 use serde::{Deserialize, Serialize};
 
-use crate::case::{all_of, to_rank};
 use crate::output::{self, EventLog};
 use crate::ranks::clocks::Reading;
+use crate::ranks::messages::{all_of, to_rank};
 use crate::ranks::seating::Seating;
 use crate::ranks::{Ranks, Stopped};
 
