@@ -9,14 +9,9 @@ use std::path::Path;
 
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, Capabilities, StorageApi};
-use ioassay_protocol::doubt::Reason;
-use ioassay_protocol::plan::cache::CacheStep;
-use ioassay_protocol::plan::data::{
-    Advice, DataWork, FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify,
-};
-use ioassay_protocol::plan::pace::{Limit, Rate};
+use ioassay_protocol::plan::data::{FileSet, Layout, Lock, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_protocol::plan::storage::{Storage, Uring};
-use ioassay_protocol::plan::{CacheMethod, Job, Plan, RankRange, Step};
+use ioassay_protocol::plan::{Plan, Step};
 use proptest::prelude::*;
 use support::*;
 
@@ -55,11 +50,6 @@ fn succeeds_in(target: tempfile::TempDir, plan: &Plan) {
         assert!(phase.complete, "{:?}", plan.storage);
         check_sums(phase);
     }
-}
-
-/// A phase of one job, with a storage of its own.
-fn phase_by(storage: Storage, name: &str, work: DataWork) -> Step {
-    phase_of(name, vec![Job { storage: Some(storage), ..job(name, work) }])
 }
 
 proptest! {
@@ -119,107 +109,6 @@ fn each_job_reads_by_a_storage_of_its_own_what_another_wrote() {
             ..plan(set.clone(), 2, steps)
         };
         succeeds(&plan);
-    }
-}
-
-#[test]
-fn only_jobs_that_ask_for_it_go_past_the_page_cache() {
-    let set = FileSet { transfer_bytes: 4096, block_bytes: 64 * 4096, ..UNIQUE };
-    let direct = || Storage { direct: true, ..posix() };
-    let of = |files: &str, transfer| DataWork { files: files.into(), ..work(transfer, Order::Sequential) };
-    let cached = Job { ranks: Some(RankRange { first: 0, count: 1 }), ..job("cached", of("cached", Transfer::Write)) };
-    let passed = Job {
-        ranks: Some(RankRange { first: 1, count: 1 }),
-        storage: Some(direct()),
-        ..job("passed", of("passed", Transfer::Write))
-    };
-    let steps = vec![
-        phase_of("write", vec![cached.clone(), passed.clone()]),
-        phase_by(direct(), "past", of("cached", Transfer::Read)),
-        phase("read", of("cached", Transfer::Read)),
-        phase("fresh", of("passed", Transfer::Read)),
-    ];
-    let mut plan = plan(set.clone(), 2, steps);
-    let part = |first| FileSet { ranks: Some(RankRange { first, count: 1 }), ..set.clone() };
-    plan.files = [("cached".to_owned(), part(0)), ("passed".to_owned(), part(1))].into();
-    let (events, place) = run_by(target().path(), &plan, &storage::of_plan);
-    assert_eq!(place.failure(), None);
-    let phases = phases(&events);
-    let doubted = |name: &str, doubt: &str| {
-        let record = phases.iter().find(|record| record.job == name).unwrap();
-        doubts(record).contains(&doubt.to_owned())
-    };
-    let resident = |name: &str| phases.iter().find(|record| record.name == name).unwrap().resident_bytes_before;
-    // The bytes of the file that was written directly are in no cache; those of the other all are.
-    assert_eq!((resident("read"), resident("fresh")), (Some(64 * 4096), Some(0)));
-    assert!(doubted("read", "cache-resident") && !doubted("fresh", "cache-resident"));
-    assert_eq!(resident("past"), Some(64 * 4096));
-    assert!(!doubted("past", "cache-resident"), "what is in memory is not what it read");
-}
-
-/// On a file system that forgets what it is asked to forget.
-#[test]
-fn of_a_read_that_a_limit_ends_only_what_it_read_is_looked_for_in_memory() {
-    const M: u64 = 1 << 20;
-    for layout in [Layout::FilePerRank, Layout::SharedFile] {
-        let set = FileSet { layout, transfer_bytes: 64 << 10, block_bytes: M, segments: 32, ..UNIQUE };
-        // Nothing is read ahead.
-        let read = |order| DataWork { advice: vec![Advice::Random], ..work(Transfer::Read, order) };
-        let limited = |name: &str, order, limit| phase_of(name, vec![Job { limit, ..job(name, read(order)) }]);
-        let operations = |count| Limit { operations_per_rank: Some(count), ..Limit::default() };
-        let stonewalled = Job {
-            limit: Limit { stonewall_ns: Some(500_000_000), ..Limit::default() },
-            rate: Some(Rate::OperationsPerS(40)),
-            ..job("stonewalled", read(Order::Sequential))
-        };
-        let same = DataWork { source: Source::Listed(vec![0, 0]), ..read(Order::Sequential) };
-        let same = Job { limit: operations(8 * 16), ..job("same", same) };
-        let steps = vec![
-            phase("write", work(Transfer::Write, Order::Sequential)),
-            Step::ColdCache(CacheStep::of(vec![CacheMethod::Fadvise])),
-            limited("head", Order::Sequential, operations(8 * 16)),
-            limited("tail", Order::Backward, operations(8 * 16)),
-            limited("twice", Order::Sequential, operations(16 * 16)),
-            phase_of("stonewalled", vec![stonewalled]),
-            phase_of("same", vec![same]),
-            // By now the first half and the last quarter are in memory.
-            limited("jumps", Order::Strided(4), operations(16 * 16)),
-            phase("all", read(Order::Sequential)),
-        ];
-        let target = target();
-        let (events, place) = run_by(target.path(), &plan(set, 2, steps), &storage::of_plan);
-        assert_eq!(place.failure(), None);
-        if nix::sys::statfs::statfs(target.path()).unwrap().filesystem_type() == nix::sys::statfs::TMPFS_MAGIC {
-            return skipped::skipped("a file system with a page cache", "run the tests on a disk");
-        }
-        let resident = |name: &str| {
-            let all = phases(&events);
-            let phase = all.into_iter().find(|phase| phase.name == name).unwrap();
-            let doubted = phase.doubts.iter().find_map(|doubt| match doubt.reason {
-                Reason::CacheResident { resident_bytes, file_set_bytes, .. } => Some((resident_bytes, file_set_bytes)),
-                _ => None,
-            });
-            assert_eq!(phase.resident_bytes_before.unwrap(), doubted.map_or(0, |(resident, _)| resident), "{name}");
-            (phase.bytes, doubted)
-        };
-        // Pages that were only read are clean, and the kernel may take some of them at any time.
-        let nearly_all_of = |expected: u64| expected.saturating_sub(M)..=expected;
-        let assert_resident = |name: &str, read: u64, expected: u64| {
-            let (bytes, doubted) = resident(name);
-            let (resident, of) = doubted.unwrap_or_else(|| panic!("{name} carries no doubt, {layout:?}"));
-            assert_eq!((bytes, of), (read, read), "{name}, {layout:?}");
-            assert!(nearly_all_of(expected).contains(&resident), "{name}, {layout:?}: {resident} of {expected}");
-        };
-        assert_eq!(resident("head"), (16 * M, None));
-        assert_eq!(resident("tail"), (16 * M, None), "what was not read does not count");
-        assert_resident("twice", 32 * M, 16 * M);
-        let (read_until_the_wall, _) = resident("stonewalled");
-        assert_resident("stonewalled", read_until_the_wall, read_until_the_wall);
-        // Two ranks read the same 8 MiB.
-        assert_resident("same", 16 * M, 8 * M);
-        assert_resident("jumps", 32 * M, 24 * M);
-        let (_, all) = resident("all");
-        assert!(all.unwrap().0 >= 47 * M && all.unwrap().1 == 64 * M);
     }
 }
 

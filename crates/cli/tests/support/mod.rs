@@ -95,6 +95,11 @@ pub fn phase_of(name: &str, jobs: Vec<Job>) -> Step {
     Step::Phase(Phase::new(name, jobs))
 }
 
+/// A phase of one job, with a storage of its own.
+pub fn phase_by(storage: Storage, name: &str, work: DataWork) -> Step {
+    phase_of(name, vec![Job { storage: Some(storage), ..job(name, work) }])
+}
+
 /// A write of everything, then a read of everything.
 pub fn write_and_read(order: Order) -> Vec<Step> {
     vec![phase("write", work(Transfer::Write, order)), phase("read", work(Transfer::Read, order))]
