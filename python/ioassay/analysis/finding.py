@@ -2,7 +2,7 @@
 
 The same for whatever is analysed: a finding refers to measurements of a run, to lines of a file, and to what other
 analyses add to `Reference`. Not: which findings there are (`ioassay.analysis.findings` has those of runs), words
-(`ioassay.reports.findings`).
+(`ioassay.reports.run.findings`).
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class FileLine(NamedTuple):
 
 
 Reference = Measurement | FileLine
-"""What a finding can rest on. Another kind is a type with named fields, and a function in `ioassay.reports.references`
-that says how a document shows it.
+"""What a finding can rest on. Another kind is a type with named fields, and a function in
+`ioassay.reports.run.findings` that says how a document shows it.
 """
 
 

@@ -61,7 +61,7 @@ class Ended:
 
 def _show(loaded: LoadedRun, report: Path) -> None:
     """Prints the summary, and where the report is."""
-    from ioassay.reports import terminal  # noqa: PLC0415
+    from ioassay.reports.run import terminal  # noqa: PLC0415
 
     show("", terminal.summary(loaded))
     print(f"\nReport: {report}", flush=True)

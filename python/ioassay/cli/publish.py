@@ -35,7 +35,7 @@ def publish(
     The report as HTML, PDF, Markdown and JSON, its summary, every figure as SVG and PNG, every table as CSV. The
     directory is complete or not created. PDFs need Chromium or Chrome and are left out without it.
     """
-    from ioassay.reports.publication import INDEX, shelf  # noqa: PLC0415
+    from ioassay.reports.run.publication import INDEX, shelf  # noqa: PLC0415
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.atomic import whole_directory  # noqa: PLC0415
 
@@ -77,7 +77,7 @@ def _can_print() -> bool:
 def _fill(place: Path, run: LoadedRun, others: list[Side], *, with_papers: bool) -> None:
     """Writes the files of one run. A PDF that the browser fails to print is left out."""
     from ioassay.reports.pdf import printed  # noqa: PLC0415
-    from ioassay.reports.publication import PAPERS, files  # noqa: PLC0415
+    from ioassay.reports.run.publication import PAPERS, files  # noqa: PLC0415
 
     for file in files(run, others):
         path = place / file.path

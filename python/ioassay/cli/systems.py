@@ -77,7 +77,7 @@ def systems(
 
 def _write_from(run: Path, output: Path | None) -> None:
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.reports import as_system  # noqa: PLC0415
+    from ioassay.reports.run import as_system  # noqa: PLC0415
     from ioassay.results.run_directory import hashes, load  # noqa: PLC0415
 
     loaded = doubted(load(run))

@@ -8,7 +8,7 @@ import pytest
 
 from ioassay.cli.publish import publish
 from ioassay.errors import UsageError
-from ioassay.reports import publication
+from ioassay.reports.run import publication
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.stored import store
 

@@ -1,7 +1,7 @@
 """A figure that was drawn: its SVG, the data behind it, and the words around it.
 
 A page, a published directory and a notebook show the same pictures. Not: drawing one (each figure's own file), deciding
-which there are (`ioassay.reports.pictures`, `ioassay.frames.figures`).
+which there are (`ioassay.reports.run.pictures`, `ioassay.frames.figures`).
 """
 
 from __future__ import annotations

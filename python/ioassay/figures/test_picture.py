@@ -11,8 +11,8 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.figures.picture import Picture
-from ioassay.reports import pictures
-from ioassay.reports.content import assemble
+from ioassay.reports.run import pictures
+from ioassay.reports.run.content import assemble
 from ioassay.testing.builder import RunBuilder
 
 

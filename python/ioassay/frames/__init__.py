@@ -1,6 +1,6 @@
 """Stored runs in Python: the tables of many runs as one frame each, what they come down to, and figures of them.
 
-For notebooks and scripts. The columns are those of `ioassay.results.schema` and `ioassay.reports.tables`, with the
+For notebooks and scripts. The columns are those of `ioassay.results.schema` and `ioassay.reports.run.tables`, with the
 run's path before them. Not: new estimates (`ioassay.analysis`), documents (`ioassay.reports`).
 """
 
@@ -19,9 +19,9 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.frames.figures import Figures
-from ioassay.reports import tables
 from ioassay.reports.compare import configuration, rows
 from ioassay.reports.compare.content import Side, assemble
+from ioassay.reports.run import tables
 from ioassay.results import index
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.run_directory import is_run, load
@@ -107,11 +107,11 @@ class Runs:
         )
 
     def peaks_and_sustained(self) -> pl.DataFrame:
-        """A row for each series that a study asks for (`ioassay.reports.tables.peaks_and_sustained`)."""
+        """A row for each series that a study asks for (`ioassay.reports.run.tables.peaks_and_sustained`)."""
         return self._each(tables.peaks_and_sustained)
 
     def latency_percentiles(self) -> pl.DataFrame:
-        """A row for each point of each sweep, in nanoseconds (`ioassay.reports.tables.latency_percentiles`)."""
+        """A row for each point of each sweep, in nanoseconds (`ioassay.reports.run.tables.latency_percentiles`)."""
         return self._each(tables.latency_percentiles)
 
     def findings(self) -> pl.DataFrame:

@@ -21,9 +21,9 @@ from ioassay.figures import latency as latency_figure
 from ioassay.figures import rate_by_clients
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
-from ioassay.reports import pictures
-from ioassay.reports.content import assemble
 from ioassay.reports.names import Names
+from ioassay.reports.run import pictures
+from ioassay.reports.run.content import assemble
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY

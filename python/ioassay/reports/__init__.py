@@ -15,7 +15,7 @@ from ioassay.control_characters import encoded
 if TYPE_CHECKING:
     from ioassay.reports.compare.content import Content as Comparison
     from ioassay.reports.compare.content import Side
-    from ioassay.reports.content import Content
+    from ioassay.reports.run.content import Content
     from ioassay.results.loaded import LoadedRun
 
 Format = Literal["html", "pdf", "md", "csv", "json"]
@@ -39,7 +39,7 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
             from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
             drawing.start()
-            from ioassay.reports import html, pictures  # noqa: PLC0415
+            from ioassay.reports.run import html, pictures  # noqa: PLC0415
 
             content, comparison = _assembled(run, against)
             return encoded(html.page(content, pictures.drawn(content, run, comparison), comparison))
@@ -48,16 +48,16 @@ def build(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> bytes
 
             return printed(build(run, "html", against))
         case "md":
-            from ioassay.reports import text  # noqa: PLC0415
             from ioassay.reports.document import markdown  # noqa: PLC0415
+            from ioassay.reports.run import text  # noqa: PLC0415
 
             return encoded(markdown.rendered(text.document(*_assembled(run, against))))
         case "json":
-            from ioassay.reports import json  # noqa: PLC0415
+            from ioassay.reports.run import json  # noqa: PLC0415
 
             return encoded(json.document(run, *_assembled(run, against)))
         case "csv":
-            from ioassay.reports import tables  # noqa: PLC0415
+            from ioassay.reports.run import tables  # noqa: PLC0415
 
             return encoded(tables.measurements(run).write_csv())
 
@@ -70,7 +70,7 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
     from ioassay.figures.drawing import drawing  # noqa: PLC0415
 
     drawing.start()
-    from ioassay.reports import summary  # noqa: PLC0415
+    from ioassay.reports.run import summary  # noqa: PLC0415
 
     made = encoded(summary.page(*_assembled(run, against)))
     if format != "pdf":
@@ -81,7 +81,7 @@ def one_page(run: LoadedRun, format: Format, against: Sequence[Side] = ()) -> by
 
 
 def _assembled(run: LoadedRun, against: Sequence[Side]) -> tuple[Content, Comparison | None]:
-    from ioassay.reports.content import assemble  # noqa: PLC0415
+    from ioassay.reports.run.content import assemble  # noqa: PLC0415
 
     return assemble(run), compared(run, against)
 

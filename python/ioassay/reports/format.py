@@ -1,4 +1,4 @@
-"""How numbers stand in a report: three significant digits, always with a unit, and never a bare guess.
+"""How numbers and times stand in a report: three significant digits, always with a unit, and never a bare guess.
 
 Not: parsing, exact sizes (`ioassay.units`), sentences (`wording`).
 """
@@ -125,3 +125,8 @@ def axis_value(value: Value, unit: AxisUnit) -> str:
     if isinstance(value, str) or unit in ("1", "word"):
         return str(value)
     return format_bytes(value) if unit == "bytes" else format_duration(value)
+
+
+def moment(iso: str) -> str:
+    """An ISO time to the second, without its zone: `2026-02-02 02:40:00`."""
+    return iso[:19].replace("T", " ")

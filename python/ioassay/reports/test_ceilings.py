@@ -9,7 +9,8 @@ from rich.console import Console
 
 from ioassay import reports
 from ioassay.analysis.ceilings import doubted
-from ioassay.reports import ceilings, terminal
+from ioassay.reports import ceilings
+from ioassay.reports.run import terminal
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.isilon import isilon, paper_figures
 from ioassay.testing.net_measurement import net

@@ -12,9 +12,9 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.protocol.event import Event
-from ioassay.reports import text
-from ioassay.reports.content import assemble
 from ioassay.reports.document.markdown import rendered
+from ioassay.reports.run import text
+from ioassay.reports.run.content import assemble
 from ioassay.results import run_directory, run_writer, schema, stored_tables
 from ioassay.results.document import RunDocument
 from ioassay.results.run_directory import load, read_document

@@ -1,11 +1,11 @@
 """Findings: what the analysis of a run comes down to, each with its evidence and the measurements that it rests on.
 
 Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
-in `ioassay.reports.findings`. A finding adds what the analysis of several ranks, samples or repetitions tells; what
+in `ioassay.reports.run.findings`. A finding adds what the analysis of several ranks, samples or repetitions tells; what
 the engine doubts is told by its doubts. Findings of the same kind in one series are one finding, which has the worst of
 them as its evidence.
 
-Not: words and units (`ioassay.reports.findings`), the estimates themselves (the other files of `ioassay.analysis`).
+Not: words and units (`ioassay.reports.run.findings`), the estimates themselves (the other files of `ioassay.analysis`).
 """
 
 from __future__ import annotations

@@ -13,7 +13,6 @@ from ioassay.reports import format
 from ioassay.reports.check.lines import Line
 from ioassay.reports.compare.configuration import Difference
 from ioassay.reports.compare.wording import at_among, differs, doubted, listed, rate_of, sentences
-from ioassay.reports.wording import moment
 from ioassay.units import format_count
 
 HEADS = ("Runs", "Before", "Now", "Change", "Smallest detectable drop", "")
@@ -56,7 +55,7 @@ def span(group: Group) -> str:
 
 def when(run: Run) -> str:
     """When it began: `2026-02-02 02:40:00`."""
-    return moment(run.started.isoformat())
+    return format.moment(run.started.isoformat())
 
 
 def row(course: Course) -> Row:

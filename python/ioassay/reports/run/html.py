@@ -8,15 +8,16 @@ from collections.abc import Sequence
 
 import jinja2
 
-from ioassay.reports import abstract, ceilings, matrix, wording
+from ioassay.reports import ceilings
 from ioassay.reports.compare import document as comparisons
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, commands
 from ioassay.reports.document import html as documents
-from ioassay.reports.io500 import NOTE
-from ioassay.reports.key_results import key_results
-from ioassay.reports.pictures import Pictures
-from ioassay.reports.workloads import Column
+from ioassay.reports.run import abstract, matrix, wording
+from ioassay.reports.run.abstract import key_results
+from ioassay.reports.run.content import Content, commands
+from ioassay.reports.run.io500 import NOTE
+from ioassay.reports.run.pictures import Pictures
+from ioassay.reports.run.workloads import Column
 from ioassay.results.document import RunDocument
 from ioassay.units import format_count
 
@@ -87,7 +88,6 @@ def _groups(columns: Sequence[Column]) -> list[tuple[str, int]]:
 def environment() -> jinja2.Environment:
     """What all templates are rendered with: their folder, filters and globals."""
     made = documents.environment()
-    made.filters["moment"] = wording.moment
     made.filters["setting"] = wording.setting
     made.filters["by_message"] = wording.by_message
     made.filters["shell"] = shlex.join

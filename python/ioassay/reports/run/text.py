@@ -6,10 +6,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import document as comparisons
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, commands
 from ioassay.reports.document import (
     Block,
     Bullets,
@@ -23,10 +21,12 @@ from ioassay.reports.document import (
     Table,
     Text,
 )
-from ioassay.reports.key_results import key_results
-from ioassay.reports.text_results import at, results
-from ioassay.reports.workloads import Column as MeasuredColumn
-from ioassay.reports.workloads import WorkloadPart
+from ioassay.reports.run import abstract, matrix, wording
+from ioassay.reports.run.abstract import key_results
+from ioassay.reports.run.content import Content, commands
+from ioassay.reports.run.text_results import at, results
+from ioassay.reports.run.workloads import Column as MeasuredColumn
+from ioassay.reports.run.workloads import WorkloadPart
 
 
 def document(content: Content, comparison: Comparison | None = None) -> Document:

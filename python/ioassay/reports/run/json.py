@@ -14,9 +14,9 @@ from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.reports.compare import json as compare_json
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content, FindingLine
-from ioassay.reports.surveys import Survey
-from ioassay.reports.workloads import measurements
+from ioassay.reports.run.content import Content, FindingLine
+from ioassay.reports.run.surveys import Survey
+from ioassay.reports.run.workloads import measurements
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 

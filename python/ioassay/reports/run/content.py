@@ -20,18 +20,18 @@ from ioassay.analysis.io500 import Score
 from ioassay.analysis.rates import typical
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
-from ioassay.reports import io500 as score_tables
-from ioassay.reports import levels, medians, nodes, surveys, verdicts, workloads
-from ioassay.reports.findings import Message, Sentences
-from ioassay.reports.io500 import ScoreTable
-from ioassay.reports.levels import SeriesLine, SummaryLine
-from ioassay.reports.medians import MedianLine
+from ioassay.reports import nodes
 from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
-from ioassay.reports.references import ShownReference, shown
-from ioassay.reports.surveys import Survey
-from ioassay.reports.verdicts import VerdictLine
-from ioassay.reports.workloads import WorkloadPart
+from ioassay.reports.run import io500 as score_tables
+from ioassay.reports.run import levels, medians, surveys, verdicts, workloads
+from ioassay.reports.run.findings import Message, Sentences, ShownReference, shown
+from ioassay.reports.run.io500 import ScoreTable
+from ioassay.reports.run.levels import SeriesLine, SummaryLine
+from ioassay.reports.run.medians import MedianLine
+from ioassay.reports.run.surveys import Survey
+from ioassay.reports.run.verdicts import VerdictLine
+from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement

@@ -13,7 +13,7 @@ from ioassay.analysis.acceptance import judge
 from ioassay.criteria.model import Criterion
 from ioassay.criteria.verdicts import check
 from ioassay.figures import latency as figure
-from ioassay.reports.tables import (
+from ioassay.reports.run.tables import (
     TABLES,
     criteria,
     environment,

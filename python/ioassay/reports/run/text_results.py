@@ -9,12 +9,13 @@ import polars as pl
 from ioassay.analysis import axes, rates
 from ioassay.analysis.ceilings import common
 from ioassay.analysis.rate_units import UNITS
-from ioassay.reports import ceilings, format, wording
-from ioassay.reports.content import Content
+from ioassay.reports import ceilings, format
 from ioassay.reports.document import Block, Bullets, Column, Marks, Paragraph, Section, Span, Table, Text
-from ioassay.reports.io500 import NOTE, ScoreTable
-from ioassay.reports.surveys import Grid, Survey
-from ioassay.reports.workloads import WorkloadPart
+from ioassay.reports.run import wording
+from ioassay.reports.run.content import Content
+from ioassay.reports.run.io500 import NOTE, ScoreTable
+from ioassay.reports.run.surveys import Grid, Survey
+from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import FigureEntry
 from ioassay.units import RateUnit, format_count, format_rate
 

@@ -13,13 +13,14 @@ from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
-from ioassay.reports import compared, html, json, summary, text
+from ioassay.reports import compared
 from ioassay.reports.compare import rows as ratios
 from ioassay.reports.compare.content import Side
-from ioassay.reports.content import assemble
 from ioassay.reports.document.markdown import rendered, table
-from ioassay.reports.pictures import drawn
-from ioassay.reports.tables import TABLES
+from ioassay.reports.run import html, json, summary, text
+from ioassay.reports.run.content import assemble
+from ioassay.reports.run.pictures import drawn
+from ioassay.reports.run.tables import TABLES
 from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.version import __version__

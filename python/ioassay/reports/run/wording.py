@@ -14,10 +14,10 @@ from ioassay.analysis import rates, series
 from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.stop_rule import WidePoint, Width
 from ioassay.reports import format
-from ioassay.reports.content import Content, FindingLine, commands
-from ioassay.reports.io500 import INVALID
 from ioassay.reports.names import Names
-from ioassay.reports.workloads import WorkloadPart
+from ioassay.reports.run.content import Content, FindingLine, commands
+from ioassay.reports.run.io500 import INVALID
+from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import CaseState, RunDocument
 from ioassay.results.origin import ImportOrigin
 from ioassay.results.schema import Measurement
@@ -202,9 +202,9 @@ def measured(content: Content) -> str:
     document = content.document
     if not document.started:
         return "the files do not tell when"
-    ended = f" to {moment(document.ended)}" if document.ended else ""
+    ended = f" to {format.moment(document.ended)}" if document.ended else ""
     zone = "UTC" if document.imported is None else "time zone not told"
-    return f"{moment(document.started)}{ended} ({zone})"
+    return f"{format.moment(document.started)}{ended} ({zone})"
 
 
 MOST_SOURCES = 100
@@ -308,11 +308,6 @@ def terms(content: Content) -> list[tuple[str, str]]:
 def day(iso: str) -> str:
     """The day of an ISO time: `2026-02-02`."""
     return iso[:10]
-
-
-def moment(iso: str) -> str:
-    """An ISO time to the second, without its zone: `2026-02-02 02:40:00`."""
-    return iso[:19].replace("T", " ")
 
 
 def setting(value: object) -> str:

@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from ioassay.figures.picture import Picture
-from ioassay.reports import abstract, pictures, wording
-from ioassay.reports.abstract import Headline
 from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.content import Content
-from ioassay.reports.html import environment
-from ioassay.reports.key_results import key_results
+from ioassay.reports.run import abstract, pictures, wording
+from ioassay.reports.run.abstract import Headline, key_results
+from ioassay.reports.run.content import Content
+from ioassay.reports.run.html import environment
 from ioassay.units import format_count
 
 MOST_ROWS = 5

@@ -17,9 +17,9 @@ from ioassay.analysis.findings import findings as found
 from ioassay.analysis.io500 import Score
 from ioassay.analysis.peak_sustained import Level
 from ioassay.analysis.rate_units import RateColumn
-from ioassay.reports.findings import Sentences
 from ioassay.reports.names import Names
-from ioassay.reports.workloads import measurements as measured
+from ioassay.reports.run.findings import Sentences
+from ioassay.reports.run.workloads import measurements as measured
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, POINT
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from ioassay import reports
 from ioassay.reports import format
-from ioassay.reports.terminal import summary
+from ioassay.reports.run.terminal import summary
 from ioassay.results.document import StopRule
 from ioassay.results.loaded import LoadedRun
 from ioassay.studies import find_study

@@ -24,8 +24,8 @@ from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.pictures import pictures as of_comparison
-from ioassay.reports.content import Content
-from ioassay.reports.surveys import Grid, Survey
+from ioassay.reports.run.content import Content
+from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, Measurement

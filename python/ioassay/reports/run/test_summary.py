@@ -7,9 +7,9 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.compare import measured_run
-from ioassay.reports import summary
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
+from ioassay.reports.run import summary
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run

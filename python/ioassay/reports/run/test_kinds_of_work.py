@@ -14,7 +14,7 @@ from ioassay.results.schema import Measurement
 from ioassay.studies import builtin_studies
 from ioassay.testing.measured_study import measured
 
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = Path(__file__).parents[4] / "examples"
 
 
 def example(name: str) -> str:

@@ -1,4 +1,5 @@
-"""What each finding says, in a sentence or two. Numbers come with the evidence; here they get their units.
+"""What each finding says, in a sentence or two, and what it rests on. Numbers come with the evidence; here they get
+their units.
 
 A kind of finding has one function here, registered for the type of its evidence. Its first sentence stands alone where
 there is no room for more, as in an abstract.
@@ -7,12 +8,14 @@ there is no room for more, as in an abstract.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from functools import singledispatchmethod
+from collections.abc import Iterable, Mapping
+from functools import singledispatch, singledispatchmethod
+from pathlib import Path
 from typing import NamedTuple
 
 from ioassay.analysis import intervals
 from ioassay.analysis.drift import Drift
+from ioassay.analysis.finding import FileLine, Reference
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.changes import ChangeEvidence
 from ioassay.analysis.findings.fluctuations import FluctuationEvidence
@@ -314,3 +317,26 @@ def _also(found: int, of: int, noun: str) -> str:
 
 def _message(headline: str, *details: str) -> Message:
     return Message(headline, " ".join(filter(None, details)))
+
+
+class ShownReference(NamedTuple):
+    """The anchor of a reference in the document, empty where it has none, and its name."""
+
+    anchor: str
+    name: str
+
+
+@singledispatch
+def shown(reference: Reference, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
+    """How a reference is shown; `None` for a measurement that has no row in the document. `anchors` has the others."""
+    raise TypeError(f"nothing shows {type(reference).__name__}")
+
+
+@shown.register
+def _(reference: Measurement, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
+    return ShownReference(anchors[reference], names.place(reference)) if reference in anchors else None
+
+
+@shown.register
+def _(reference: FileLine, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
+    return ShownReference("", f"{Path(reference.file).name}, line {reference.line}")

@@ -9,8 +9,8 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.ratios import Comparison, compare
 from ioassay.analysis.compare.subject import Curve
 from ioassay.errors import UsageError
-from ioassay.reports import as_system
 from ioassay.reports.compare import configuration
+from ioassay.reports.run import as_system
 from ioassay.results.importers import IMPORTERS
 from ioassay.results.importers.stored import run as as_run
 from ioassay.results.loaded import LoadedRun

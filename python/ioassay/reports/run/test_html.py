@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from ioassay import reports
-from ioassay.reports import content, pictures
-from ioassay.reports.content import assemble
+from ioassay.reports.run import content, pictures
+from ioassay.reports.run.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.determinism import printed_elsewhere

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rich.console import Group
 
-from ioassay.reports import wording
-from ioassay.reports.content import Content, assemble
 from ioassay.reports.document import Block, Bullets, Column, Marks, Notes, Paragraph, Span, Table, Text
 from ioassay.reports.document.terminal import rendered
-from ioassay.reports.io500 import INVALID, ScoreTable
+from ioassay.reports.run import wording
+from ioassay.reports.run.content import Content, assemble
+from ioassay.reports.run.io500 import INVALID, ScoreTable
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
 

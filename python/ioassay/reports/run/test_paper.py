@@ -9,12 +9,12 @@ import pytest
 
 from ioassay import reports
 from ioassay.analysis.compare import measured_run, published_system
-from ioassay.reports import abstract, matrix, wording
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
-from ioassay.reports.content import assemble
-from ioassay.reports.key_results import key_results
 from ioassay.reports.names import Names
+from ioassay.reports.run import abstract, matrix, wording
+from ioassay.reports.run.abstract import key_results
+from ioassay.reports.run.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.systems.library import builtin_systems

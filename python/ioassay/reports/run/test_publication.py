@@ -8,13 +8,13 @@ import re
 import pytest
 
 from ioassay import reports
-from ioassay.reports import publication
+from ioassay.reports.run import publication
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.determinism import printed_elsewhere
 
 PROGRAM = """
 import hashlib
-from ioassay.reports.publication import files
+from ioassay.reports.run.publication import files
 from ioassay.testing.builder import RunBuilder
 for file in files(RunBuilder().workload("w").clients(1, 2).build()):
     print(file.path, hashlib.sha256(file.content).hexdigest())
