@@ -50,9 +50,10 @@ def check(
     """
     # Imported here because they take a second, which `--help` must not.
     from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
-    from ioassay.reports.check import json  # noqa: PLC0415
+    from ioassay.reports import json_text  # noqa: PLC0415
     from ioassay.reports.check.document import blocks  # noqa: PLC0415
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
+    from ioassay.reports.check.lines import data  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
     from ioassay.results.run_directory import load  # noqa: PLC0415
 
@@ -71,7 +72,7 @@ def check(
                 "Give --baseline RUN, --criteria FILE, or both.",
             )
     if as_json:
-        typer.echo(json.document(loaded.document, lines), nl=False)
+        typer.echo(json_text(data(loaded.document, lines)), nl=False)
     else:
         show(rendered(blocks(lines)))
     about = loaded.document

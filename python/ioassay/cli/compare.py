@@ -34,14 +34,15 @@ def compare(
         raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")
     chosen = chosen_format(form, output, as_json=as_json)
     # Imported here because they take a second, which `--help` must not.
-    from ioassay.reports.compare import build  # noqa: PLC0415
+    from ioassay.reports import build  # noqa: PLC0415
+    from ioassay.reports.compare import ComparisonReport  # noqa: PLC0415
     from ioassay.reports.compare.content import assemble  # noqa: PLC0415
     from ioassay.reports.compare.document import summary  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
-    compared = sides(subjects)
+    content = assemble(sides(subjects))
     if chosen is None:
-        show(rendered(summary(assemble(compared))))
+        show(rendered(summary(content)))
     else:
-        emit(build(compared, chosen), output)
+        emit(build(ComparisonReport(content), chosen), output)
     return say_undrawn()

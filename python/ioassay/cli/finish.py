@@ -37,17 +37,18 @@ class Ended:
         self.keep(path, run.document)
         from ioassay import reports  # noqa: PLC0415
         from ioassay.analysis.ceilings import doubted  # noqa: PLC0415
+        from ioassay.reports.run import RunReport  # noqa: PLC0415
         from ioassay.results.run_directory import add_file  # noqa: PLC0415
         from ioassay.results.run_files import REPORT  # noqa: PLC0415
 
         loaded = doubted(run)
         if loaded.document.state != "interrupted":
-            report = path / REPORT
-            add_file(path, REPORT, reports.build(loaded, "html"))
+            report, told = path / REPORT, RunReport(loaded)
+            add_file(path, REPORT, reports.build(told, "html"))
             if self._documents is None:
                 _show(loaded, report)
             else:
-                self._documents.append(reports.build(loaded, "json").decode())
+                self._documents.append(reports.build(told, "json").decode())
         _say_how_it_ended(path, loaded)
         self._codes.append(_exit_code(loaded))
         keyboard_interrupt.note_kept("")

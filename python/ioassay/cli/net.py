@@ -139,6 +139,7 @@ def _provide(clients: Sequence[Host], servers: Sequence[Host], *, install: bool)
 
 def _show(path: Path, document: NetDocument) -> None:
     from ioassay.reports import ceilings  # noqa: PLC0415
+    from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
-    show("", ceilings.table(document))
+    show("", rendered(ceilings.summary(document)))
     print(f"\nCeilings: {path}\nGive them to runs: ioassay run … --ceilings {path}", flush=True)

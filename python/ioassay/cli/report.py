@@ -40,6 +40,7 @@ def report(
     """Write the report of stored runs, without touching the storage."""
     # Imported here because they take a second, which `--help` must not.
     from ioassay import reports  # noqa: PLC0415
+    from ioassay.reports.run import RunReport  # noqa: PLC0415
     from ioassay.results import index  # noqa: PLC0415
     from ioassay.results.run_directory import require_own  # noqa: PLC0415
 
@@ -54,9 +55,9 @@ def report(
         for path in runs:
             require_own(path)
     others = sides(against) if against else []
-    build = reports.one_page if summary else reports.build
     for path, run, destination in zip(runs, read(runs, ceilings), destinations, strict=True):
-        document = build(run, chosen, others)
+        told = RunReport(run, others)
+        document = reports.page(told.summary(), chosen) if summary else reports.build(told, chosen)
         if destination is None:
             typer.echo(document, nl=False)
             continue

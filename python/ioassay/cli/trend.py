@@ -46,9 +46,10 @@ def trend(
     The exit code is 1 if the latest run has declined, or if nothing could be judged.
     """
     # Imported here because they take a second, which `--help` must not.
+    from ioassay.reports import build  # noqa: PLC0415
     from ioassay.reports.check.junit import Suite  # noqa: PLC0415
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
-    from ioassay.reports.trend import build  # noqa: PLC0415
+    from ioassay.reports.trend import TrendReport  # noqa: PLC0415
     from ioassay.reports.trend.content import assemble  # noqa: PLC0415
     from ioassay.reports.trend.document import summary  # noqa: PLC0415
 
@@ -64,6 +65,6 @@ def trend(
     if chosen is None:
         show(rendered(summary(content)))
     else:
-        emit(build(content, chosen), output)
+        emit(build(TrendReport(content), chosen), output)
     judgement = verdict_output.exit_code(Suite(f"ioassay trend {content.title}", content.lines), junit)
     return max(judgement, say_undrawn())

@@ -19,7 +19,7 @@ from ioassay.analysis.compare import measured_run
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.errors import UsageError
 from ioassay.frames.figures import Figures
-from ioassay.reports.compare import configuration, rows
+from ioassay.reports.compare import configuration, data
 from ioassay.reports.compare.content import Side, assemble
 from ioassay.reports.run import tables
 from ioassay.results import index
@@ -127,7 +127,7 @@ class Runs:
         if len(self) < 2:
             raise UsageError("One run alone cannot be compared.", "Load several; the first is the reference.")
         names = short(list(self.by_path))
-        return rows.frame(
+        return data.table(
             assemble(
                 [
                     Side(measured_run.subject(run, name), configuration.of_run(run.document))

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from ioassay.analysis.ceilings import TOLERANCE, Ceiling
 from ioassay.reports import format
+from ioassay.reports.document import Block, Column, Notes, Paragraph, Span, Table
 from ioassay.results.document import RunDocument
 from ioassay.results.net_document import NetDocument, NetHost, NetMeasurement
 from ioassay.units import format_bytes, format_count
@@ -18,38 +14,27 @@ from ioassay.units import format_bytes, format_count
 HEADS = ("Path", "Gbit/s", "GB/s", "Retransmits", "Client CPU", "Server CPU")
 
 
-@dataclass(frozen=True)
-class Line:
-    """A row of the table: a path and what it carried. `cells` go with the rest of `HEADS`."""
-
-    path: str
-    cells: tuple[str, ...]
-    remarks: tuple[str, ...]
+def table(net: NetDocument) -> Table:
+    """A row for each path and what it carried, in the order in which they were measured."""
+    columns = [Column(head, is_number=head != HEADS[0], wraps=False) for head in HEADS]
+    return Table(columns, list(map(_row, net.measurements)), title="What the network carries")
 
 
-def lines(net: NetDocument) -> list[Line]:
-    """The rows, in the order in which they were measured."""
-    return [_line(measured) for measured in net.measurements]
-
-
-def _line(measured: NetMeasurement) -> Line:
+def _row(measured: NetMeasurement) -> list[str]:
     again = [flow.retransmits for flow in measured.flows if flow.retransmits is not None]
-    return Line(
-        path=measured.name,
-        cells=(
-            format.significant(measured.rate_bits_per_s / 1e9),
-            format.significant(measured.rate_bits_per_s / 8e9),
-            str(sum(again)) if again else format.ABSENT,
-            f"{max(flow.client_processor_percent for flow in measured.flows):.0f} %",
-            f"{max(flow.server_processor_percent for flow in measured.flows):.0f} %",
-        ),
-        remarks=tuple(remark.message for remark in measured.remarks),
-    )
+    return [
+        measured.name,
+        format.significant(measured.rate_bits_per_s / 1e9),
+        format.significant(measured.rate_bits_per_s / 8e9),
+        str(sum(again)) if again else format.ABSENT,
+        f"{max(flow.client_processor_percent for flow in measured.flows):.0f} %",
+        f"{max(flow.server_processor_percent for flow in measured.flows):.0f} %",
+    ]
 
 
 def remarks(net: NetDocument) -> list[str]:
     """Every remark as a sentence, with the path that it is about."""
-    return [f"{line.path}: {text}." for line in lines(net) for text in line.remarks]
+    return [f"{measured.name}: {remark.message}." for measured in net.measurements for remark in measured.remarks]
 
 
 def method(net: NetDocument) -> list[str]:
@@ -95,15 +80,9 @@ def share(rate_bytes_per_s: float, ceiling: Ceiling) -> str:
     return f"{part} of {format.rate(ceiling.rate_bytes_per_s)}, {ceiling.name}"
 
 
-def table(net: NetDocument) -> Group:
-    """The end of `ioassay net` on the terminal."""
-    found = Table(title="What the network carries", title_justify="left", title_style="bold", box=None)
-    for at, head in enumerate(HEADS):
-        found.add_column(head, justify="right" if at else "left", no_wrap=True)
-    for line in lines(net):
-        found.add_row(Text(line.path), *line.cells)
-    parts: list[RenderableType] = [found, *(Text(text, style="yellow") for text in remarks(net))]
-    return Group(*parts, *(Text(text, style="dim") for text in method(net)))
+def summary(net: NetDocument) -> list[Block]:
+    """What the terminal shows at the end of `ioassay net`."""
+    return [table(net), Notes(remarks(net)), *(Paragraph(Span(text, "faint")) for text in method(net))]
 
 
 def _names(hosts: Sequence[NetHost]) -> str:

@@ -10,7 +10,7 @@ from rich.console import Console
 from ioassay import reports
 from ioassay.analysis.ceilings import doubted
 from ioassay.reports import ceilings
-from ioassay.reports.run import terminal
+from ioassay.reports.run import RunReport, terminal
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.isilon import isilon, paper_figures
 from ioassay.testing.net_measurement import net
@@ -33,26 +33,26 @@ def run() -> LoadedRun:
 
 
 def test_the_page_has_the_ceilings_the_shares_and_a_dashed_line(run: LoadedRun) -> None:
-    page = reports.build(run, "html").decode()
+    page = reports.build(RunReport(run), "html").decode()
     assert "20 clients → 4 servers" in page
     assert "of the ceiling" in page
     assert "it was busy" in page
     assert 'stroke-dasharray="5,3"' in page
     assert "network: " in page
     without = isilon().build()
-    assert 'stroke-dasharray="5,3"' not in reports.build(without, "html").decode()
-    assert "ceiling" not in reports.build(without, "html").decode()
+    assert 'stroke-dasharray="5,3"' not in reports.build(RunReport(without), "html").decode()
+    assert "ceiling" not in reports.build(RunReport(without), "html").decode()
 
 
 def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
-    rows = list(csv.DictReader(io.StringIO(reports.build(run, "csv").decode())))
+    rows = list(csv.DictReader(io.StringIO(reports.build(RunReport(run), "csv").decode())))
     for row in rows:
         share = float(row["rate_bytes_per_s"]) / float(row["ceiling_bytes_per_s"])
         assert float(row["ceiling_share"]) == pytest.approx(share)
-    document = json.loads(reports.build(run, "json"))
+    document = json.loads(reports.build(RunReport(run), "json"))
     assert document["run"]["ceilings"]["measurements"][0]["rate_bits_per_s"] == 9.9e9
     assert {row["ceiling_share"] for row in document["measurements"]} == {float(row["ceiling_share"]) for row in rows}
-    text = reports.build(run, "md").decode()
+    text = reports.build(RunReport(run), "md").decode()
     assert "| Of the lowest ceiling |" in text
     assert "of 1.24 GB/s, 1 client → 4 servers |" in text
     console = Console(width=200, record=True, file=io.StringIO())
@@ -61,7 +61,7 @@ def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
 
 
 def test_a_rate_above_its_ceiling_is_shown_as_any_doubt(run: LoadedRun) -> None:
-    text = reports.build(run, "md").decode()
+    text = reports.build(RunReport(run), "md").decode()
     assert "above-network-ceiling" in text
     assert "that the network carries (4 servers → 1 client)" in text
     assert "read (invalid)" in text

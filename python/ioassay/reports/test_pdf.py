@@ -17,6 +17,7 @@ import pytest
 from ioassay import reports
 from ioassay.errors import CannotRun
 from ioassay.reports import pdf
+from ioassay.reports.run import RunReport
 from ioassay.testing.builder import RunBuilder
 
 DEADLINE_S = 60
@@ -47,7 +48,7 @@ def test_a_report_on_paper_has_pages_bookmarks_and_a_title_and_leaves_nothing_el
     home = scratch.parent / "home"
     home.mkdir()
     monkeypatch.setenv("HOME", str(home))
-    printed = reports.build(RunBuilder().title("Storage").workload("w").clients(1, 2).build(), "pdf")
+    printed = reports.build(RunReport(RunBuilder().title("Storage").workload("w").clients(1, 2).build()), "pdf")
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type /Page\b", printed)) > 2
     assert b"/Outlines" in printed

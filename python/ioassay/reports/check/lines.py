@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.compare.ratios import Compared, Ratio
@@ -14,8 +15,11 @@ from ioassay.criteria.verdicts import UNIT_OF, CriterionCheck, Measure
 from ioassay.reports import format
 from ioassay.reports.compare import wording
 from ioassay.reports.names import Names
+from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.units import format_count
+
+CHECK_VERSION = 1
 
 _MEASURES: dict[Measure, str] = {
     "peak": "peak",
@@ -50,6 +54,18 @@ class Line:
     """The kinds of doubts about what it rests on."""
     smallest_detectable_drop: float | None = None
     """The loss against a baseline, a share of it, that is detected in 8 of 10 runs; `None` where nothing is tested."""
+
+
+def data(run: RunDocument, lines: Sequence[Line]) -> dict[str, Any]:
+    """For other programs: `version`, `run`, `study`, `target`, `accepted`, and every check as a `Line` has it."""
+    return {
+        "version": CHECK_VERSION,
+        "run": run.run,
+        "study": run.study.name,
+        "target": run.target,
+        "accepted": accepted(lines),
+        "checks": list(map(asdict, lines)),
+    }
 
 
 def accepted(lines: Sequence[Line]) -> bool:

@@ -14,10 +14,11 @@ from ioassay.analysis.compare.ratios import compare
 from ioassay.analysis.regression import regressions
 from ioassay.criteria.model import LIMITS, Criteria
 from ioassay.criteria.verdicts import check
-from ioassay.reports.check import json, junit
+from ioassay.reports import json_text
+from ioassay.reports.check import junit
 from ioassay.reports.check.document import counted
 from ioassay.reports.check.junit import Suite
-from ioassay.reports.check.lines import Line, accepted, of_baseline, of_criterion, of_study
+from ioassay.reports.check.lines import Line, accepted, data, of_baseline, of_criterion, of_study
 from ioassay.testing.builder import RunBuilder
 
 
@@ -166,5 +167,5 @@ def test_a_verdict_that_could_not_be_given_is_an_error_in_junit() -> None:
 
 def test_the_document_says_whether_the_run_is_accepted() -> None:
     document = a_run().build().document
-    told = plain.loads(json.document(document, [line("failed")]))
+    told = plain.loads(json_text(data(document, [line("failed")])))
     assert (told["accepted"], told["checks"][0]["judgement"], told["study"]) == (False, "failed", document.study.name)

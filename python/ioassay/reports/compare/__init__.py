@@ -1,48 +1,38 @@
-"""A comparison as a document: the same content on a terminal, as Markdown, JSON, CSV, one HTML page and its PDF.
-
-`build` makes any of them but the terminal's. Not: computing a ratio (`ioassay.analysis.compare`), reading runs.
-"""
+"""A comparison of runs and published systems as a report. Not: computing a ratio (`ioassay.analysis.compare`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from ioassay.control_characters import encoded
-from ioassay.reports import Format
-from ioassay.reports.compare.content import Side, assemble
-from ioassay.reports.compare.document import page, text
+from ioassay.reports.compare import data, document
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.compare.content import Content
+    from ioassay.reports.document import Document
 
 
-def build(sides: Sequence[Side], format: Format) -> bytes:
-    """The comparison of `sides`, the first of which is the reference, text in UTF-8.
+@dataclass(frozen=True)
+class ComparisonReport:
+    """A comparison. Its table has a row for each ratio, its data have everything."""
 
-    `csv` has a row per ratio, `json` all ratios with their intervals and what was unlike.
-    """
-    # A page needs the figures' libraries, which take a second to import; the others do not.
-    match format:
-        case "html":
-            from ioassay.figures.drawing import drawing  # noqa: PLC0415
+    content: Content
 
-            drawing.start()
-            from ioassay.reports.compare.pictures import pictures  # noqa: PLC0415
-            from ioassay.reports.document import html  # noqa: PLC0415
+    def document(self, *, with_figures: bool) -> Document:
+        """What can be told, and each series with its ratios."""
+        if not with_figures:
+            return document.document(self.content)
+        from ioassay.reports.compare.pictures import pictures  # noqa: PLC0415
 
-            content = assemble(sides)
-            return encoded(html.rendered(page(content, pictures(content))))
-        case "pdf":
-            from ioassay.reports.pdf import printed  # noqa: PLC0415
+        return document.document(self.content, pictures(self.content))
 
-            return printed(build(sides, "html"))
-        case "md":
-            from ioassay.reports.document import Document, markdown  # noqa: PLC0415
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        return data.data(self.content)
 
-            content = assemble(sides)
-            return encoded(markdown.rendered(Document(content.title, text(content))))
-        case "json":
-            from ioassay.reports.compare import json  # noqa: PLC0415
-
-            return encoded(json.document(assemble(sides)))
-        case "csv":
-            from ioassay.reports.compare import rows  # noqa: PLC0415
-
-            return encoded(rows.frame(assemble(sides)).write_csv())
+    def table(self) -> pl.DataFrame:
+        """`data.table`."""
+        return data.table(self.content)

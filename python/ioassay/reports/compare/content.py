@@ -1,6 +1,6 @@
 """What a comparison shows: for each series of the reference a table of ratios, sentences, and what was unlike.
 
-Not: how it looks (`terminal`, `markdown`, `html`), sentences (`wording`).
+Not: how it looks (`document`), sentences (`wording`).
 """
 
 from __future__ import annotations

@@ -1,52 +1,55 @@
-"""A comparison as a document: as a page, as text, and on the terminal. Not: sentences (`wording`)."""
+"""A comparison as a document, and what the terminal shows of it. Not: sentences (`wording`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ioassay.reports.compare.content import Content, Line, SeriesPart
-from ioassay.reports.document import Block, Bullets, Column, Document, Figure, Notes, Paragraph, Section, Span, Table
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Document,
+    Figure,
+    Notes,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    numbers,
+)
 from ioassay.version import __version__
 
 if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
 
-def page(content: Content, drawn: Sequence[Picture | None]) -> Document:
-    """With figures: `drawn` is what `pictures` makes of the content."""
+def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document:
+    """The document, with the figures where `pictures` has made them."""
     return Document(
         content.title,
-        [Section("What can be told", _told(content)), *_series_of_page(content, drawn), *_differences(content)],
+        [Section("What can be told", _told(content)), *_series(content, drawn), _differences(content)],
         question=f"How many times as fast as {content.reference.name} are the others?",
         footer=f"Written by ioassay {__version__}.",
     )
 
 
 def section(content: Content, drawn: Sequence[Picture | None]) -> list[Block]:
-    """What the page of a run says of its comparison."""
+    """What the report of a run says of its comparison."""
     about = f"{content.title}: each ratio is the rate of the other over that of {content.reference.name}."
-    return [Paragraph(about), *_told(content), *_series_of_page(content, drawn), *_differences(content)]
+    return [Paragraph(about), *_told(content), *_series(content, drawn), _differences(content)]
 
 
 def _told(content: Content) -> list[Block]:
     return [Bullets(content.verdict), Notes(content.notes)]
 
 
-def _series_of_page(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
+def _series(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
     return [
-        Section(part.title, [*([Figure(picture)] if picture else []), _ratios(content, part), _remarks(part)])
-        for part, picture in zip(content.series, drawn, strict=True)
-    ]
-
-
-def text(content: Content) -> list[Block]:
-    """Without figures."""
-    return [
-        Section("What can be told", [Bullets(content.verdict)]),
-        *(Section(part.title, [_ratios(content, part), _remarks(part)]) for part in content.series),
-        *([Section("What to know of all of it", [Notes(content.notes)])] if content.notes else []),
-        *_differences(content),
+        Section(part.title, [Figure(picture), _ratios(content, part), _remarks(part)])
+        for part, picture in zip_longest(content.series, drawn)
     ]
 
 
@@ -57,7 +60,7 @@ def summary(content: Content) -> list[Block]:
         for part in content.series
     ]
     silence = [] if series else map(Paragraph, content.verdict)
-    return [*series, *silence, Notes([*content.chance, *content.notes]), *_differences(content)]
+    return [*series, *silence, Notes([*content.chance, *content.notes]), _differences(content)]
 
 
 def _remarks(part: SeriesPart) -> Notes:
@@ -67,7 +70,7 @@ def _remarks(part: SeriesPart) -> Notes:
 def _ratios(content: Content, part: SeriesPart) -> Table:
     heads = (content.reference.name, "Rate", "Ratio", "Interval")
     return Table(
-        [Column("At"), Column("Of"), *(Column(head, is_number=True) for head in heads)],
+        [Column("At"), Column("Of"), *numbers(*heads)],
         [[line.at, line.other, *_numbers(line)] for line in part.lines],
         "Ratios; in bold where the interval excludes 1",
     )
@@ -78,7 +81,7 @@ def _brief(content: Content, part: SeriesPart) -> Table:
     several = len(content.subjects) > 2
     heads = (content.reference.name, "Rate" if several else content.subjects[1].name, "Ratio", "Interval")
     return Table(
-        [Column(), *([Column("Of")] if several else []), *(Column(head, is_number=True) for head in heads)],
+        [Column(), *([Column("Of")] if several else []), *numbers(*heads)],
         [[line.at, *([line.other] if several else []), *_numbers(line)] for line in part.lines],
     )
 
@@ -88,10 +91,8 @@ def _numbers(line: Line) -> list[str | Span]:
     return [line.reference_rate, line.other_rate, ratio, line.interval]
 
 
-def _differences(content: Content) -> list[Section]:
-    if not content.differences:
-        return []
+def _differences(content: Content) -> Section:
     columns = [Column(), *(Column(subject.name) for subject in content.subjects)]
     rows = [[row.what, *row.values] for row in content.differences]
     caption = "Facts that differ; all others are the same or told by one side alone"
-    return [Section("What differs in configuration", [Table(columns, rows, caption)])]
+    return Section("What differs in configuration", [Table(columns, rows, caption)])

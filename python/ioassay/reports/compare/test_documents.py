@@ -7,9 +7,10 @@ import re
 
 import pytest
 
+from ioassay import reports
 from ioassay.analysis.compare import measured_run, published_system
 from ioassay.analysis.compare.subject import Subject
-from ioassay.reports.compare import build, configuration
+from ioassay.reports.compare import ComparisonReport, configuration
 from ioassay.reports.compare.content import Side, assemble
 from ioassay.reports.compare.wording import few
 from ioassay.results.loaded import LoadedRun
@@ -31,6 +32,10 @@ def side(of: LoadedRun, name: str) -> Side:
 def system(name: str) -> Side:
     known = builtin_systems()
     return Side(published_system.subject(known[name]), configuration.of_system(known[name], known))
+
+
+def build(sides: list[Side], form: reports.Format) -> bytes:
+    return reports.build(ComparisonReport(assemble(sides)), form)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -18,11 +18,18 @@ Style = Literal["strong", "passed", "failed", "not judged", "warning", "faint", 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text that stands out, or leads to the block with this anchor."""
+    """A piece of text that stands out, or leads to the section or `Anchor` with this anchor."""
 
     text: str
     style: Style | None = None
     anchor: str = ""
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Makes links lead to the item of a list in which it stands, or to the row that it begins."""
+
+    name: str
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,15 @@ class Marks:
     letters: tuple[str, ...]
 
 
-Piece = str | Span | Marks
+@dataclass(frozen=True)
+class References:
+    """What a statement rests on. Of many a page shows `summary` and unfolds the rest, text names the first."""
+
+    items: tuple[Span, ...]
+    summary: str
+
+
+Piece = str | Span | Anchor | Marks | References
 Text = Piece | tuple[Piece, ...]
 
 
@@ -70,16 +85,58 @@ class Column:
     head: str = ""
     is_number: bool = False
     wraps: bool = True
+    group: str = ""
+    """What a page has above the heads of several columns beside one another."""
+    full_head: str = ""
+    """The head where nothing stands above it, if that is another."""
+    merges: bool = False
+    """A page and the terminal show a cell like the one above it once."""
+
+    @property
+    def whole_head(self) -> str:
+        """What stands above it where its group does not."""
+        return self.full_head or ", ".join(filter(None, (self.group, self.head)))
+
+
+def numbers(*heads: str) -> list[Column]:
+    """Columns of numbers."""
+    return [Column(head, is_number=True) for head in heads]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table; the first cell of a row says what the row is about. A page numbers it by its caption."""
+    """A table; the first cell of a row says what the row is about.
+
+    A page numbers it by its title, or by a `caption`, which nothing else shows.
+    """
 
     columns: Sequence[Column]
     rows: Sequence[Sequence[Text]]
     caption: str = ""
     has_head: bool = True
+    title: str = ""
+    rules: Collection[int] = ()
+    """The rows above which a page has a rule."""
+    density: Literal["normal", "dense", "wide"] = "normal"
+    """`dense`: in small letters. `wide`: in smaller ones, and beyond the text where there is room."""
+
+    @property
+    def merged_rows(self) -> list[list[Text]]:
+        """The rows with nothing in cells that are merged with those above them."""
+        return [
+            [
+                "" if column.merges and at and cell == self.rows[at - 1][place] else cell
+                for place, (column, cell) in enumerate(zip(self.columns, row, strict=True))
+            ]
+            for at, row in enumerate(self.rows)
+        ]
+
+
+@dataclass(frozen=True)
+class Commands:
+    """Command lines, each with what it does."""
+
+    items: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -92,21 +149,33 @@ class Preformatted:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure, which only a page shows."""
+    """A figure, if it was drawn, which only a page shows."""
 
-    picture: Picture
+    picture: Picture | None
+
+
+Fold = Literal["", "open", "closed"]
 
 
 @dataclass(frozen=True)
 class Section:
-    """Blocks with a title above them, or without one."""
+    """Blocks with a title above them, or without one. A page folds them under it where `fold` says so."""
 
     title: str
     blocks: Sequence[Block]
     anchor: str = ""
+    fold: Fold = ""
 
 
-Block = Paragraph | Bullets | Notes | Table | Preformatted | Figure | Section
+@dataclass(frozen=True)
+class Contents:
+    """Links to sections, which only a page shows."""
+
+    sections: Sequence[Section]
+
+
+Block = Paragraph | Bullets | Notes | Table | Commands | Preformatted | Figure | Section | Contents
+"""A part of a document. What has no text, item, row, picture or block in it is not shown."""
 
 
 @dataclass(frozen=True)
@@ -118,3 +187,33 @@ class Document:
     question: str = ""
     window: str = ""
     footer: str = ""
+    is_sheet: bool = False
+    """One page of A4, close-set, on which neither tables nor figures are numbered."""
+
+
+def facts(rows: Sequence[tuple[str, str]], title: str = "") -> Table:
+    """What is known of something, as a table of two columns."""
+    return Table([Column(), Column()], rows, has_head=False, title=title)
+
+
+def shown(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks that are not empty."""
+    return [block for block in blocks if not _is_empty(block)]
+
+
+def _is_empty(block: Block) -> bool:
+    match block:
+        case Section(blocks=within) | Contents(sections=within):
+            return not shown(within)
+        case Table(rows=held) | Bullets(items=held) | Notes(items=held) | Commands(items=held):
+            return not held
+        case Paragraph(text) | Preformatted(text):
+            return not text
+        case Figure(picture):
+            return picture is None
+
+
+def changes(keys: Iterable[Hashable]) -> set[int]:
+    """The places of what differs from the one before it, the first among them: rules of a table."""
+    known = list(keys)
+    return {at for at, key in enumerate(known) if at == 0 or key != known[at - 1]}

@@ -1,68 +1,233 @@
-"""A document as one HTML page that needs nothing but itself: style, script, figures and their data are in it."""
+"""A document as one HTML page that needs nothing but itself: style, script, figures and their data are in it.
+
+How it looks on the screen and on paper stands in `templates/document.css`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count, groupby
 from pathlib import Path
 from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup, escape
 
-from ioassay.reports.document import Document, Marks, Piece, Span, Text, pieces
+from ioassay.figures.picture import Picture
+from ioassay.reports.document import (
+    Anchor,
+    Block,
+    Bullets,
+    Column,
+    Commands,
+    Contents,
+    Document,
+    Figure,
+    Marks,
+    Notes,
+    Paragraph,
+    Piece,
+    Preformatted,
+    References,
+    Section,
+    Span,
+    Style,
+    Table,
+    Text,
+    pieces,
+    shown,
+)
 
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+MOST_REFERENCES = 2
+"""References that are shown without being folded."""
+
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).parents[1] / "templates"),
+    autoescape=True,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    undefined=jinja2.StrictUndefined,
+)
+
+_STYLES: dict[Style, tuple[str, str]] = {
+    "strong": ("b", ""),
+    "warning": ("b", "failed"),
+    "code": ("code", ""),
+    "below": ("small", ""),
+    "faint": ("span", "faint"),
+    "passed": ("span", "passed"),
+    "failed": ("span", "failed"),
+    "not judged": ("span", "not-judged"),
+}
+"""The element of each style and its class."""
 
 
 def rendered(document: Document) -> str:
     """The page."""
-    return environment().get_template("document.html.j2").render(document=document, running=document.title)
+    blocks = _Page(is_numbered=not document.is_sheet).blocks(document.blocks)
+    return _TEMPLATES.get_template("document.html.j2").render(document=document, blocks=blocks)
 
 
-def environment() -> jinja2.Environment:
-    """What all templates are rendered with: their folder and filters."""
-    made = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    made.filters["csv_link"] = _csv_link
-    made.filters["drawn"] = Markup  # only for SVG that `figures.render` made
-    made.filters["inline"] = _inline
-    made.filters["kind"] = lambda block: type(block).__name__
-    return made
+class _Page:
+    """The blocks of a page. It counts its tables and figures."""
+
+    def __init__(self, *, is_numbered: bool) -> None:
+        self._is_numbered = is_numbered
+        self._tables, self._figures = count(1), count(1)
+
+    def blocks(self, several: Iterable[Block], level: int = 2) -> Markup:
+        """`level` is that of the titles of sections."""
+        return _lines(made for block in shown(several) for made in self._block(block, level))
+
+    def _block(self, block: Block, level: int) -> Iterator[Markup]:
+        match block:
+            case Section(title, within, anchor, ""):
+                heading = [_element(f"h{level}", title)] if title else []
+                yield _element("section", _around([*heading, self.blocks(within, level + 1)]), id=anchor)
+            case Section(title, within, anchor, fold):
+                folded = [_element("summary", title), self.blocks(within, level + 1)]
+                yield _element("details", _around(folded), id=anchor, open="open" if fold == "open" else "")
+            case Paragraph(text, note):
+                yield _element("p", _inline(text), class_="note" if note else "")
+            case Notes(items):
+                yield from (_element("p", _inline(item), class_="note") for item in items)
+            case Bullets(items):
+                yield _element("ul", _around(_element("li", _inline(item), id=_anchor(item)) for item in items))
+            case Table():
+                yield self._table(block)
+            case Commands(items):
+                pairs = (_element("dt", what) + _element("dd", command) for what, command in items)
+                yield _element("dl", _around(_element("div", pair) for pair in pairs), class_="commands")
+            case Preformatted(text):
+                yield _element("pre", text)
+            case Figure(picture) if picture:
+                yield self._figure(picture)
+            case Contents(sections):
+                links = (_element("a", one.title, href=f"#{one.anchor}") for one in sections if shown([one]))
+                yield _element("nav", _around(links), class_="contents", aria_label="Contents")
+
+    def _table(self, table: Table) -> Markup:
+        parts = []
+        if self._is_numbered and (name := table.title or table.caption):
+            parts.append(_element("caption", f"Table {next(self._tables)}. {name}"))
+        if table.has_head:
+            parts.append(_element("thead", _around(_heads(table.columns))))
+        rows = (
+            _element("tr", _row(table.columns, row), id=_anchor(row[0]), class_="first" if at in table.rules else "")
+            for at, row in enumerate(table.merged_rows)
+        )
+        parts.append(_element("tbody", _around(rows)))
+        classes = ["scroll", *_DENSITIES[table.density], *([] if table.has_head else ["key"])]
+        return _element("div", _element("table", _around(parts)), class_=" ".join(classes))
+
+    def _figure(self, picture: Picture) -> Markup:
+        parts = []
+        if picture.svg:
+            parts.append(
+                # Markup as it is: `figures.render` made it.
+                _element("div", Markup(picture.svg), class_="picture", role="img", aria_label=picture.description)
+            )
+        if picture.undrawn:
+            parts.append(_element("p", picture.undrawn, class_="undrawn"))
+        caption = self._caption(picture, next(self._figures)) if self._is_numbered else _element("b", picture.title)
+        return _element("figure", _around([*parts, _element("figcaption", caption)]), id=picture.id)
+
+    def _caption(self, picture: Picture, number: int) -> Markup:
+        title = _element("b", f"Figure {number}. {picture.title}.") + f" {picture.caption}"
+        if not picture.svg and not picture.undrawn:
+            return title
+        button = _element("button", "SVG", type="button", data_figure=picture.id, aria_label=f"Figure {number} as SVG")
+        data = _element(
+            "a",
+            "data (CSV)",
+            href=_csv_link(picture.csv),
+            download=f"{picture.id}.csv",
+            aria_label=f"Data of figure {number} as CSV",
+        )
+        take = Markup("Take the ") + (button + " or the " if picture.svg else "") + data + "."
+        return title + "\n" + _element("span", take, class_="take")
+
+
+_DENSITIES = {"normal": [], "dense": ["dense"], "wide": ["dense", "wide"]}
+
+
+def _heads(columns: Sequence[Column]) -> Iterator[Markup]:
+    """The row of the heads, and above it that of their groups, if there are any."""
+    if any(column.group for column in columns):
+        groups = ((group, str(len(list(own)))) for group, own in groupby(columns, key=lambda column: column.group))
+        cells = (
+            _element("th", group, scope="colgroup", colspan=span) if group else _element("td", "", colspan=span)
+            for group, span in groups
+        )
+        yield _element("tr", Markup().join(cells))
+    heads = (_element("th", column.head, scope="col", class_=_class(column)) for column in columns)
+    yield _element("tr", Markup().join(heads))
+
+
+def _row(columns: Sequence[Column], row: Sequence[Text]) -> Markup:
+    first, *others = (_inline(cell) for cell in row)
+    cells = [_element("th", first, scope="row", class_=_class(columns[0]))]
+    cells += [_element("td", cell, class_=_class(column)) for column, cell in zip(columns[1:], others, strict=True)]
+    return Markup().join(cells)
+
+
+def _class(column: Column) -> str:
+    if column.is_number:
+        return "number"
+    return "" if column.wraps else "name"
+
+
+def _anchor(text: Text) -> str:
+    """Where links lead to that lead to the row or item of this text."""
+    return next((piece.name for piece in pieces(text) if isinstance(piece, Anchor)), "")
 
 
 def _inline(text: Text) -> Markup:
+    if isinstance(text, Marks):  # alone, as in a column of doubts: as large as other text
+        return _element("span", _letters(text), class_="marks")
     return Markup().join(map(_piece, pieces(text)))
 
 
 def _piece(piece: Piece) -> Markup:
     match piece:
         case Marks(letters):
-            links = (Markup('<a href="#doubt-{0}" title="doubt {0}">{0}</a>').format(letter) for letter in letters)
-            return Markup("<sup>{}</sup>").format(Markup().join(links)) if letters else Markup()
+            return _element("sup", _letters(piece)) if letters else Markup()
         case Span(text, style, anchor):
-            return _styled(Markup('<a href="#{}">{}</a>').format(anchor, text) if anchor else escape(text), style)
+            told = _element("a", text, href=f"#{anchor}") if anchor else escape(text)
+            return _element(_STYLES[style][0], told, class_=_STYLES[style][1]) if style else told
+        case Anchor():
+            return Markup()
+        case References(items, summary):
+            links = Markup("; ").join(map(_piece, items))
+            if len(items) <= MOST_REFERENCES:
+                return _element("span", links, class_="note")
+            return _element("details", _element("summary", summary) + links, class_="note")
     return escape(piece)
 
 
-def _styled(text: Markup, style: str | None) -> Markup:
-    match style:
-        case None:
-            return text
-        case "strong":
-            return Markup("<b>{}</b>").format(text)
-        case "code":
-            return Markup("<code>{}</code>").format(text)
-        case "warning":
-            return Markup('<b class="failed">{}</b>').format(text)
-        case "below":
-            return Markup("<small>{}</small>").format(text)
-    return Markup('<span class="{}">{}</span>').format(style.replace(" ", "-"), text)
+def _letters(marks: Marks) -> Markup:
+    return Markup().join(
+        _element("a", letter, href=f"#doubt-{letter}", title=f"doubt {letter}") for letter in marks.letters
+    )
 
 
 def _csv_link(text: str) -> str:
     """A `data:` URI: a download that needs neither a network nor a script."""
     return "data:text/csv;charset=utf-8," + quote(text, safe=",;:/ -_.()")
+
+
+def _element(name: str, content: str, **attributes: str) -> Markup:
+    """An HTML element. `content` is escaped unless it is markup; attributes without a value are left out."""
+    told = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value
+    )
+    return Markup(f"<{name}{told}>{escape(content)}</{name}>")
+
+
+def _lines(parts: Iterable[Markup]) -> Markup:
+    return Markup("\n").join(parts)
+
+
+def _around(parts: Iterable[Markup]) -> Markup:
+    """Parts on lines of their own."""
+    return _lines([Markup(), *parts, Markup()])

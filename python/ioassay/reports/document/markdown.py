@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ioassay.reports.document import (
+    Anchor,
     Block,
     Bullets,
+    Commands,
+    Contents,
     Document,
     Figure,
     Marks,
@@ -14,12 +17,17 @@ from ioassay.reports.document import (
     Paragraph,
     Piece,
     Preformatted,
+    References,
     Section,
     Span,
     Table,
     Text,
     pieces,
+    shown,
 )
+
+MOST_REFERENCES = 2
+"""References that are named."""
 
 _STYLES = {"strong": "**{}**", "failed": "**{}**", "warning": "**{}**", "code": "`{}`", "below": ", {}"}
 
@@ -32,30 +40,33 @@ def rendered(document: Document) -> str:
 
 def blocks(several: Iterable[Block], level: int = 2) -> Iterator[str]:
     """The text of each block; `level` is that of the titles of sections."""
-    for block in several:
+    for block in shown(several):
         match block:
             case Section(title, within):
                 yield from [f"{'#' * level} {title}"] if title else []
                 yield from blocks(within, level + 1)
             case Paragraph(text):
                 yield inline(text)
-            case Bullets(items) | Notes(items) if items:
+            case Bullets(items) | Notes(items):
                 yield "\n".join(f"- {inline(item)}" for item in items)
-            case Table(columns, rows) if rows:
-                yield table([column.head for column in columns], [list(map(inline, row)) for row in rows])
+            case Table(columns, rows):
+                yield from [f"{'#' * level} {block.title}"] if block.title else []
+                yield table([column.whole_head for column in columns], [list(map(inline, row)) for row in rows])
+            case Commands(items):
+                yield from blocks([Preformatted("\n".join(f"# {what}\n{command}" for what, command in items))])
             case Preformatted(text, language):
                 yield f"```{language}\n{text}\n```"
-            case Figure():
+            case Figure() | Contents():
                 pass
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of cells that are Markdown already."""
 
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ").strip() for cell in cells) + " |"
 
-    return "\n".join([line(heads), "|" + " --- |" * len(heads), *map(line, rows)])
+    return "\n".join([line(head), "|" + " --- |" * len(head), *map(line, rows)])
 
 
 def inline(text: Text) -> str:
@@ -69,4 +80,10 @@ def _piece(piece: Piece) -> str:
             return f" [{' '.join(letters)}]" if letters else ""
         case Span(text, style):
             return _STYLES.get(style, "{}").format(text) if style else text
+        case Anchor():
+            return ""
+        case References(items):
+            named = [item.text for item in items[:MOST_REFERENCES]]
+            more = len(items) - len(named)
+            return f"Rests on: {'; '.join([*named, f'and {more} more'] if more else named)}."
     return piece

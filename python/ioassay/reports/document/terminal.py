@@ -5,25 +5,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rich import table
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.text import Text as RichText
 
 from ioassay.reports.document import (
+    Anchor,
     Block,
     Bullets,
+    Commands,
+    Contents,
     Figure,
     Marks,
     Notes,
     Paragraph,
     Preformatted,
+    References,
     Section,
     Span,
+    Style,
     Table,
     Text,
     pieces,
+    shown,
 )
 
-_STYLES = {
+_STYLES: dict[Style, str] = {
     "strong": "bold",
     "passed": "green",
     "failed": "bold red",
@@ -40,16 +46,16 @@ def rendered(blocks: Iterable[Block]) -> Group:
     return Group(*_blocks(blocks))
 
 
-def _blocks(blocks: Iterable[Block]) -> Iterator[RenderableType]:
+def _blocks(several: Iterable[Block]) -> Iterator[RenderableType]:
     before: Block | None = None
-    for block in blocks:
-        shown = list(_block(block))
-        if not shown:
+    for block in shown(several):
+        lines = list(_block(block))
+        if not lines:
             continue
         if before is not None and Section in (type(before), type(block)):
             yield ""
         before = block
-        yield from shown
+        yield from lines
 
 
 def _block(block: Block) -> Iterator[RenderableType]:
@@ -65,20 +71,22 @@ def _block(block: Block) -> Iterator[RenderableType]:
         case Bullets(items):
             yield from (RichText("  ").append_text(_inline(item)) for item in items)
         case Table():
+            yield from [RichText(block.title, "bold")] if block.title else []
             yield _table(block)
+        case Commands(items):
+            yield from (RichText(f"{what}\n  {command}") for what, command in items)
         case Preformatted(text):
             yield RichText(text)
-        case Figure():
+        case Figure() | Contents():
             pass
 
 
 def _table(block: Table) -> table.Table:
     made = table.Table(box=None, show_header=block.has_head)
     for column in block.columns:
-        made.add_column(
-            column.head, justify="right" if column.is_number else "left", overflow="fold", no_wrap=not column.wraps
-        )
-    for row in block.rows:
+        justify: JustifyMethod = "right" if column.is_number else "left"
+        made.add_column(column.whole_head, justify=justify, overflow="fold", no_wrap=not column.wraps)
+    for row in block.merged_rows:
         made.add_row(*map(_inline, row))
     return made
 
@@ -91,6 +99,8 @@ def _inline(text: Text, style: str = "") -> RichText:
                 made.append(f" {''.join(letters)}" if letters else "", "yellow")
             case Span(said, how):
                 made.append(f"\n{said}" if how == "below" else said, _STYLES[how] if how else "")
+            case Anchor() | References():
+                pass
             case _:
                 made.append(piece)
     return made

@@ -13,18 +13,23 @@ from rich.console import Console
 from ioassay.figures.picture import Picture
 from ioassay.reports import document
 from ioassay.reports.document import (
+    Anchor,
     Block,
     Bullets,
     Column,
+    Commands,
+    Contents,
     Document,
     Figure,
     Marks,
     Notes,
     Paragraph,
     Preformatted,
+    References,
     Section,
     Span,
     Table,
+    changes,
     html,
     markdown,
     terminal,
@@ -55,6 +60,39 @@ BLOCKS: list[Block] = [
     Preformatted("a: 1\nb: <2>", "yaml"),
 ]
 
+PEAKS = Table(
+    [
+        Column("Workload", merges=True),
+        Column("Phase"),
+        Column("Write", is_number=True, group="Peak", full_head="Peak write"),
+        Column("at", is_number=True, group="Peak"),
+    ],
+    [
+        [(Anchor("row-1"), "N-N"), "one", "1 GB/s", "8"],
+        ["N-1", "two", Span("2 GB/s", "faint"), "8"],
+        ["N-1", "three", "3 GB/s", Marks(("a",))],
+    ],
+    title="Peaks",
+    rules=changes(["N-N", "N-1", "N-1"]),
+    density="wide",
+)
+
+REFERENCES = [Span(name, anchor="row-1") for name in ("one", "two", "three")]
+
+APPENDIX = Section(
+    "Appendix",
+    [
+        PEAKS,
+        Bullets([(Anchor("finding-1"), "It falls. ", References(tuple(REFERENCES), "3 measurements"))]),
+        Section("Folded", [Commands([("write", "ior -w"), ("read", "ior -r")])], "folded", fold="open"),
+        Table([Column("Nothing")], [], title="Without a row"),
+    ],
+    "appendix",
+)
+
+MORE: list[Block] = [Contents([APPENDIX]), APPENDIX]
+"""What reports of runs have besides."""
+
 WHOLE = Document("A <title>", BLOCKS, "How fast?", "In the browser", "Written by hand.")
 
 
@@ -76,7 +114,7 @@ def test_the_made_up_document_has_every_kind_of_block() -> None:
         within = [kinds(list(block.blocks)) for block in blocks if isinstance(block, Section)]
         return set(map(type, blocks)).union(*within)
 
-    assert kinds(BLOCKS) == set(get_args(document.Block))
+    assert kinds([*BLOCKS, *MORE]) == set(get_args(document.Block))
 
 
 def test_a_page_has_every_block_with_its_words_escaped(page: str) -> None:
@@ -110,6 +148,61 @@ def test_every_style_stands_out_on_a_page_with_a_class_that_the_page_defines(sty
     page = html.rendered(Document("T", [Paragraph(Span("told", style))]))
     (tag, name) = re.findall(r'<p><(\w+)(?: class="([^"]*)")?>told</\1></p>', page)[0]
     assert f".{name} {{" in page if name else tag in ("b", "code", "small")
+
+
+def test_a_page_has_contents_folds_and_commands() -> None:
+    page = html.rendered(Document("T", MORE))
+    assert '<nav class="contents" aria-label="Contents">\n<a href="#appendix">Appendix</a>\n</nav>' in page
+    assert '<details id="folded" open="open">\n<summary>Folded</summary>\n<dl class="commands">' in page
+    assert "<div><dt>write</dt><dd>ior -w</dd></div>" in page
+
+
+def test_a_page_has_groups_of_heads_rules_anchors_and_cells_that_are_shown_once() -> None:
+    page = html.rendered(Document("T", MORE))
+    assert page.count("<caption>") == 1
+    assert '<div class="scroll dense wide"><table>\n<caption>Table 1. Peaks</caption>' in page
+    assert '<td colspan="2"></td><th scope="colgroup" colspan="2">Peak</th>' in page
+    assert '<tr id="row-1" class="first"><th scope="row">N-N</th>' in page
+    assert '<tr class="first"><th scope="row">N-1</th><td>two</td>' in page
+    assert '<tr><th scope="row"></th><td>three</td>' in page
+    assert '<td class="number"><span class="marks"><a href="#doubt-a" title="doubt a">a</a></span></td>' in page
+
+
+def test_of_many_references_a_page_shows_how_many_there_are_and_text_the_first() -> None:
+    page, text = (form.rendered(Document("T", MORE)) for form in (html, markdown))
+    links = "; ".join(f'<a href="#row-1">{name}</a>' for name in ("one", "two", "three"))
+    folded = f'<details class="note"><summary>3 measurements</summary>{links}</details>'
+    assert f'<li id="finding-1">It falls. {folded}</li>' in page
+    assert "- It falls. Rests on: one; two; and 1 more.\n" in text
+    few = Paragraph(References(tuple(REFERENCES[:1]), "1 measurement"))
+    assert '<p><span class="note"><a href="#row-1">one</a></span></p>' in html.rendered(Document("T", [few]))
+
+
+def test_on_a_sheet_nothing_is_numbered() -> None:
+    page = html.rendered(Document("T", [PEAKS, Figure(PICTURE)], is_sheet=True))
+    assert "Table 1" not in page
+    assert "<figcaption><b>Rate</b></figcaption>" in page
+
+
+def test_markdown_has_full_heads_titles_and_what_a_page_folds() -> None:
+    assert markdown.rendered(Document("T", MORE)) == (
+        "# T\n\n## Appendix\n\n### Peaks\n\n| Workload | Phase | Peak write | Peak, at |\n| --- | --- | --- | --- |\n"
+        "| N-N | one | 1 GB/s | 8 |\n| N-1 | two | 2 GB/s | 8 |\n| N-1 | three | 3 GB/s | [a] |\n\n"
+        "- It falls. Rests on: one; two; and 1 more.\n\n### Folded\n\n"
+        "```\n# write\nior -w\n# read\nior -r\n```\n"
+    )
+
+
+def test_the_terminal_has_titles_and_cells_that_are_shown_once() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    console.print(terminal.rendered(MORE))
+    assert isinstance(console.file, io.StringIO)
+    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    assert lines == [
+        *("Appendix", "Peaks", "Workload Phase Peak write Peak, at"),
+        *("N-N one 1 GB/s 8", "N-1 two 2 GB/s 8", "three 3 GB/s a", "It falls.", ""),
+        *("Folded", "write", "ior -w", "read", "ior -r"),
+    ]
 
 
 def test_markdown_has_all_but_the_figures() -> None:

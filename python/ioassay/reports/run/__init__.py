@@ -1,1 +1,64 @@
-"""The report of a run, in every format, and what is published of it. Not: its estimates (`ioassay.analysis`)."""
+"""The report of a run, in the order of a paper, and its summary on one page. Not: estimates (`ioassay.analysis`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from ioassay.reports.compare.content import Side
+    from ioassay.reports.document import Document
+    from ioassay.reports.run.content import Content
+    from ioassay.results.loaded import LoadedRun
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """The report of a run, with a section that compares it with what it is `against`.
+
+    Its data are the run, the peak and sustained table, the verdicts, the measurements and the doubts; its table has a
+    row for each measurement, and no comparison.
+    """
+
+    run: LoadedRun
+    against: Sequence[Side] = ()
+
+    def document(self, *, with_figures: bool) -> Document:
+        """The sections of a paper."""
+        from ioassay.reports.run import document  # noqa: PLC0415
+
+        if not with_figures:
+            return document.document(self._content())
+        from ioassay.reports.run import pictures  # noqa: PLC0415
+
+        content = self._content()
+        return document.document(content, pictures.drawn(content))
+
+    def summary(self) -> Document:
+        """One page of A4 with figures, for those who decide: what came out, what to beware of, how far to trust it."""
+        from ioassay.figures.drawing import drawing  # noqa: PLC0415
+
+        drawing.start()
+        from ioassay.reports.run import summary  # noqa: PLC0415
+
+        return summary.document(self._content())
+
+    def data(self) -> Mapping[str, Any]:
+        """`data.data`."""
+        from ioassay.reports.run import data  # noqa: PLC0415
+
+        return data.data(self._content())
+
+    def table(self) -> pl.DataFrame:
+        """`tables.measurements`."""
+        from ioassay.reports.run import tables  # noqa: PLC0415
+
+        return tables.measurements(self.run)
+
+    def _content(self) -> Content:
+        from ioassay.reports.run.content import assemble  # noqa: PLC0415
+
+        return assemble(self.run, self.against)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ioassay.analysis.findings import Severity
 from ioassay.analysis.findings.peaks import PeakEvidence
 from ioassay.reports import format
+from ioassay.reports.document import Piece, Span
 from ioassay.reports.run import wording
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.results.point import SweepPoint
@@ -79,6 +80,16 @@ def where(headline: Headline) -> str:
     return "finding" if headline.findings == 1 else f"the first of {headline.findings} such findings"
 
 
+def warning(severity: Severity) -> list[Piece]:
+    """What stands before a finding of this severity."""
+    return [Span("Warning.", "warning"), " "] if severity == "warning" else []
+
+
+def anchor(number: int) -> str:
+    """Where the finding of this number, from 1 on, stands among all."""
+    return f"finding-{number}"
+
+
 def headlines(content: Content) -> list[Headline]:
     """The main findings, warnings first, one for each kind."""
     kinds: dict[tuple[Severity, str], list[tuple[int, FindingLine]]] = {}
@@ -91,7 +102,7 @@ def headlines(content: Content) -> list[Headline]:
 
 def _headline(lines: list[tuple[int, FindingLine]]) -> Headline:
     at, first = lines[0]
-    return Headline(first.message.headline, first.finding.severity, f"finding-{at}", len(lines), first.marks)
+    return Headline(first.message.headline, first.finding.severity, anchor(at), len(lines), first.marks)
 
 
 @dataclass(frozen=True)

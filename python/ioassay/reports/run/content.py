@@ -14,6 +14,7 @@ import polars as pl
 from ioassay.analysis import acceptance, ceilings, doubts, io500, peak_sustained, rates, stop_rule
 from ioassay.analysis.acceptance import Verdict
 from ioassay.analysis.ceilings import Limit
+from ioassay.analysis.compare import measured_run
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.findings import Finding, RunFacts, findings
 from ioassay.analysis.io500 import Score
@@ -21,13 +22,17 @@ from ioassay.analysis.rates import typical
 from ioassay.analysis.scalability import Sweep
 from ioassay.analysis.stop_rule import WidePoint
 from ioassay.reports import nodes
+from ioassay.reports.compare import configuration
+from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.compare.content import Side
+from ioassay.reports.compare.content import assemble as compare
 from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.run import io500 as score_tables
-from ioassay.reports.run import levels, medians, surveys, verdicts, workloads
+from ioassay.reports.run import medians, surveys, verdicts, workloads
 from ioassay.reports.run.findings import Message, Sentences, ShownReference, shown
 from ioassay.reports.run.io500 import ScoreTable
-from ioassay.reports.run.levels import SeriesLine, SummaryLine
+from ioassay.reports.run.levels import Levels, SeriesLine, SummaryLine
 from ioassay.reports.run.medians import MedianLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.verdicts import VerdictLine
@@ -51,7 +56,9 @@ class FindingLine:
 class Content:
     """Everything that a report says."""
 
-    document: RunDocument
+    run: LoadedRun
+    comparison: Comparison | None
+    """Of others with the run, where there are any."""
     points: pl.DataFrame
     verdicts: list[VerdictLine]
     accepted: acceptance.Judgement | None
@@ -74,9 +81,14 @@ class Content:
     nodes: list[NodeGroup]
     names: Names
 
+    @property
+    def document(self) -> RunDocument:
+        """What the run is."""
+        return self.run.document
 
-def assemble(run: LoadedRun) -> Content:
-    """The content of a run's report."""
+
+def assemble(run: LoadedRun, against: Sequence[Side] = ()) -> Content:
+    """The content of a run's report; what the run is `against` is compared with it."""
     points = rates.points(run.measurements)
     found = doubts.grouped(run.doubts, run.measurements)
     rows = peak_sustained.table(run.document, points)
@@ -87,20 +99,17 @@ def assemble(run: LoadedRun) -> Content:
     limits = ceilings.limits(run)
     told = findings(facts)
     anchors = _anchors(run, told)
+    levels = Levels(points, found, limits, names)
     return Content(
-        document=run.document,
+        run=run,
+        comparison=_compared(run, against),
         points=points,
         verdicts=[verdicts.line(verdict, found, names) for verdict in judged],
         accepted=acceptance.accepted(judged),
         findings=_findings(run.document, told, anchors, found, names),
         sweeps=facts.sweeps,
-        summary=[levels.summary_line(row, points, found, limits, names) for row in rows if row.is_write_and_read],
-        by_series=[
-            line
-            for row in rows
-            if not row.is_write_and_read
-            for line in levels.series_lines(row, points, found, limits, names)
-        ],
+        summary=[levels.summary_line(row) for row in rows if row.is_write_and_read],
+        by_series=[line for row in rows if not row.is_write_and_read for line in levels.series_lines(row)],
         medians=medians.assemble(run.document, points, found, limits, names),
         surveys=surveys.assemble(run.document, points, found, names),
         scores=scores,
@@ -115,6 +124,13 @@ def assemble(run: LoadedRun) -> Content:
         nodes=nodes.alike(run.document.environment),
         names=names,
     )
+
+
+def _compared(run: LoadedRun, against: Sequence[Side]) -> Comparison | None:
+    if not against:
+        return None
+    itself = Side(measured_run.subject(run, "this run"), configuration.of_run(run.document))
+    return compare([itself, *against])
 
 
 MOST_ROWS = 2000

@@ -8,6 +8,7 @@ from ioassay.analysis import io500
 from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.io500 import PhaseScore, Score
 from ioassay.reports import format
+from ioassay.reports.document import Column, Marks, Piece, Span, Table, changes, numbers
 from ioassay.reports.names import Names
 from ioassay.units import PER_SECOND, format_count, format_rate
 
@@ -43,6 +44,21 @@ class ScoreTable:
     """The total and whether it is valid."""
     lines: list[ScoreLine]
     """The phases, both groups and the total."""
+
+
+def table(score: ScoreTable) -> Table:
+    """The table, the phases apart from what follows from them."""
+    return Table(
+        [Column("Phase", wraps=False), *numbers("Score", "Time"), Column("Validity")],
+        [[line.what, (line.score, Marks(line.marks)), line.time, _validity(line)] for line in score.lines],
+        title=score.title,
+        rules=changes(not line.verdict for line in score.lines),
+    )
+
+
+def _validity(line: ScoreLine) -> tuple[Piece, ...]:
+    verdict = Span(line.verdict, "failed" if line.verdict == INVALID else "passed")
+    return (*([verdict] if line.verdict else []), ": " if line.verdict and line.because else "", line.because)
 
 
 def assemble(scores: list[Score], found: Doubts, names: Names) -> list[ScoreTable]:

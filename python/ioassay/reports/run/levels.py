@@ -5,7 +5,7 @@ Not: what peak and sustained are (`ioassay.analysis.peak_sustained`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -16,7 +16,7 @@ from ioassay.analysis.doubts import Doubts
 from ioassay.analysis.peak_sustained import Level
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
-from ioassay.reports.document import Marks, Span, Text
+from ioassay.reports.document import Column, Marks, Span, Table, Text, changes, numbers
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation
 from ioassay.results.schema import Measurement
@@ -44,18 +44,13 @@ class Cell:
         """What stands below the number, in small letters: what it rests on first."""
         return [text for text in (self.rests_on, self.interval, self.luck, self.stonewall, self.ceiling) if text]
 
-    @property
-    def shown(self) -> Text:
-        """The number with its marks and notes."""
-        return (self.text, Marks(self.marks), *(Span(note, "below") for note in self.notes))
-
 
 @dataclass(frozen=True)
 class SummaryLine:
     """A row of the peak and sustained table: peak write, peak read, sustained write, sustained read."""
 
     label: str
-    cells: tuple[Cell, Cell, Cell, Cell]
+    cells: tuple[Cell, ...]
 
 
 @dataclass(frozen=True)
@@ -69,81 +64,85 @@ class SeriesLine:
     sustained: Cell
 
 
-def summary_line(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
-) -> SummaryLine:
-    """The row of a workload that does one write and one read."""
-
-    def both(operation: str) -> tuple[Cell, Cell]:
-        levels = row.of(operation)
-        measured = rates.of(points, row.workload, operation)
-        return (
-            _level(levels.peak if levels else None, row, measured, found, limits, names=names),
-            _level(levels.sustained if levels else None, row, measured, found, limits, names=names),
-        )
-
-    write, read = both("write"), both("read")
-    return SummaryLine(label=row.label, cells=(write[0], read[0], write[1], read[1]))
+def _shown(cell: Cell) -> Text:
+    """The number with its marks and notes."""
+    return (cell.text, Marks(cell.marks), *(Span(note, "below") for note in cell.notes))
 
 
-def series_lines(
-    row: peak_sustained.Row, points: pl.DataFrame, found: Doubts, limits: Mapping[Measurement, Limit], names: Names
-) -> list[SeriesLine]:
-    """The rows of any other workload, one for each series."""
-    lines = []
-    for one, levels in row.series.items():
-        measured = rates.of(points, row.workload, one.operation, one.phase, one.job)
-        lines.append(
-            SeriesLine(
-                label=row.label,
-                series=series.label(one),
-                operation=one.operation,
-                peak=_level(
-                    levels.peak if levels else None, row, measured, found, limits, names=names, operation=one.operation
-                ),
-                sustained=_level(
-                    levels.sustained if levels else None,
-                    row,
-                    measured,
-                    found,
-                    limits,
-                    names=names,
-                    operation=one.operation,
-                ),
-            )
-        )
-    return lines
+def table(lines: Sequence[SummaryLine], shown: Callable[[Cell], Text] = _shown) -> Table:
+    """The table of the workloads that do one write and one read."""
+    levels = [
+        Column(operation, is_number=True, group=level, full_head=f"{level} {operation.lower()}")
+        for level in ("Peak", "Sustained")
+        for operation in ("Write", "Read")
+    ]
+    rows = [[line.label, *map(shown, line.cells)] for line in lines]
+    return Table([Column("Workload"), *levels], rows, title="Peak and sustained performance")
 
 
-def _level(
-    level: Level | None,
-    row: peak_sustained.Row,
-    measured: pl.DataFrame,
-    found: Doubts,
-    limits: Mapping[Measurement, Limit],
-    *,
-    names: Names,
-    operation: Operation | None = None,
-) -> Cell:
-    if level is None:
-        return Cell(format.ABSENT, "nothing valid measured")
-    at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.at))
-    places = rates.places(axes.at(axes.with_column(measured, level.axis).filter(at_level), level.others))
-    ceiling = ceilings.common(limits, places) if row.unit.column == "rate_bytes_per_s" else None
-    unit = row.unit.name if operation is None else format.counting(row.unit.name, NOUNS[operation])
-
-    def text(rate: float) -> str:
-        return f"{format_rate(rate, row.unit.name).split(' ')[0]} {unit}"
-
-    known = level.interval
-    return Cell(
-        text=text(level.rate),
-        rests_on=", ".join(
-            filter(None, (format.points(level.at, level.axis, names.unit(level.axis)), names.values(level.others)))
-        ),
-        marks=found.marks(places),
-        ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
-        interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
-        luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",
-        stonewall="" if level.stonewall is None else f"{text(level.stonewall)} at the stonewall",
+def series_table(lines: Sequence[SeriesLine]) -> Table:
+    """The table of all other workloads."""
+    return Table(
+        [Column("Workload", merges=True), Column("Phase"), *numbers("Peak", "Sustained")],
+        [[line.label, line.series, _shown(line.peak), _shown(line.sustained)] for line in lines],
+        title="Peak and sustained rates, phase by phase",
+        rules=changes(line.label for line in lines),
     )
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Puts the levels of a run into words."""
+
+    points: pl.DataFrame
+    doubts: Doubts
+    limits: Mapping[Measurement, Limit]
+    names: Names
+
+    def summary_line(self, row: peak_sustained.Row) -> SummaryLine:
+        """The row of a workload that does one write and one read."""
+        levels = [
+            (row.of(operation), rates.of(self.points, row.workload, operation)) for operation in ("write", "read")
+        ]
+        peaks = (self._cell(both.peak if both else None, row, measured) for both, measured in levels)
+        sustained = (self._cell(both.sustained if both else None, row, measured) for both, measured in levels)
+        return SummaryLine(row.label, (*peaks, *sustained))
+
+    def series_lines(self, row: peak_sustained.Row) -> list[SeriesLine]:
+        """The rows of any other workload, one for each series."""
+        lines = []
+        for one, both in row.series.items():
+            measured = rates.of(self.points, row.workload, one.operation, one.phase, one.job)
+            peak = self._cell(both.peak if both else None, row, measured, one.operation)
+            sustained = self._cell(both.sustained if both else None, row, measured, one.operation)
+            lines.append(SeriesLine(row.label, series.label(one), one.operation, peak, sustained))
+        return lines
+
+    def _cell(
+        self,
+        level: Level | None,
+        row: peak_sustained.Row,
+        measured: pl.DataFrame,
+        operation: Operation | None = None,
+    ) -> Cell:
+        if level is None:
+            return Cell(format.ABSENT, "nothing valid measured")
+        at_level = pl.col("valid") & pl.col(axes.column(level.axis)).is_in(list(level.at))
+        places = rates.places(axes.at(axes.with_column(measured, level.axis).filter(at_level), level.others))
+        ceiling = ceilings.common(self.limits, places) if row.unit.column == "rate_bytes_per_s" else None
+        unit = row.unit.name if operation is None else format.counting(row.unit.name, NOUNS[operation])
+
+        def text(rate: float) -> str:
+            return f"{format_rate(rate, row.unit.name).split(' ')[0]} {unit}"
+
+        known = level.interval
+        at = format.points(level.at, level.axis, self.names.unit(level.axis))
+        return Cell(
+            text=text(level.rate),
+            rests_on=", ".join(filter(None, (at, self.names.values(level.others)))),
+            marks=self.doubts.marks(places),
+            ceiling=of_the_ceiling(level.rate, ceiling) if ceiling else "",
+            interval=format.interval(text(known.low), text(known.high), known.confidence) if known else "",
+            luck=f"best of {level.alike} alike: up to {format.share(level.luck)} too high" if level.alike > 1 else "",
+            stonewall="" if level.stonewall is None else f"{text(level.stonewall)} at the stonewall",
+        )

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ioassay.reports import format
+from ioassay.reports.document import Column, Table, changes
 from ioassay.reports.names import Names
 from ioassay.results.document import CaseEntry, JobEntry, RunDocument
 
 HEADS = ("Workload", "Phases", "Layout", "Order", "Transfer", "File set", "Clients", "Ranks each", "Repetitions")
+
+_FIRST_NUMBER = HEADS.index("Transfer")
 
 MOST_NAMED = 8
 """Values of a sweep that are told one by one; of more only the lowest, the highest and how many there are."""
@@ -21,6 +24,18 @@ class Row:
 
     workload: str
     cells: tuple[str, ...]
+
+
+def table(document: RunDocument, names: Names) -> Table:
+    """The table."""
+    every = rows(document, names)
+    return Table(
+        [Column(head, is_number=at >= _FIRST_NUMBER) for at, head in enumerate(HEADS)],
+        [[row.workload, *row.cells] for row in every],
+        "Test matrix",
+        rules=changes(row.workload for row in every),
+        density="dense",
+    )
 
 
 def rows(document: RunDocument, names: Names) -> list[Row]:

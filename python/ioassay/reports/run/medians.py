@@ -5,7 +5,7 @@ A study sweeps and asks for peaks; a command line has no sweep, so its key resul
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.series import Series
 from ioassay.reports import format
 from ioassay.reports.ceilings import of_the_ceiling
+from ioassay.reports.document import Column, Marks, Span, Table, changes, numbers
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import RunDocument
 from ioassay.results.schema import Measurement
@@ -47,6 +48,32 @@ class MedianLine:
     def notes(self) -> list[str]:
         """What stands below the rate, in small letters."""
         return [text for text in (self.interval, self.stonewall, self.ceiling) if text]
+
+
+def table(lines: Sequence[MedianLine]) -> Table:
+    """The table."""
+    return Table(
+        [
+            Column("Workload", merges=True),
+            Column("Phase"),
+            Column("Ranks", is_number=True),
+            Column("Rate", is_number=True, full_head="Median rate"),
+            *numbers("Range", "Repetitions"),
+        ],
+        [
+            [
+                line.label,
+                line.series,
+                line.ranks,
+                (line.median, Marks(line.marks), *(Span(note, "below") for note in line.notes)),
+                line.range,
+                str(line.repetitions),
+            ]
+            for line in lines
+        ],
+        title="Rates, the median of the valid repetitions",
+        rules=changes(line.label for line in lines),
+    )
 
 
 def assemble(

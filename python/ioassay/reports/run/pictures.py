@@ -22,12 +22,10 @@ from ioassay.figures import survey as survey_figure
 from ioassay.figures import timeline as timeline_figure
 from ioassay.figures.picture import Picture, draw
 from ioassay.reports import format
-from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.pictures import pictures as of_comparison
 from ioassay.reports.run.content import Content
 from ioassay.reports.run.surveys import Grid, Survey
 from ioassay.results.document import FigureEntry
-from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, Measurement
 from ioassay.slugs import slug, unique
 from ioassay.units import format_count
@@ -61,14 +59,14 @@ class Pictures:
         return (picture for picture in every if picture is not None and (picture.svg or picture.undrawn))
 
 
-def drawn(content: Content, run: LoadedRun, comparison: Comparison | None = None) -> Pictures:
-    """All of them, with those of its comparison with others."""
+def drawn(content: Content) -> Pictures:
+    """All of them."""
     return Pictures(
         rates=list(rates(content)),
         surveys=surveys(content),
-        latencies=latencies(content, run),
-        timelines=timelines(content, run),
-        compared=of_comparison(comparison) if comparison else [],
+        latencies=latencies(content),
+        timelines=timelines(content),
+        compared=of_comparison(content.comparison) if content.comparison else [],
     )
 
 
@@ -79,11 +77,12 @@ def rates(content: Content) -> Iterator[Picture]:
         yield _rate(content, entry, unique(slug(f"rate-{entry.title}", "rate"), taken))
 
 
-def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
+def latencies(content: Content) -> dict[str, Picture]:
     """A figure of latency percentiles per workload that was swept; one point of a sweep needs only its table.
 
     Neither has a survey a figure of them: at each place it has several points.
     """
+    run = content.run
     points = latency.by_sweep_point(run.measurements, run.latencies, run.ranks)
     pictures = {}
     taken: set[str] = set()
@@ -109,11 +108,12 @@ def latencies(content: Content, run: LoadedRun) -> dict[str, Picture]:
     return pictures
 
 
-def timelines(content: Content, run: LoadedRun) -> dict[str, list[Picture]]:
+def timelines(content: Content) -> dict[str, list[Picture]]:
     """Time lines of the measured phases, per workload: a figure per operation and repetition.
 
     Of a run with more than `MOST_TIMELINES` only the typical repetition of each point has one.
     """
+    run = content.run
     ranks = run.ranks.partition_by(*KEY, as_dict=True)
     few = run.measurements.height <= MOST_TIMELINES or not content.names.repeated
     shown = run.measurements if few else typical(run.measurements)

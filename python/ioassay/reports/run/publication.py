@@ -13,11 +13,13 @@ from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
-from ioassay.reports import compared
-from ioassay.reports.compare import rows as ratios
+from ioassay.reports import json_text, page
+from ioassay.reports.compare import data as ratios
 from ioassay.reports.compare.content import Side
 from ioassay.reports.document.markdown import rendered, table
-from ioassay.reports.run import html, json, summary, text
+from ioassay.reports.run import data as run_data
+from ioassay.reports.run import document as run_document
+from ioassay.reports.run import summary
 from ioassay.reports.run.content import assemble
 from ioassay.reports.run.pictures import drawn
 from ioassay.reports.run.tables import TABLES
@@ -45,13 +47,12 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     What the run is `against` gets a section, figures and a table, as in `reports.build`.
     """
     drawing.start()
-    content = assemble(run)
-    comparison = compared(run, against)
-    pictures = drawn(content, run, comparison)
-    yield File("report.html", encoded(html.page(content, pictures, comparison)))
-    yield File("summary.html", encoded(summary.page(content, comparison)))
-    yield File("report.md", encoded(rendered(text.document(content, comparison))))
-    yield File("report.json", encoded(json.document(run, content, comparison)))
+    content = assemble(run, against)
+    pictures = drawn(content)
+    yield File("report.html", page(run_document.document(content, pictures)))
+    yield File("summary.html", page(summary.document(content)))
+    yield File("report.md", encoded(rendered(run_document.document(content))))
+    yield File("report.json", encoded(json_text(run_data.data(content))))
     for picture in pictures:
         for suffix in SUFFIXES if picture.svg else (".csv",):
             with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes
@@ -62,9 +63,9 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
         if not frame.is_empty():
             tables.append((name, one.meaning))
             yield File(f"tables/{name}.csv", encoded(frame.write_csv()))
-    if comparison is not None:
+    if content.comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and the conditions that differ."))
-        yield File("tables/ratios.csv", encoded(ratios.frame(comparison).write_csv()))
+        yield File("tables/ratios.csv", encoded(ratios.table(content.comparison).write_csv()))
     index = _index(run.document, list(pictures), tables)
     yield File(INDEX, encoded(index))
 

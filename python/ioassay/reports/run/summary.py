@@ -5,15 +5,14 @@ A choice of what the report says, in its words. What would not fit is left out a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from ioassay.figures.picture import Picture
-from ioassay.reports.compare.content import Content as Comparison
-from ioassay.reports.run import abstract, pictures, wording
-from ioassay.reports.run.abstract import Headline, key_results
+from ioassay.reports.document import Block, Bullets, Document, Figure, Paragraph, Section, Span, Text
+from ioassay.reports.run import abstract, io500, levels, pictures, wording
 from ioassay.reports.run.content import Content
-from ioassay.reports.run.html import environment
+from ioassay.reports.run.levels import Cell
 from ioassay.units import format_count
 
 MOST_ROWS = 5
@@ -26,86 +25,106 @@ MOST_POINTS = 3
 """Sentences of a comparison, and kinds of doubts."""
 
 
-@dataclass(frozen=True)
-class DoubtLine:
-    """A kind of doubt: how many measurements carry it, and what would help."""
-
-    kind: str
-    measurements: int
-    invalidates: bool
-    remedy: str
-
-
-def page(content: Content, comparison: Comparison | None = None) -> str:
+def document(content: Content) -> Document:
     """The page of a run, with the weightiest of its comparison with others where there is one."""
-    document = content.document
-    rows = content.summary[:MOST_ROWS]
-    sentences = [] if rows else [result.text for result in key_results(content)]
-    verdict, more = _verdict(comparison) if comparison else ([], 0)
-    return (
-        environment()
-        .get_template("summary.html.j2")
-        .render(
-            content=content,
-            document=document,
-            study=document.study,
-            running=document.study.title,
-            about=abstract.about(content),
-            acceptance=wording.acceptance(content),
-            rows=rows,
-            more_rows=_more(len(content.summary) - len(rows), "workload"),
-            sentences=sentences[:MOST_ROWS],
-            scores=[] if len(content.scores) != 1 else content.score_tables[0].lines,
-            more_sentences=_more(len(sentences) - MOST_ROWS, "result"),
-            pictures=_pictures(content),
-            headlines=_headlines(content),
-            comparison=comparison,
-            verdict=verdict,
-            more_verdict=_more(more, "sentence"),
-            trust=wording.trust(content, with_letters=False),
-            doubts=_doubts(content),
-            more_doubts=_more(len(content.doubts.groups) - MOST_POINTS, "doubt"),
-            asked=wording.asked(content),
-            measured=wording.measured(content),
-        )
+    run, accepted = content.document, wording.acceptance(content)
+    asked, study = wording.asked(content)
+    sections = [
+        Section("What came out", _results(content)),
+        *_comparison(content),
+        *_warnings(content),
+        Section("How far to trust it", _trust(content)),
+    ]
+    return Document(
+        run.study.title,
+        [
+            Paragraph(abstract.about(content)),
+            *([Paragraph(Span(accepted, content.accepted))] if accepted else []),
+            *sections,
+        ],
+        question=run.study.question,
+        window=f"{run.study.title} – summary",
+        footer=f"{asked}: {study}. Measured: {wording.measured(content)}. Written by ioassay {run.ioassay_version} "
+        f"from the stored run {run.run}; its report has everything else.",
+        is_sheet=True,
     )
 
 
-def _more(count: int, noun: str) -> str:
+def _results(content: Content) -> list[Block]:
+    """The letters of doubts stay away: nothing on this page explains them."""
+    lines = content.summary[:MOST_ROWS]
+    sentences = [] if lines else [result.text for result in abstract.key_results(content)]
+    nothing = [] if lines or sentences else [Paragraph("Nothing valid was measured.")]
+    more = _more(len(content.summary) - len(lines), "workload") or _more(len(sentences) - MOST_ROWS, "result")
+    figures = list(map(Figure, _pictures(content)))
+    return [
+        levels.table(lines, _level),
+        Bullets(sentences[:MOST_ROWS]),
+        *nothing,
+        *_scores(content),
+        *more,
+        *([Section("", figures)] if figures else []),
+    ]
+
+
+def _level(cell: Cell) -> Text:
+    return Span(cell.text, "strong"), Span(cell.rests_on, "below")
+
+
+def _scores(content: Content) -> list[Block]:
+    if len(content.score_tables) != 1:
+        return []
+    (score,) = content.score_tables
+    brief = replace(score, lines=[replace(line, because="", marks=()) for line in score.lines])
+    return [replace(io500.table(brief), density="dense")]
+
+
+def _more(count: int, noun: str) -> list[Paragraph]:
     """That the report has more of something, or nothing."""
-    return f"{format_count(count, f'more {noun}')} in the report." if count > 0 else ""
+    return [Paragraph(f"{format_count(count, f'more {noun}')} in the report.", note=True)] if count > 0 else []
 
 
 def _pictures(content: Content) -> list[Picture]:
-    """Without the letters of doubts, which nothing on this page explains."""
     content = replace(content, doubts=replace(content.doubts, groups=()))
     return list(
         islice((picture for picture in pictures.rates(content) if picture.svg or picture.undrawn), MOST_FIGURES)
     )
 
 
-def _headlines(content: Content) -> list[Headline]:
-    return abstract.headlines(content)[:MOST_POINTS]
-
-
-def _verdict(comparison: Comparison) -> tuple[list[str], int]:
-    """What is told of a comparison, where there is a difference first, and how many sentences are not."""
+def _comparison(content: Content) -> list[Section]:
+    """What is told of a comparison, where there is a difference first."""
+    comparison = content.comparison
+    if comparison is None:
+        return []
     parts = sorted(comparison.series, key=lambda part: not any(line.differs for line in part.lines))
     told = [text for part in parts for text in part.sentences]
-    if not told:
-        return comparison.verdict, 0
-    return told[:MOST_POINTS] + comparison.chance, max(0, len(told) - MOST_POINTS)
+    verdict = told[:MOST_POINTS] + comparison.chance if told else comparison.verdict
+    return [Section(comparison.title, [Bullets(verdict), *_more(len(told) - MOST_POINTS, "sentence")])]
 
 
-def _doubts(content: Content) -> list[DoubtLine]:
+def _warnings(content: Content) -> list[Section]:
+    headlines: list[Text] = [
+        (
+            *abstract.warning(line.severity),
+            line.text,
+            f" ({line.findings} such findings)" if line.findings > 1 else "",
+        )
+        for line in abstract.headlines(content)[:MOST_POINTS]
+    ]
+    return [Section("What to beware of", [Bullets(headlines)])] if headlines else []
+
+
+def _trust(content: Content) -> list[Block]:
     """What makes numbers invalid first, then what most of them carry."""
     groups = sorted(content.doubts.groups, key=lambda group: (not group.invalidates, -len(group.places)))
+    doubts: list[Text] = []
+    for group in groups[:MOST_POINTS]:
+        kind, remedy = wording.doubt(group.kind), next(filter(None, group.remedies), "")
+        invalid = (" ", Span("(invalid)", "strong")) if group.invalidates else ()
+        remedies = f": {remedy}." if remedy else "."
+        doubts.append((f"{kind}, {format_count(len(group.places), 'measurement')}", *invalid, remedies))
     return [
-        DoubtLine(
-            kind=group.kind.replace("-", " "),
-            measurements=len(group.places),
-            invalidates=group.invalidates,
-            remedy=next(filter(None, group.remedies), ""),
-        )
-        for group in groups[:MOST_POINTS]
+        Paragraph(wording.trust(content, with_letters=False)),
+        Bullets(doubts),
+        *_more(len(groups) - MOST_POINTS, "doubt"),
     ]

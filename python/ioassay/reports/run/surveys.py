@@ -12,6 +12,7 @@ from ioassay.analysis.rate_units import UNITS, Unit
 from ioassay.analysis.saturation import Cell, Saturation
 from ioassay.analysis.series import Series
 from ioassay.reports import format
+from ioassay.reports.document import Column, Marks, Span, Table, Text
 from ioassay.reports.names import Names
 from ioassay.results.document import RunDocument, SurveyEntry
 from ioassay.units import format_count, format_rate
@@ -47,6 +48,19 @@ class Survey:
     title: str
     unit: Unit
     grids: list[Grid]
+
+
+def table(survey: Survey, grid: Grid) -> Table:
+    """A grid as a table, the saturation point in bold."""
+    unit = survey.unit.name
+    rows: list[list[Text]] = [
+        [str(files), *((Span(cell.text, "strong" if cell.saturated else None), Marks(cell.marks)) for cell in cells)]
+        for files, cells in grid.rows
+    ]
+    columns = [Column("Objects", full_head=f"{grid.title}, {unit}: objects")]
+    for ranks in grid.ranks:
+        columns.append(Column(str(ranks), is_number=True, group="Ranks", full_head=format_count(ranks, "rank")))
+    return Table(columns, rows, title=f"{survey.title}: {grid.title}, {unit}", density="dense")
 
 
 def assemble(document: RunDocument, points: pl.DataFrame, found: Doubts, names: Names) -> list[Survey]:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from ioassay import reports
 from ioassay.reports import format
+from ioassay.reports.run import RunReport
 from ioassay.reports.run.terminal import summary
 from ioassay.results.document import StopRule
 from ioassay.results.loaded import LoadedRun
@@ -19,7 +20,7 @@ from ioassay.testing.measured_study import measured
 
 
 def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doubts(run: LoadedRun) -> None:
-    document = json.loads(reports.build(run, "json"))
+    document = json.loads(reports.build(RunReport(run), "json"))
     assert document["run"]["run"] == run.document.run
     assert document["peak_sustained"][0]["series"][0]["peak"]["clients"] == [64]
     assert document["acceptance"]["judgement"] == "failed"
@@ -28,14 +29,14 @@ def test_json_holds_the_run_the_table_the_verdicts_the_measurements_and_the_doub
 
 
 def test_csv_is_one_table_with_a_row_per_measurement_in_the_order_of_the_run(run: LoadedRun) -> None:
-    table = pl.read_csv(reports.build(run, "csv"))
+    table = pl.read_csv(reports.build(RunReport(run), "csv"))
     cases = [case.id for case in run.document.cases]
     assert table["case"].unique(maintain_order=True).to_list() == cases
     assert table.filter(case="random-small-c8-r1", phase="write")["doubts"].item().split(";")[-1] == "failed"
 
 
 def test_markdown_has_the_table_of_the_paper_and_marks_its_doubts(run: LoadedRun) -> None:
-    text = reports.build(run, "md").decode()
+    text = reports.build(RunReport(run), "md").decode()
     assert "| Workload | Peak write | Peak read | Sustained write | Sustained read |" in text
     assert "1.20 GB/s [b c], 64 clients" in text
     assert "| a | failed, makes the number invalid | 1 of 56 | check the disk |" in text
@@ -43,7 +44,7 @@ def test_markdown_has_the_table_of_the_paper_and_marks_its_doubts(run: LoadedRun
 
 @pytest.mark.parametrize("form", reports.FORMATS)
 def test_every_format_tells_of_a_run_with_nothing_measured(form: reports.Format) -> None:
-    assert reports.build(RunBuilder().workload("w").stop_after(0).build(), form)
+    assert reports.build(RunReport(RunBuilder().workload("w").stop_after(0).build()), form)
 
 
 def terminal(run: LoadedRun) -> str:
@@ -90,7 +91,7 @@ def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_f
     form: reports.Format | None,
 ) -> None:
     run = measured(find_study("io500").text, lambda case, key: 1e6)
-    text = reports.build(run, form).decode() if form else terminal(run)
+    text = reports.build(RunReport(run), form).decode() if form else terminal(run)
     words = " ".join(text.split())
     assert "mdtest-hard-delete" in words
     if form == "json":
@@ -110,14 +111,16 @@ def test_beside_an_invalid_score_no_document_says_only_that_every_measurement_is
 ) -> None:
     run = measured(find_study("io500").text, lambda case, key: 1e6)
     assert run.measurements["valid"].all()
-    text = reports.build(run, form).decode() if form else terminal(run)
+    text = reports.build(RunReport(run), form).decode() if form else terminal(run)
     said = "as a measurement, but the IO500 score is INVALID by the rules of the IO500"
     assert said in " ".join(text.split())
 
 
 def test_what_asks_for_no_score_has_none(run: LoadedRun) -> None:
-    assert "IO500 score" not in reports.build(run, "html").decode() + reports.build(run, "md").decode() + terminal(run)
-    assert json.loads(reports.build(run, "json"))["io500"] == []
+    report = RunReport(run)
+    told = reports.build(report, "html").decode() + reports.build(report, "md").decode() + terminal(run)
+    assert "IO500 score" not in told
+    assert json.loads(reports.build(RunReport(run), "json"))["io500"] == []
 
 
 def test_repetitions_that_were_not_needed_are_not_missing_and_points_that_stay_wide_are_named() -> None:
@@ -129,20 +132,20 @@ def test_repetitions_that_were_not_needed_are_not_missing_and_points_that_stay_w
     assert (spared.clients, spared.repetition) == (1, 4)
     spared.state = "not needed"
     kept = replace(run, measurements=run.measurements.filter(pl.col("case") != spared.id))
-    text = reports.build(kept, "md").decode()
+    text = reports.build(RunReport(kept), "md").decode()
     assert "The run is complete. 7 of 8 cases complete, 1 not needed" in text
     assert "were not made" not in text
     assert "1 point of the sweep spread too much for what the study asks of medians" in text
     assert "- Work, 2 clients: write ±87 % (4 valid repetitions)." in text
     assert "Acceptance: passed" in text, "what was not needed does not keep a criterion from being judged"
-    assert "Work, 2 clients: write ±87 %" in reports.build(kept, "html").decode()
-    (wide,) = json.loads(reports.build(kept, "json"))["still_wide"]
+    assert "Work, 2 clients: write ±87 %" in reports.build(RunReport(kept), "html").decode()
+    (wide,) = json.loads(reports.build(RunReport(kept), "json"))["still_wide"]
     assert (wide["workload"], wide["clients"], wide["series"][0]["phase"]) == ("w", 2, "write")
 
 
 def test_workloads_stand_in_the_order_of_the_study_however_their_cases_ran() -> None:
     run = RunBuilder().workload("a", "First").workload("b", "Second").clients(1, 2).build()
     backward = replace(run, document=run.document.model_copy(update={"cases": run.document.cases[::-1]}))
-    text = reports.build(backward, "md").decode()
+    text = reports.build(RunReport(backward), "md").decode()
     assert text.index("## First: every measurement") < text.index("## Second: every measurement")
     assert text.index("# First, 1 client, write") < text.index("# First, 2 clients, write")

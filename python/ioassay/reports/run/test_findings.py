@@ -9,6 +9,7 @@ import pytest
 from ioassay import reports
 from ioassay.analysis.findings import Evidence
 from ioassay.analysis.findings.printed_scores import PrintedEvidence
+from ioassay.reports.run import RunReport
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import FrontEndOrigin
 from ioassay.testing.builder import RunBuilder
@@ -22,7 +23,7 @@ def told() -> LoadedRun:
 
 @pytest.fixture(scope="module")
 def markdown(told: LoadedRun) -> str:
-    return reports.build(told, "md").decode()
+    return reports.build(RunReport(told), "md").decode()
 
 
 @pytest.mark.parametrize(
@@ -56,19 +57,19 @@ def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
 
 def test_the_page_links_each_finding_to_the_rows_of_all_its_measurements(told: LoadedRun) -> None:
     told = replace(told, samples=told.samples.clear())  # time lines take long to draw
-    page = reports.build(told, "html").decode()
+    page = reports.build(RunReport(told), "html").decode()
     rows = set(re.findall(r'<tr id="(row-\d+)"', page))
     assert len(rows) == told.measurements.height
     section = page[page.index("<h2>Findings</h2>") :]
     section = section[: section.index("</section>")]
     links = re.findall(r'href="#(row-\d+)"', section)
-    findings = json.loads(reports.build(told, "json"))["findings"]
+    findings = json.loads(reports.build(RunReport(told), "json"))["findings"]
     assert len(links) == sum(len(one["rests_on"]) for one in findings)
     assert set(links) <= rows
 
 
 def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) -> None:
-    document = json.loads(reports.build(told, "json"))
+    document = json.loads(reports.build(RunReport(told), "json"))
     found = {one["kind"]: one for one in document["findings"]}
     assert set(found) == {kind.kind for kind in Evidence.__subclasses__()} - {PrintedEvidence.kind}
     assert found["stragglers"]["evidence"]["worst"]["column"] == "rate_bytes_per_s"
@@ -80,20 +81,20 @@ def test_programs_get_the_evidence_of_every_kind_in_base_units(told: LoadedRun) 
 def test_the_table_of_a_command_line_has_intervals_and_rates_at_the_stonewall_too(told: LoadedRun) -> None:
     typed = replace(told, document=told.document.model_copy(update={"origin": FrontEndOrigin(tool="ior")}))
     row = "| stopping | write | 8 | 198 MB/s, 195 to 208 MB/s (97 %), 396 MB/s at the stonewall |"
-    assert row in reports.build(typed, "md").decode()
+    assert row in reports.build(RunReport(typed), "md").decode()
 
 
 def test_an_interval_is_explained_where_there_is_one() -> None:
     explained = "Below each median: its confidence interval;"
     several, single = (RunBuilder().workload("w").repetitions(count).build() for count in (3, 1))
-    assert explained in reports.build(several, "html").decode()
-    assert explained not in reports.build(single, "html").decode()
+    assert explained in reports.build(RunReport(several), "html").decode()
+    assert explained not in reports.build(RunReport(single), "html").decode()
 
 
 def test_a_peak_has_its_interval_and_its_rate_at_the_stonewall(told: LoadedRun, markdown: str) -> None:
     said = r"0\.198 GB/s, 8 clients, 0\.1\d\d to 0\.2\d\d GB/s \(95 %\), 0\.396 GB/s at the stonewall"
     assert re.search(said, markdown)
-    rows = json.loads(reports.build(told, "json"))["peak_sustained"]
+    rows = json.loads(reports.build(RunReport(told), "json"))["peak_sustained"]
     peak = next(row for row in rows if row["workload"] == "stopping")["series"][0]["peak"]
     assert peak["interval"]["confidence"] == 0.95
     assert peak["stonewall_rate_bytes_per_s"] == pytest.approx(2 * peak["rate_bytes_per_s"])

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from ioassay import reports
-from ioassay.reports.run import content, pictures
+from ioassay.reports.run import RunReport, content, pictures
 from ioassay.reports.run.content import assemble
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
@@ -63,12 +63,12 @@ def _read(page: str) -> _Reader:
 
 
 def _page(builder: RunBuilder) -> str:
-    return reports.build(builder.build(), "html").decode()
+    return reports.build(RunReport(builder.build()), "html").decode()
 
 
 @pytest.fixture(scope="module")
 def page(run: LoadedRun) -> str:
-    return reports.build(run, "html").decode()
+    return reports.build(RunReport(run), "html").decode()
 
 
 def test_the_page_refers_to_nothing_outside_itself(page: str) -> None:
@@ -117,12 +117,13 @@ def test_every_table_has_a_caption_and_every_picture_a_description(page: str) ->
 
 
 def test_the_same_run_gives_the_same_bytes_also_in_another_process(run: LoadedRun) -> None:
-    once = reports.build(run, "html")
-    assert reports.build(run, "html") == once
+    once = reports.build(RunReport(run), "html")
+    assert reports.build(RunReport(run), "html") == once
     program = (
-        "import hashlib; from ioassay import reports; from ioassay.testing.isilon import isilon\n"
+        "import hashlib; from ioassay import reports; from ioassay.reports.run import RunReport\n"
+        "from ioassay.testing.isilon import isilon\n"
         "run = isilon().build()\n"
-        "print(hashlib.sha256(b''.join(reports.build(run, form) for form in reports.FORMATS"
+        "print(hashlib.sha256(b''.join(reports.build(RunReport(run), form) for form in reports.FORMATS"
         " if form != 'pdf')).hexdigest())"
     )
     digests = printed_elsewhere(program)
@@ -171,10 +172,10 @@ def test_no_path_of_the_run_directory_can_get_in(run: LoadedRun) -> None:
 def test_of_a_run_with_very_many_measurements_each_point_has_one_time_line(monkeypatch: pytest.MonkeyPatch) -> None:
     run = RunBuilder().workload("w").clients(1, 2).repetitions(3).rates("w", "write", 1, 3e9, 1e9, 2e9).build()
     content = assemble(run)
-    every = [picture.title for picture in pictures.timelines(content, run)["w"]]
+    every = [picture.title for picture in pictures.timelines(content)["w"]]
     assert len(every) == 6
     monkeypatch.setattr(pictures, "MOST_TIMELINES", 11)
-    write, read = pictures.timelines(content, run)["w"]
+    write, read = pictures.timelines(content)["w"]
     assert write.title == "w: write over time, typical repetition"
     assert "Of each point the repetition whose rate is nearest the median" in write.caption
     drawn = pl.read_csv(write.csv.encode()).select("point", "repetition").unique(maintain_order=True)
@@ -193,4 +194,4 @@ def test_a_table_of_very_many_measurements_shows_the_typical_ones_and_says_so(mo
     assert (len(shown) < 12, part.measured) == (True, 12)
     forms: tuple[reports.Format, ...] = ("html", "md")
     for form in forms:
-        assert f"{len(shown)} of 12 measurements are shown" in reports.build(run, form).decode()
+        assert f"{len(shown)} of 12 measurements are shown" in reports.build(RunReport(run), form).decode()

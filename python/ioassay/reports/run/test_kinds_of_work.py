@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ioassay import reports
+from ioassay.reports.run import RunReport
 from ioassay.results.document import CaseEntry
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
@@ -40,7 +41,7 @@ def survey() -> LoadedRun:
 
 
 def test_metadata_is_told_in_its_own_words(metadata: LoadedRun) -> None:
-    text = reports.build(metadata, "md").decode()
+    text = reports.build(RunReport(metadata), "md").decode()
     assert "create peaks at 49200 creates/s with 4 ranks" in text
     assert "remove peaks at 49200 removes/s" in text
     assert "| create | 1 client, 4 ranks |" in text
@@ -50,28 +51,28 @@ def test_metadata_is_told_in_its_own_words(metadata: LoadedRun) -> None:
 
 
 def test_jobs_side_by_side_and_the_same_operation_in_two_phases_stay_apart(beside: LoadedRun) -> None:
-    text = reports.build(beside, "md").decode()
+    text = reports.build(RunReport(beside), "md").decode()
     for series in ("prepare (write)", "alone (read)", "together, checkpoint (write)", "together, readers (read)"):
         assert f"| Readers and a checkpoint | {series} |" in text
-    document = json.loads(reports.build(beside, "json"))
+    document = json.loads(reports.build(RunReport(beside), "json"))
     (row,) = document["peak_sustained"]
     rates = {(one["phase"], one["job"]): one["peak"]["rate_bytes_per_s"] for one in row["series"]}
     assert rates["alone", "alone"] == pytest.approx(4 * rates["together", "readers"], rel=0.01)
 
 
 def test_stonewall_and_finish_are_both_shown(beside: LoadedRun) -> None:
-    assert "Rate, at the stonewall" in reports.build(beside, "md").decode()
-    page = reports.build(beside, "html").decode()
+    assert "Rate, at the stonewall" in reports.build(RunReport(beside), "md").decode()
+    page = reports.build(RunReport(beside), "html").decode()
     assert "at the stonewall" in page
     assert "per rank)" in page
 
 
 def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> None:
-    text = reports.build(survey, "md").decode()
+    text = reports.build(RunReport(survey), "md").decode()
     assert "| write, MB/s: objects | 1 rank | 2 ranks | 4 ranks | 8 ranks | 16 ranks |" in text
     assert "Write saturates at 4 ranks on 1 object with 1049 MB/s (median of 1): the fewest within 5.0 %" in text
     assert "It was measured once, so another run may well find another point" in text
-    document = json.loads(reports.build(survey, "json"))
+    document = json.loads(reports.build(RunReport(survey), "json"))
     found = document["surveys"][0]["grids"][0]["saturation"]
     assert (found["point"]["ranks"], found["point"]["files"], found["at_the_edge"]) == (4, 1, False)
     assert found["possible"] is None
@@ -81,4 +82,4 @@ def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> No
 def test_every_format_is_built(kind: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(kind)
     for form in reports.FORMATS:
-        assert reports.build(run, form)
+        assert reports.build(RunReport(run), form)

@@ -12,7 +12,7 @@ from ioassay.analysis.compare import measured_run, published_system
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
 from ioassay.reports.names import Names
-from ioassay.reports.run import abstract, matrix, wording
+from ioassay.reports.run import RunReport, abstract, matrix, wording
 from ioassay.reports.run.abstract import key_results
 from ioassay.reports.run.content import assemble
 from ioassay.results.loaded import LoadedRun
@@ -50,15 +50,17 @@ def headings(text: str, form: str) -> list[str]:
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_a_report_has_the_sections_of_a_paper_in_their_order(found: LoadedRun, form: reports.Format) -> None:
     against = [other(1.0)]
-    assert headings(reports.build(found, form, against).decode(), form) == PAPER
-    assert headings(reports.build(found, form).decode(), form) == [name for name in PAPER if name != "Comparison"]
+    assert headings(reports.build(RunReport(found, against), form).decode(), form) == PAPER
+    assert headings(reports.build(RunReport(found), form).decode(), form) == [
+        name for name in PAPER if name != "Comparison"
+    ]
 
 
 @pytest.mark.parametrize("form", ["html", "md"])
 def test_the_abstract_says_what_was_measured_what_came_out_and_what_to_beware_of(
     found: LoadedRun, form: reports.Format
 ) -> None:
-    text = reports.build(found, form).decode()
+    text = reports.build(RunReport(found), form).decode()
     told = text[text.index("Abstract") : text.index("Configuration")]
     assert "192 measurements of 4 workloads with 1 to 8 clients, 6 repetitions of each, against" in told
     assert wording.trust(assemble(found)) in told
@@ -77,11 +79,14 @@ def test_of_rates_of_an_unknown_number_of_clients_tables_tell_and_figures_say_th
     first = (pl.col("operation") == "write") & (pl.col("clients") == 1)
     unknown = pl.when(~first).then(pl.col("clients", "ranks"))
     run = replace(run, measurements=run.measurements.with_columns(unknown))
-    assert "<figcaption" in (page := reports.build(run, "html").decode())
+    assert "<figcaption" in (page := reports.build(RunReport(run), "html").decode())
     assert "Not drawn: 1 measurement of an unknown number of clients." in page
-    assert "writes peak at" in reports.build(run, "md").decode()
+    assert "writes peak at" in reports.build(RunReport(run), "md").decode()
     every = run.measurements.with_columns(pl.lit(None, pl.Int64).alias(name) for name in ("clients", "ranks"))
-    assert "The number of clients is not known." in reports.build(replace(run, measurements=every), "html").decode()
+    assert (
+        "The number of clients is not known."
+        in reports.build(RunReport(replace(run, measurements=every)), "html").decode()
+    )
 
 
 def test_the_abstract_of_an_interrupted_run_tells_what_was_measured_and_how_it_ended() -> None:
@@ -106,13 +111,13 @@ def test_key_results_carry_the_letters_of_the_doubts_about_their_numbers(front_e
         run.document.origin, run.document.study.summary = FrontEndOrigin(tool=front_end), []
     doubted, clean = key_results(assemble(run))
     assert (doubted.marks, clean.marks) == (("a",), ())
-    assert '<sup><a href="#doubt-a" title="doubt a">a</a></sup></li>' in reports.build(run, "html").decode()
-    assert f"- {doubted.text} [a]\n- {clean.text}\n" in reports.build(run, "md").decode()
+    assert '<sup><a href="#doubt-a" title="doubt a">a</a></sup></li>' in reports.build(RunReport(run), "html").decode()
+    assert f"- {doubted.text} [a]\n- {clean.text}\n" in reports.build(RunReport(run), "md").decode()
 
 
 def test_a_headline_leads_to_its_finding_and_counts_those_alike(found: LoadedRun) -> None:
     content = assemble(found)
-    page = reports.build(found, "html").decode()
+    page = reports.build(RunReport(found), "html").decode()
     told = abstract.headlines(content)
     assert 1 < len(told) <= abstract.MOST_HEADLINES
     assert told[0].severity == "warning"
@@ -129,19 +134,19 @@ def test_what_the_key_results_tell_is_no_headline(sequential: LoadedRun) -> None
 
 
 def test_a_comparison_is_told_in_the_abstract_and_in_a_section_of_its_own(sequential: LoadedRun) -> None:
-    page = reports.build(sequential, "html", [other(2.0)]).decode()
+    page = reports.build(RunReport(sequential, [other(2.0)]), "html").decode()
     sentence = "new is up to 2.00 times as fast as this run in Sequential, write"
     assert page.count(sentence) == 2
     assert page.index("<h2>Abstract") < page.index(sentence) < page.index("<h2>Configuration")
-    document = json.loads(reports.build(sequential, "json", [other(2.0)]))
+    document = json.loads(reports.build(RunReport(sequential, [other(2.0)]), "json"))
     assert [subject["name"] for subject in document["comparison"]["subjects"]] == ["this run", "new"]
-    assert "comparison" not in json.loads(reports.build(sequential, "json"))
+    assert "comparison" not in json.loads(reports.build(RunReport(sequential), "json"))
 
 
 def test_a_comparison_with_single_figures_claims_nothing(sequential: LoadedRun) -> None:
     known = builtin_systems()
     f800 = Side(published_system.subject(known["isilon-f800"]), configuration.of_system(known["isilon-f800"], known))
-    text = reports.build(sequential, "md", [f800]).decode()
+    text = reports.build(RunReport(sequential, [f800]), "md").decode()
     assert "- No ratio has a confidence interval, so there is no verdict." in text[: text.index("## Configuration")]
     assert "| peak | isilon-f800 |" in text
 

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from ioassay import reports
-from ioassay.reports.run import publication
+from ioassay.reports.run import RunReport, publication
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.determinism import printed_elsewhere
 
@@ -31,8 +31,8 @@ def test_the_documents_are_those_of_the_reports(files: dict[str, bytes]) -> None
     run = RunBuilder().workload("sequential-n-n", "Sequential N-N").clients(1, 2).repetitions(3).build()
     forms: tuple[reports.Format, ...] = ("html", "md", "json")
     for form in forms:
-        assert files[f"report.{form}"] == reports.build(run, form)
-    assert files["summary.html"] == reports.one_page(run, "html")
+        assert files[f"report.{form}"] == reports.build(RunReport(run), form)
+    assert files["summary.html"] == reports.page(RunReport(run).summary(), "html")
 
 
 def test_figures_have_names_that_say_what_they_show_and_three_files_each(files: dict[str, bytes]) -> None:

@@ -9,7 +9,7 @@ from ioassay import reports
 from ioassay.analysis.compare import measured_run
 from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Side
-from ioassay.reports.run import summary
+from ioassay.reports.run import RunReport, summary
 from ioassay.results.loaded import LoadedRun
 from ioassay.testing.builder import RunBuilder
 from ioassay.testing.faulty_run import faulty_run
@@ -31,7 +31,7 @@ def full() -> LoadedRun:
 
 
 def page(run: LoadedRun, *against: Side) -> str:
-    return reports.one_page(run, "html", against).decode()
+    return reports.page(RunReport(run, against).summary(), "html").decode()
 
 
 def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> None:
@@ -76,5 +76,5 @@ def test_a_run_that_did_not_end_says_so_first() -> None:
 @pytest.mark.usefixtures("browser")
 def test_with_long_names_and_much_to_tell_it_still_fits_on_one_page_of_paper(full: LoadedRun) -> None:
     side = Side(measured_run.subject(full, "after"), configuration.of_run(full.document))
-    printed = reports.one_page(full, "pdf", [side])
+    printed = reports.page(RunReport(full, [side]).summary(), "pdf")
     assert len(re.findall(rb"/Type /Page\b", printed)) == 1

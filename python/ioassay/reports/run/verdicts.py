@@ -5,11 +5,13 @@ Not: judging (`ioassay.analysis.acceptance`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ioassay.analysis.acceptance import Judgement, Verdict
 from ioassay.analysis.doubts import Doubts
 from ioassay.reports import format
+from ioassay.reports.document import Column, Marks, Span, Table, numbers
 from ioassay.reports.names import Names
 
 
@@ -24,6 +26,23 @@ class VerdictLine:
     reason: str
     rests_on: str
     marks: tuple[str, ...]
+
+
+def table(lines: Sequence[VerdictLine]) -> Table:
+    """The table."""
+    return Table(
+        [Column("Criterion"), *numbers("Measured"), Column("Verdict"), Column("Rests on")],
+        [
+            [
+                (one.criterion, Span(f"because {one.because}", "below")),
+                (one.value, Marks(one.marks)),
+                (Span(one.judgement, one.judgement), f": {one.reason}" if one.judgement == "not judged" else ""),
+                one.rests_on,
+            ]
+            for one in lines
+        ],
+        "Criteria, and the measurements that each verdict rests on",
+    )
 
 
 def line(verdict: Verdict, found: Doubts, names: Names) -> VerdictLine:

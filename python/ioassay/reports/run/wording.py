@@ -15,7 +15,7 @@ from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.stop_rule import WidePoint, Width
 from ioassay.reports import format
 from ioassay.reports.names import Names
-from ioassay.reports.run.content import Content, FindingLine, commands
+from ioassay.reports.run.content import Content, commands
 from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import CaseState, RunDocument
@@ -190,13 +190,6 @@ def intervals(content: Content) -> str:
     )
 
 
-def rests_on(line: FindingLine) -> str:
-    """What a finding rests on: the first few by name."""
-    shown = [reference.name for reference in line.references[:2]]
-    more = len(line.references) - len(shown)
-    return "; ".join([*shown, f"and {more} more"] if more else shown)
-
-
 def measured(content: Content) -> str:
     """When it was measured."""
     document = content.document
@@ -313,6 +306,11 @@ def day(iso: str) -> str:
 def setting(value: object) -> str:
     """The value of a setting: lists with commas, everything else as it was typed."""
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def doubt(kind: str) -> str:
+    """What a kind of doubt is called where a line begins with it: `Cache resident`."""
+    return kind.replace("-", " ").capitalize()
 
 
 def by_message(places: Iterable[tuple[Measurement, str]], names: Names) -> list[tuple[str, str]]:

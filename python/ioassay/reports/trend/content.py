@@ -1,6 +1,6 @@
 """What a trend shows: for each study and target the series of its latest run over all runs, what changed and when.
 
-Not: how it looks (`terminal`, `markdown`, `html`), sentences (`wording`).
+Not: how it looks (`document`), sentences (`wording`).
 """
 
 from __future__ import annotations

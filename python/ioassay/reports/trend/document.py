@@ -1,8 +1,9 @@
-"""A trend as a document: as a page, as text, and on the terminal. Not: sentences (`wording`)."""
+"""A trend as a document, and what the terminal shows of it. Not: sentences (`wording`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING
 
 from ioassay.reports.check.document import counted
@@ -27,11 +28,11 @@ if TYPE_CHECKING:
     from ioassay.figures.picture import Picture
 
 
-def page(content: Content, drawn: Sequence[Sequence[Picture | None]]) -> Document:
-    """With figures: `drawn` is what `pictures` makes of the content."""
+def document(content: Content, drawn: Sequence[Sequence[Picture | None]] = ()) -> Document:
+    """The document, with the figures where `pictures` has made them."""
     groups = (
-        Section(part.title if len(content.groups) > 1 else "What changed", _group_of_page(part, own))
-        for part, own in zip(content.groups, drawn, strict=True)
+        Section(part.title if len(content.groups) > 1 else "What changed", _group(part, own))
+        for part, own in zip(content.groups, drawn or repeat(()), strict=False)
     )
     return Document(
         content.title,
@@ -42,40 +43,22 @@ def page(content: Content, drawn: Sequence[Sequence[Picture | None]]) -> Documen
     )
 
 
-def _group_of_page(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
+def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
     told = [*part.trends, *part.missing]
     silence = [] if told or part.moments else [Paragraph("No change and no trend can be told.")]
     series = (
-        Section(series.title, [*([Figure(picture)] if picture else []), *_series(series)])
-        for series, picture in zip(part.series, drawn, strict=True)
+        Section(series.title, [Figure(picture), *_series(series)])
+        for series, picture in zip_longest(part.series, drawn)
     )
-    return [Paragraph(f"{part.span}."), *map(_moment_of_page, part.moments), Bullets(told), *silence, *series]
+    return [Paragraph(f"{part.span}."), *map(_moment, part.moments), Bullets(told), *silence, *series]
 
 
-def _moment_of_page(moment: Moment) -> Section:
+def _moment(moment: Moment) -> Section:
     columns = [Column(), Column("Before"), Column("After")]
     rows = [[row.what, *row.values] for row in moment.also]
     caption = "What also changed between the two runs"
     also = Table(columns, rows, caption) if rows else Paragraph(wording.also(moment.also), note=True)
     return Section(moment.between, [Bullets(moment.sentences), also])
-
-
-def text(content: Content) -> Document:
-    """Without figures."""
-    groups = (
-        Section(
-            part.title,
-            [
-                Paragraph(f"{part.span}."),
-                *(block for one in part.moments for block in (Paragraph(f"{one.between}:"), _moment(one))),
-                Bullets([*part.trends, *part.missing]),
-                *(Section(series.title, _series(series)) for series in part.series),
-                Paragraph(wording.COLUMNS_NOTE),
-            ],
-        )
-        for part in content.groups
-    )
-    return Document("Trend", [*groups, Notes(content.left_out)])
 
 
 def summary(content: Content) -> list[Block]:
@@ -86,17 +69,16 @@ def summary(content: Content) -> list[Block]:
             [
                 Paragraph(part.span),
                 *(Section(series.title, _series(series)) for series in part.series),
-                *(Section(f"{moment.between}:", [_moment(moment)]) for moment in part.moments),
+                *(
+                    Section(f"{moment.between}:", [Bullets([*moment.sentences, wording.also(moment.also)])])
+                    for moment in part.moments
+                ),
                 Section("", [*map(Paragraph, part.trends), *(Paragraph(Span(one, "failed")) for one in part.missing)]),
             ],
         )
         for part in content.groups
     )
     return [*groups, Notes(content.left_out), *counted(content.lines)]
-
-
-def _moment(moment: Moment) -> Bullets:
-    return Bullets([*moment.sentences, wording.also(moment.also)])
 
 
 def _series(series: SeriesPart) -> list[Block]:

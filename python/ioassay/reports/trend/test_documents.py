@@ -8,10 +8,11 @@ from datetime import datetime
 
 import pytest
 
+from ioassay import reports
 from ioassay.analysis.compare import measured_run
 from ioassay.analysis.trend.history import Run
 from ioassay.reports.compare import configuration
-from ioassay.reports.trend import build
+from ioassay.reports.trend import TrendReport
 from ioassay.reports.trend.content import Content, Stored, assemble
 from ioassay.reports.trend.wording import percent
 from ioassay.results.loaded import LoadedRun
@@ -38,6 +39,10 @@ def one(at: int, write: float = 1.0, transfer_bytes: int = 1 << 20) -> LoadedRun
         builder.rates("seq", "write", clients, *(write * rate * scatter for scatter in (0.99, 1.0, 1.02)))
         builder.rates("seq", "read", clients, *(rate * scatter for scatter in (0.98, 1.0, 1.01)))
     return night(at, builder)
+
+
+def build(content: Content, form: reports.Format) -> bytes:
+    return reports.build(TrendReport(content), form)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from ioassay.analysis.finding import FileLine
 from ioassay.analysis.findings import RunFacts
 from ioassay.analysis.findings.printed_scores import printed
 from ioassay.analysis.printed_scores import Recomputed, recomputed
+from ioassay.reports.run import RunReport
 from ioassay.results.importers import io500
 from ioassay.results.importers.model import Measured
 from ioassay.results.importers.stored import Gathered, run
@@ -124,10 +125,12 @@ def test_a_finding_about_a_printed_score_names_the_line_that_it_rests_on() -> No
     (finding,) = printed(RunFacts(told))
     line = next(one for one in finding.rests_on if isinstance(one, FileLine))
     assert "[SCORE]" in Path(line.file).read_text().splitlines()[line.line - 1]
-    (found,) = (one for one in json.loads(reports.build(told, "json"))["findings"] if one["kind"] == "printed-score")
+    (found,) = (
+        one for one in json.loads(reports.build(RunReport(told), "json"))["findings"] if one["kind"] == "printed-score"
+    )
     assert line._asdict() in found["rests_on"]
     shown = f"{Path(line.file).name}, line {line.line}"
-    assert shown in reports.build(told, "html").decode()
+    assert shown in reports.build(RunReport(told), "html").decode()
 
 
 def test_a_phase_that_failed_is_left_out_of_the_printed_mean_and_said(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The ratios of a comparison for other programs: base units, unrounded, units in the names."""
+"""A comparison for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
 
 from __future__ import annotations
 
@@ -13,6 +13,35 @@ from ioassay.analysis.compare.ratios import Compared, Ratio
 from ioassay.analysis.compare.subject import Point
 from ioassay.reports.compare.content import Content
 from ioassay.reports.compare.wording import LEVELS
+
+COMPARE_VERSION = 1
+
+
+def data(content: Content) -> dict[str, Any]:
+    """`version`, `subjects` (the first is the reference), `ratios`, `sentences`, `chance` (of each subject, how many
+    differences are more than that), `notes`, `not_compared`, `configuration`.
+    """
+    names = [subject.name for subject in content.subjects]
+    return {
+        "version": COMPARE_VERSION,
+        "subjects": [{"name": subject.name, "kind": subject.kind} for subject in content.subjects],
+        "ratios": list(rows(content)),
+        "sentences": content.sentences,
+        "chance": [
+            {"other": comparison.other.name, **asdict(comparison.chance)}
+            for comparison in content.comparisons
+            if comparison.chance
+        ],
+        "notes": [*content.chance, *content.notes],
+        "not_compared": [
+            {"subject": side.name, "against": comparison.other.name, "series": curve.title}
+            for comparison in content.comparisons
+            for side, curve in comparison.alone
+        ],
+        "configuration": [
+            {"what": row.what, "values": dict(zip(names, row.values, strict=True))} for row in content.differences
+        ],
+    }
 
 
 def rows(content: Content) -> Iterator[dict[str, Any]]:
@@ -37,7 +66,7 @@ def rows(content: Content) -> Iterator[dict[str, Any]]:
                     }
 
 
-def frame(content: Content) -> pl.DataFrame:
+def table(content: Content) -> pl.DataFrame:
     """The columns of `rows`, a row each; names of what was unlike joined by `;`. Without a ratio it has no column."""
     flat = [row | {"unlike": ";".join(unlike["what"] for unlike in row["unlike"])} for row in rows(content)]
     return pl.DataFrame(flat, infer_schema_length=None)

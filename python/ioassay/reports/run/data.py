@@ -1,4 +1,4 @@
-"""A run as one JSON document for other programs: base units, unrounded, units in the names."""
+"""A run for other programs, as one JSON document: base units, unrounded, units in the names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from ioassay.analysis.io500 import UNITS, Score
 from ioassay.analysis.peak_sustained import Level, PeakSustained, Row
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.stop_rule import WidePoint
-from ioassay.reports.compare import json as compare_json
-from ioassay.reports.compare.content import Content as Comparison
+from ioassay.reports.compare.data import data as comparison_data
 from ioassay.reports.run.content import Content, FindingLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.workloads import measurements
-from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY
 
 REPORT_VERSION = 3
 
 
-def document(run: LoadedRun, content: Content, comparison: Comparison | None = None) -> str:
+def data(content: Content) -> dict[str, Any]:
     """`version`, `run` (run.json), every table of the report by name, `measurements`, `doubts`; `comparison` if any."""
-    whole = {
+    run = content.run
+    return {
         "version": REPORT_VERSION,
         "run": run.document.model_dump(mode="json"),
         "findings": [_finding(line) for line in content.findings],
@@ -36,10 +35,8 @@ def document(run: LoadedRun, content: Content, comparison: Comparison | None = N
         "still_wide": [_wide(point) for point in content.wide],
         "measurements": measurements(run).to_dicts(),
         "doubts": [row | {"evidence": json.loads(row["evidence"])} for row in run.doubts.to_dicts()],
+        **({"comparison": comparison_data(content.comparison)} if content.comparison else {}),
     }
-    if comparison is not None:
-        whole["comparison"] = compare_json.whole(comparison)
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _wide(wide: WidePoint) -> dict[str, Any]:

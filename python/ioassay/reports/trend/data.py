@@ -1,4 +1,4 @@
-"""The runs and points of a trend for other programs: base units, unrounded, units in the names."""
+"""A trend for other programs, as a JSON document and a table: base units, unrounded, units in the names."""
 
 from __future__ import annotations
 
@@ -10,9 +10,38 @@ from typing import Any
 import polars as pl
 
 from ioassay.analysis import intervals
-from ioassay.analysis.trend.change_detection import Course
+from ioassay.analysis.trend.change_detection import FALSE_ALARMS, Course
 from ioassay.analysis.trend.history import Measured
+from ioassay.reports.check.lines import accepted
 from ioassay.reports.trend.content import Content
+
+TREND_VERSION = 1
+
+
+def data(content: Content) -> dict[str, Any]:
+    """`version`, `accepted`, `checks` as `ioassay check` has them, `points`, `moments`, and what was left out."""
+    return {
+        "version": TREND_VERSION,
+        "accepted": accepted(content.lines),
+        "tolerance": content.tolerance,
+        "false_alarms": FALSE_ALARMS,
+        "checks": list(map(asdict, content.lines)),
+        "points": list(points(content)),
+        "moments": [
+            {
+                "study_and_target": part.title,
+                "between": moment.between,
+                "sentences": moment.sentences,
+                "configuration": [
+                    {"what": row.what, "before": row.values[0], "after": row.values[1]} for row in moment.also
+                ],
+            }
+            for part in content.groups
+            for moment in part.moments
+        ],
+        "trends": [text for part in content.groups for text in part.trends],
+        "left_out": content.left_out,
+    }
 
 
 def points(content: Content) -> Iterator[dict[str, Any]]:
@@ -64,7 +93,7 @@ def runs(content: Content) -> Iterator[dict[str, Any]]:
                     }
 
 
-def frame(content: Content) -> pl.DataFrame:
+def table(content: Content) -> pl.DataFrame:
     """The rows of `runs`; without a rate neither rows nor columns."""
     return pl.DataFrame(list(runs(content)), infer_schema_length=None)
 

@@ -1,0 +1,172 @@
+"""The results in the report of a run: scores, medians, peaks, criteria, rates, surveys, latencies, ceilings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from ioassay.analysis import axes, rates
+from ioassay.analysis.ceilings import common
+from ioassay.analysis.rate_units import UNITS
+from ioassay.reports import ceilings, format
+from ioassay.reports.document import (
+    Block,
+    Bullets,
+    Column,
+    Figure,
+    Marks,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Text,
+    changes,
+    numbers,
+    shown,
+)
+from ioassay.reports.run import io500, levels, medians, surveys, verdicts, wording
+from ioassay.reports.run.content import Content
+from ioassay.reports.run.workloads import WorkloadPart
+from ioassay.results.document import FigureEntry
+from ioassay.units import RateUnit, format_rate
+
+if TYPE_CHECKING:
+    from ioassay.reports.run.pictures import Pictures
+
+_PERCENTILES = ("Operations", "Median", "90 %", "99 %", "99.9 %", "Slowest")
+
+
+def results(content: Content, drawn: Pictures | None) -> list[Block]:
+    """The blocks of the section, with figures where there are any."""
+    note = Paragraph(io500.NOTE, note=True)
+    blocks = [
+        *(block for score in content.score_tables for block in (io500.table(score), note)),
+        *_levels(content),
+        Section("Acceptance", [verdicts.table(content.verdicts)]),
+        *_rates(content, drawn),
+        Section("Surveys", _surveys(content, drawn)),
+        Section("Latency", _latencies(content, drawn)),
+        Section("The network's ceilings", _ceilings(content)),
+    ]
+    return shown(blocks) or [Paragraph("Nothing valid was measured.")]
+
+
+def _levels(content: Content) -> list[Block]:
+    tables = [medians.table(content.medians), levels.table(content.summary), levels.series_table(content.by_series)]
+    if not shown(tables):
+        return []
+    about = (f"{wording.intervals(content)}Terms are defined in the ", Span("method", anchor="method"), ".")
+    return [*tables, Paragraph(about, note=True)]
+
+
+def _rates(content: Content, drawn: Pictures | None) -> list[Section]:
+    """The figures that the study asks for; without figures what they would show."""
+    if drawn is not None:
+        return [Section("Rates", list(map(Figure, drawn.rates)))]
+    return [_rates_of(content, entry) for entry in content.document.study.figures]
+
+
+def _rates_of(content: Content, entry: FigureEntry) -> Section:
+    unit = UNITS[entry.unit]
+    swept = axes.swept(content.points.filter(pl.col("workload").is_in(entry.workloads)))
+    rows: list[list[Text]] = [
+        [
+            f"{content.names.workload(name)}, {content.names.measurement(row['phase'], row['job'], row['operation'])}",
+            str(row["clients"]),
+            str(row["ranks"]),
+            str(row["files"] or format.ABSENT),
+            *([content.names.values(axes.values(row["point"], swept))] if swept else []),
+            format_rate(row["median"], unit.name),
+            f"{format_rate(row['lowest'], unit.name)} to {format_rate(row['highest'], unit.name)}",
+            _interval(row, unit.name),
+            str(row["repetitions"]),
+            *([_of_ceiling(content, row)] if content.limits else []),
+        ]
+        for name in entry.workloads
+        for row in rates.medians(rates.of(content.points, name, entry.operation, entry.phase), unit.column).iter_rows(
+            named=True
+        )
+    ]
+    heads = ["Workload", "Clients", "Ranks", "Files", *["Swept"] * bool(swept)]
+    heads += ["Median", "Range", "Interval of the median", "Valid repetitions"]
+    heads += ["Of the lowest ceiling"] * bool(content.limits)
+    columns = [Column(head, is_number=head not in ("Workload", "Swept")) for head in heads]
+    nothing = Paragraph("Nothing valid was measured for this.")
+    return Section(entry.title, [Table(columns, rows) if rows else nothing])
+
+
+def _interval(point: dict[str, Any], unit: RateUnit) -> str:
+    if point["low"] is None:
+        return format.ABSENT
+    return format.interval(format_rate(point["low"], unit), format_rate(point["high"], unit), point["confidence"])
+
+
+def _of_ceiling(content: Content, point: dict[str, Any]) -> str:
+    """The median of a sweep point as a share of its ceiling."""
+    same = content.points.filter("valid", rates.at(point))
+    ceiling = common(content.limits, rates.places(same))
+    rate = same["rate_bytes_per_s"].median()
+    return ceilings.share(rate, ceiling) if ceiling and isinstance(rate, float) else format.ABSENT
+
+
+def _surveys(content: Content, drawn: Pictures | None) -> list[Block]:
+    if not content.surveys:
+        return []
+    about = (
+        "Files (objects) against ranks (threads), as obdfilter-survey prints them; the median of the valid "
+        "repetitions. The saturation point, in bold: the fewest ranks, then the fewest objects, whose median is within "
+        "5 % of the best median of the grid."
+    )
+    pictures = drawn.surveys if drawn else [[] for _ in content.surveys]
+    blocks: list[Block] = [Paragraph(about, note=True)]
+    for survey, own in zip(content.surveys, pictures, strict=True):
+        for grid in survey.grids:
+            blocks += [surveys.table(survey, grid), Paragraph(grid.sentence)]
+        blocks += map(Figure, own)
+    return blocks
+
+
+def _latencies(content: Content, drawn: Pictures | None) -> list[Block]:
+    parts: list[Block] = [_latencies_of(part, drawn) for part in content.workloads if part.latencies]
+    if not parts and content.document.imported:
+        return []
+    about = (
+        "Each single operation is timed into a histogram with an error under 1 %. A percentile without an operation "
+        "beyond it is left out (–): it would only repeat the slowest."
+    )
+    return [Paragraph(about, note=True), *(parts or [Paragraph("No valid phase has latencies.")])]
+
+
+def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
+    rows: list[list[Text]] = [
+        [
+            row["operation"],
+            str(row[point(part).lower()]),
+            str(row["operations"]),
+            *row["percentiles"],
+            Marks(row["marks"]),
+        ]
+        for row in part.latencies
+    ]
+    table = Table(
+        [Column("Phase"), *numbers(point(part), *_PERCENTILES), Column("Doubts")],
+        rows,
+        f"{part.title}: latency percentiles",
+        rules=changes(row["operation"] for row in part.latencies),
+        density="dense",
+    )
+    return Section(part.title, [Figure(drawn.latencies.get(part.name) if drawn else None), table])
+
+
+def _ceilings(content: Content) -> list[Block]:
+    net = content.document.ceilings
+    if net is None:
+        return []
+    about = " ".join([*ceilings.method(net), *ceilings.meaning(content.document, net)])
+    return [ceilings.table(net), Bullets(ceilings.remarks(net)), Paragraph(about, note=True)]
+
+
+def point(part: WorkloadPart) -> Literal["Point", "Clients"]:
+    """The head above the points of a workload's sweep, in lower case the key of its cells."""
+    return "Point" if part.is_swept else "Clients"
