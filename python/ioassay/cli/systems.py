@@ -66,11 +66,12 @@ def systems(
         _print_json(printed)
     else:
         from ioassay.reports import systems as shown  # noqa: PLC0415
+        from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
         if check:
-            show(shown.verification(found))
+            show(rendered(shown.verification(found)))
         else:
-            show(shown.overview(found) if name is None else shown.details(*found[0]))
+            show(rendered(shown.overview(found) if name is None else shown.details(*found[0])))
     wrong = any(one.verdict == "does not follow" for _, checked in found for one in checked)
     return 1 if check and wrong else 0
 

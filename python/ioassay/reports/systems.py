@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from ioassay.reports import format
+from ioassay.reports.document import (
+    Block,
+    Column,
+    Paragraph,
+    Preformatted,
+    Section,
+    Span,
+    Style,
+    Table,
+    Text,
+    facts,
+    numbers,
+)
 from ioassay.systems.amounts import BYTES_PER_S, OPERATIONS_PER_S, Amount
 from ioassay.systems.claims import Checked, Verdict
 from ioassay.systems.document import verdicts
@@ -16,64 +25,58 @@ from ioassay.systems.formulas import QUALIFIED, recomputed, says
 from ioassay.systems.model import Figure, Reference, System
 from ioassay.units import format_bytes, format_count
 
-_STYLES: dict[Verdict, str] = {"follows": "green", "does not follow": "bold red", "cannot be recomputed": "yellow"}
+_STYLES: dict[Verdict, Style] = {
+    "follows": "passed",
+    "does not follow": "failed",
+    "cannot be recomputed": "not judged",
+}
+
+_HINTS = """\
+ioassay systems NAME           all of one: hardware, settings, figures, claims
+ioassay systems NAME --yaml    its YAML, to copy
+ioassay systems --check        which claims follow from the printed figures
+ioassay systems --from RUN     a run of your own as such a YAML"""
 
 
-def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> RenderableType:
+def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]:
     """Every system in a line."""
-    table = _table("Published systems")
-    table.add_column("Name", no_wrap=True)
-    table.add_column("What it is", overflow="fold")
-    for head in ("Figures", "Claims", "Do not follow"):
-        table.add_column(head, justify="right")
-    for system, claims in checked:
-        counts = verdicts(claims)
-        table.add_row(
-            Text(system.name),
-            Text(system.title),
+    columns = [Column("Name", wraps=False), Column("What it is"), *numbers("Figures", "Claims", "Do not follow")]
+    rows = [
+        [
+            system.name,
+            system.title,
             str(len(system.figures)),
             str(len(claims)),
-            str(counts["does not follow"]),
-        )
-    hints = (
-        "\nioassay systems NAME           all of one: hardware, settings, figures, claims",
-        "ioassay systems NAME --yaml    its YAML, to copy",
-        "ioassay systems --check        which claims follow from the printed figures",
-        "ioassay systems --from RUN     a run of your own as such a YAML",
-    )
-    return Group(table, *map(Text, hints))
+            str(verdicts(claims)["does not follow"]),
+        ]
+        for system, claims in checked
+    ]
+    return [Table(columns, rows, title="Published systems"), Section("", [Preformatted(_HINTS)])]
 
 
-def details(system: System, checked: Sequence[Checked]) -> RenderableType:
+def details(system: System, checked: Sequence[Checked]) -> list[Block]:
     """All of one system."""
-    parts: list[RenderableType] = [Text(f"{system.name}: {system.title}", style="bold"), _sources(system)]
-    if system.test_bed is not None:
-        parts.append(Text(f"Clients, network and benchmark settings where not here: ioassay systems {system.test_bed}"))
-    parts += [part for group in system.settings for part in ("", _settings(system, group))]
-    if system.figures:
-        parts += ["", _figures(system)]
-    if checked:
-        parts += ["", verification([(system, checked)])]
-    return Group(*parts)
+    bed = f"Clients, network and benchmark settings where not here: ioassay systems {system.test_bed}"
+    return [
+        Section(f"{system.name}: {system.title}", [_sources(system), *([Paragraph(bed)] if system.test_bed else [])]),
+        *(Section("", [_settings(system, group)]) for group in system.settings),
+        Section("", [_figures(system)]),
+        *(verification([(system, checked)]) if checked else []),
+    ]
 
 
-def verification(checked: Iterable[tuple[System, Sequence[Checked]]]) -> RenderableType:
+def verification(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]:
     """Which claims follow, system by system, and how many."""
     by_system = [(system, claims) for system, claims in checked if claims]
-    parts: list[RenderableType] = []
-    for system, claims in by_system:
-        parts += [_claims(system, claims), ""]
     counts = verdicts([one for _, claims in by_system for one in claims])
     said = ", ".join(f"{count} {_counted(verdict, count)}" for verdict, count in counts.items())
     number = format_count(sum(counts.values()), "claim")
-    return Group(
-        *parts,
-        Text(f"{number}: {said}."),
-        Text(
-            "In brackets what the digits of the printed numbers allow. Points that are only drawn may say otherwise.",
-            "dim",
-        ),
-    )
+    about = "In brackets what the digits of the printed numbers allow. Points that are only drawn may say otherwise."
+    return [
+        *(Section("", [_claims(system, claims)]) for system, claims in by_system),
+        Paragraph(f"{number}: {said}."),
+        Paragraph(Span(about, "faint")),
+    ]
 
 
 def _counted(verdict: Verdict, count: int) -> str:
@@ -82,35 +85,24 @@ def _counted(verdict: Verdict, count: int) -> str:
 
 
 def _sources(system: System) -> Table:
-    table = _table("", header=False)
-    for name, document in system.sources.items():
-        told = (document.title, document.authors, document.publisher, document.date, document.file, document.url)
-        table.add_row(Text(name), Text("; ".join(filter(None, told))))
-    return table
+    told = (
+        (name, (of.title, of.authors, of.publisher, of.date, of.file, of.url)) for name, of in system.sources.items()
+    )
+    return facts([(name, "; ".join(filter(None, parts))) for name, parts in told])
 
 
 def _settings(system: System, group: str) -> Table:
-    table = _table(group.replace("-", " ").capitalize(), header=False)
-    table.add_column(ratio=4, overflow="fold")
-    table.add_column(ratio=7, overflow="fold")
-    table.add_column(ratio=2, overflow="fold", justify="right", style="dim")
-    for setting in system.settings[group]:
-        table.add_row(Text(setting.what), Text(setting.value), Text(str(setting.at)))
-    table.expand = True
-    return table
+    rows: list[list[Text]] = [[one.what, one.value, Span(str(one.at), "faint")] for one in system.settings[group]]
+    return Table([Column(), Column(), Column()], rows, has_head=False, title=group.replace("-", " ").capitalize())
 
 
 def _figures(system: System) -> Table:
-    table = _table("Figures", header=False)
-    table.add_column(ratio=4, overflow="fold")
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(ratio=5, overflow="fold")
-    table.add_column(max_width=14, justify="right", style="dim", overflow="fold")
-    table.expand = True
-    for figure in system.figures:
-        printed = QUALIFIED[figure.qualifier] + figure.amount.text
-        table.add_row(Text(figure.id), Text(printed), Text(_what(figure)), Text(str(figure.at)))
-    return table
+    rows: list[list[Text]] = [
+        [one.id, QUALIFIED[one.qualifier] + one.amount.text, _what(one), Span(str(one.at), "faint")]
+        for one in system.figures
+    ]
+    columns = [Column(), Column(is_number=True, wraps=False), Column(), Column()]
+    return Table(columns, rows, has_head=False, title="Figures")
 
 
 def _what(figure: Figure) -> str:
@@ -133,27 +125,19 @@ def _in_latin(amount: Amount) -> str:
 
 
 def _claims(system: System, checked: Sequence[Checked]) -> Table:
-    table = _table(f"Claims: {system.name}", header=False)
-    table.add_column(no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    table.add_column(justify="right", style="dim", overflow="fold")
-    for one in checked:
-        table.add_row(
-            Text(one.verdict, style=_STYLES[one.verdict]), Text(says(one.claim)), _why(one), Text(str(one.claim.at))
-        )
-    return table
+    rows: list[list[Text]] = [
+        [Span(one.verdict, _STYLES[one.verdict]), says(one.claim), _why(one), Span(str(one.claim.at), "faint")]
+        for one in checked
+    ]
+    columns = [Column(wraps=False), Column(is_number=True, wraps=False), Column(), Column()]
+    return Table(columns, rows, has_head=False, title=f"Claims: {system.name}")
 
 
 def _why(checked: Checked) -> Text:
     """The claim's name and what it was recomputed as; of one that does not follow also from what, and what to know."""
-    text = Text(checked.claim.id)
+    name = checked.claim.id
     if checked.verdict == "follows":
-        return text.append(f": {recomputed(checked)}", style="dim")
+        return name, Span(f": {recomputed(checked)}", "faint")
     figures = ", ".join(str(one.operand) for one in checked.operands if isinstance(one.operand, Reference))
     told = (recomputed(checked), figures and f"from {figures}", checked.why, checked.claim.note)
-    return text.append("".join(f"\n{line}" for line in told if line), style="dim")
-
-
-def _table(title: str, *, header: bool = True) -> Table:
-    return Table(title=title or None, title_justify="left", title_style="bold", box=None, show_header=header)
+    return (name, *(Span(line, "below") for line in told if line))
