@@ -254,7 +254,7 @@ def gaps(content: Content) -> list[str]:
     if few:
         which = "No median" if few == medians.height else f"{few} of {format_count(medians.height, 'median')}"
         have = "has" if few in (1, medians.height) else "have"
-        no = "an" if few == medians.height else "no"
+        no = "a" if few == medians.height else "no"
         told.append(
             f"{which} {have} {no} confidence interval; that needs {FEWEST} valid repetitions. How far another run "
             "would differ is unknown."
