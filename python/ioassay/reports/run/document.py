@@ -198,7 +198,7 @@ def _limits(content: Content) -> list[Block]:
     rows: list[list[Text]] = [
         [
             (Anchor(f"doubt-{group.mark}"), group.mark),
-            (group.kind, Span("makes the number invalid", "below")) if group.invalidates else group.kind,
+            (group.kind, ", ", Span("makes the number invalid", "failed")) if group.invalidates else group.kind,
             Span(f"{len(group.places)} of {content.doubts.measurements}", anchor=f"where-{group.mark}"),
             "; ".join(filter(None, group.remedies)),
         ]

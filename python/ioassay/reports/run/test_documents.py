@@ -39,7 +39,7 @@ def test_markdown_has_the_table_of_the_paper_and_marks_its_doubts(run: LoadedRun
     text = reports.build(RunReport(run), "md").decode()
     assert "| Workload | Peak write | Peak read | Sustained write | Sustained read |" in text
     assert "1.20 GB/s [b c], 64 clients" in text
-    assert "| a | failed, makes the number invalid | 1 of 56 | check the disk |" in text
+    assert "| a | failed, **makes the number invalid** | 1 of 56 | check the disk |" in text
 
 
 @pytest.mark.parametrize("form", reports.FORMATS)
