@@ -32,8 +32,8 @@ pub fn module() -> String {
     };
     fact("PROTOCOL_VERSION: Final", &VERSION, "Of plans, events and what front ends leave.");
     fact("MOST_RANKS: Final", &engine::MOST_RANKS, "In a case.");
+    fact("LARGEST_CASE_BYTES: Final", &engine::LARGEST_CASE_BYTES, "What a case may hold, and write.");
     fact("LARGEST_TRANSFER_BYTES: Final", &engine::LARGEST_TRANSFER_BYTES, "In one call.");
-    fact("SECTOR_BYTES: Final", &engine::SECTOR_BYTES, "Direct I/O moves whole sectors.");
     fact("MOST_IN_FLIGHT: Final", &engine::MOST_IN_FLIGHT, "Transfers of a rank.");
     fact("MOST_VECTORS: Final", &engine::MOST_VECTORS, "Pieces of memory in one call.");
     fact("LONGEST_WAIT_NS: Final", &engine::A_DAY_NS, "A day: nothing waits longer.");

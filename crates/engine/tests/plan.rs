@@ -139,6 +139,11 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
             json!(u64::MAX),
             "files.data.segments: 1 segments of blocks of 8192 bytes for 4",
         ),
+        (
+            "/files/data/segments",
+            json!(1_u64 << 48),
+            "files: together they have 9223372036854874112 bytes; stay at or below 9223372036854775807 bytes in a case",
+        ),
         ("/files/data/segments", json!(1.5), "files.data.segments: invalid type"),
         ("/files/data/layout", json!("N-2"), "files.data.layout: unknown variant `N-2`"),
         (

@@ -13,11 +13,11 @@ PROTOCOL_VERSION: Final = 2
 MOST_RANKS: Final = 1048576
 """In a case."""
 
+LARGEST_CASE_BYTES: Final = 9223372036854775807
+"""What a case may hold, and write."""
+
 LARGEST_TRANSFER_BYTES: Final = 1073741824
 """In one call."""
-
-SECTOR_BYTES: Final = 512
-"""Direct I/O moves whole sectors."""
 
 MOST_IN_FLIGHT: Final = 4096
 """Transfers of a rank."""

@@ -2,7 +2,8 @@
 
 The amounts are the engine's own
 (`crates/engine/src/plan/sizes.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
-file set. Under a stonewall that is the most there can be, under a minimum time the least.
+file set. Under a stonewall that is the most there can be, under a minimum time the least. Of what is more than a table
+can hold it is only told that it is: the engine refuses such plans.
 
 Not: where a plan comes from, what of it was done (`ingest`).
 """
@@ -21,6 +22,7 @@ from ioassay.protocol.facts import REPLACEMENT
 from ioassay.results import protocol
 from ioassay.results.document import CaseEntry, JobEntry, Operation, PhaseEntry
 from ioassay.results.point import CLIENTS, RANKS_PER_CLIENT
+from ioassay.results.stored_types import LARGEST
 from ioassay.results.versions import damaged
 
 if TYPE_CHECKING:
@@ -49,9 +51,6 @@ if TYPE_CHECKING:
         steps: list[Step]
 
 
-_BEYOND_COUNTING = 2**63
-
-
 @dataclass(frozen=True)
 class Shape:
     """What follows from a tree's description and from how many ranks it is made for."""
@@ -73,7 +72,7 @@ class Shape:
         for _ in range(depth if branch > 1 else 0):
             leaves *= branch
             directories += leaves
-            if directories > _BEYOND_COUNTING:
+            if directories > LARGEST:
                 break
         return cls(
             trees=made_for if tree["sharing"] == "unique" else 1,
@@ -103,7 +102,7 @@ def case_entry(
     """The case of `plan`, at `point` of a sweep, or else at its clients and ranks.
 
     `command` gives the equivalent command line of the job of a phase, both by name.
-    Raises `UsageError` for amounts that cannot be counted.
+    Raises `UsageError` for what no table can hold.
     """
     try:
         return _case_entry(plan, workload, repetition, command, point or _placement(plan))
@@ -168,8 +167,8 @@ def _case_entry(
         workload=workload,
         point=dict(point),
         repetition=repetition,
-        file_set_bytes=file_set_bytes(plan),
-        written_bytes=written_bytes(plan),
+        file_set_bytes=_counted(file_set_bytes(plan)),
+        written_bytes=_counted(written_bytes(plan)),
         phases=[
             PhaseEntry(
                 name=step["name"],
@@ -179,6 +178,11 @@ def _case_entry(
             if step["step"] == "phase"
         ],
     )
+
+
+def _counted(amount: int) -> int:
+    """As much of it as a table can hold."""
+    return min(amount, LARGEST)
 
 
 def file_set_bytes(plan: Contents) -> int:
@@ -246,8 +250,8 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
         "operations": operations,
         "ranks": _count(job, ranks),
         "order": "sequential" if work["kind"] == "find" else order_text(work["order"]),
-        "planned_operations": steps * (len(operations) if _replaces(work) else 1),
-        "planned_bytes": steps * moves * _bytes_each_of(plan, job),
+        "planned_operations": _counted(steps * (len(operations) if _replaces(work) else 1)),
+        "planned_bytes": _counted(steps * moves * _bytes_each_of(plan, job)),
         "fsync": _fsync_text(work),
         "command": command,
     }
@@ -264,10 +268,10 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
             **entry,
             file_set=work["files"],
             layout=files["layout"] if isinstance(files["layout"], str) else "N-M",
-            files=_groups(files, ranks) * files["files_per_rank"],
+            files=_counted(_groups(files, ranks) * files["files_per_rank"]),
             transfer_bytes=files["transfer_bytes"],
             payload=payload_text(files["payload"]),
-            file_set_bytes=_size(files, ranks),
+            file_set_bytes=_counted(_size(files, ranks)),
         )
     if work["kind"] == "metadata":
         tree, each = plan["trees"][work["tree"]], bytes_each(work["operation"])
@@ -278,7 +282,7 @@ def _entry(plan: Plan, job: Job, command: str) -> JobEntry:
             files=0,
             transfer_bytes=each or None,
             payload=_item_payload(tree) if each else None,
-            file_set_bytes=Shape.of(tree, ranks).items * each,
+            file_set_bytes=_counted(Shape.of(tree, ranks).items * each),
         )
     return JobEntry(**entry, file_set="", layout="", files=0, transfer_bytes=None, file_set_bytes=0)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ioassay.studies import spelling, sweep
-from ioassay.studies.model import Study, Workload
+from ioassay.studies.model import Workload
 from ioassay.studies.steps import GOES_WITH, Find, Mixed, Phase, Work
 from ioassay.studies.sweep import Locate
 from ioassay.yaml_models.source import Problem, nearest
@@ -19,18 +19,15 @@ from ioassay.yaml_models.source import Problem, nearest
 Path = tuple[str | int, ...]
 
 
-def check(study: Study, at: Locate) -> list[Problem]:
-    """Every reason why the steps of the study's workloads cannot be taken."""
-    return [
-        problem for name, workload in study.workloads.items() for problem in _Steps(study, name, workload, at).check()
-    ]
+def check(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+    """Every reason why the steps of a workload cannot be taken."""
+    return _Steps(name, workload, at).check()
 
 
 @dataclass
 class _Steps:
     """The steps of a workload."""
 
-    study: Study
     name: str
     workload: Workload
     at: Locate

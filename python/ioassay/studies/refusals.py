@@ -12,6 +12,7 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -23,7 +24,9 @@ from ioassay.results.events import read_events
 from ioassay.studies.cases import expand
 from ioassay.studies.model import Workload
 from ioassay.studies.resolve import ResolvedStudy
+from ioassay.studies.shorthand import DATA
 from ioassay.studies.steps import VERBS
+from ioassay.studies.sweep import Point
 from ioassay.studies.target import Target
 from ioassay.yaml_models.source import Problem, SourceError
 
@@ -107,8 +110,31 @@ def refuse(resolved: ResolvedStudy) -> None:
 
 
 def problems_of(resolved: ResolvedStudy, errors: Sequence[tuple[CaseEntry, EventError]]) -> list[Problem]:
-    """What the engine's errors about plans of these cases say of the study; none where it is the target's."""
-    return list(dict.fromkeys(problem for error in errors for problem in _problem(resolved, *error)))
+    """What the engine's errors about plans of these cases say of the study; none where it is the target's.
+
+    Where it does not refuse all points of a workload, it is said with the values for which it does.
+    """
+    refused: dict[tuple[str, Problem], list[CaseEntry]] = {}
+    for case, error in errors:
+        for problem in _problem(resolved, case, error):
+            refused.setdefault((case.workload, problem), []).append(case)
+    problems = (
+        replace(problem, wrong=f"{problem.wrong}{_with(resolved.points[workload], cases)}")
+        for (workload, problem), cases in refused.items()
+    )
+    return list(dict.fromkeys(problems))
+
+
+def _with(points: Sequence[Point], cases: Sequence[CaseEntry]) -> str:
+    """`, with depth 8`: the values of the first of `cases` on the axes that tell these from the other `points`."""
+    if len({case.sweep_point for case in cases}) == len(points):
+        return ""
+    first = cases[0].point
+    every = {axis: {point.values[axis] for point in points} for axis in first}
+    refused = {axis: {case.point[axis] for case in cases} for axis in first}
+    telling = [axis for axis in first if refused[axis] < every[axis]]
+    telling = telling or [axis for axis in first if len(every[axis]) > 1]
+    return f", with {', '.join(f'{axis} {first[axis]}' for axis in telling)}"
 
 
 def _problem(resolved: ResolvedStudy, case: CaseEntry, error: EventError) -> Iterator[Problem]:
@@ -118,17 +144,24 @@ def _problem(resolved: ResolvedStudy, case: CaseEntry, error: EventError) -> Ite
         return
     origin, key = variant.at(*path), str(path[-1])
     # What a study leaves out has no line of its own.
-    is_written = origin.key.endswith(key) or key in VERBS or not origin.key
+    is_written = re.sub(r"\[\d+\]$", "", origin.key).endswith(key) or key in VERBS or not origin.key
     wrong = refused["problem"] if is_written else f"`{key}`: {refused['problem']}"
     yield origin.problem(_as_written(wrong), _as_written(error["remedy"]))
 
 
 def _as_written(text: str) -> str:
     """With what a study calls the keys of a plan."""
+    text = re.sub(r"\bfiles\.([^. ]+)\.([a-z_]+)", _key_of_files, text)
     for key, called in _OF_JOB.items():
         if key.startswith("limit."):
             text = text.replace(key, ".".join(map(str, called)))
     return text.replace("rate.operations_per_s", "a rate in IOPS")
+
+
+def _key_of_files(found: re.Match[str]) -> str:
+    name, key = found.groups()
+    called = _OF_FILES.get(key, key)
+    return f"`{called}`" if name == DATA else f"`{name}.{called}`"
 
 
 def _path(workload: Workload, name: str, key: str) -> _Keys | None:
@@ -146,6 +179,9 @@ def _path(workload: Workload, name: str, key: str) -> _Keys | None:
 def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
     """The keys that lead from a workload to what a plan has at `what` and `inner`."""
     match what, *inner:
+        case "files", *_ if not inner:
+            name, files = next(iter(workload.files.items()))
+            return ("files", name, files.size_key)
         case "files", name, *key:
             size = workload.files[name].size_key
             return ("files", name, *(_OF_FILES.get(one, size) for one in key[:1]))

@@ -25,7 +25,7 @@ from ioassay.results.document import (
     WorkloadEntry,
 )
 from ioassay.results.point import PLACEMENT, Axis
-from ioassay.studies import axes, check_amounts, check_steps, plans, sweep
+from ioassay.studies import axes, check_steps, plans, sweep
 from ioassay.studies.axes import Choice
 from ioassay.studies.files import FileSet
 from ioassay.studies.method import method
@@ -119,9 +119,10 @@ def _checked(choice: Choice) -> _WrittenOut:
     def at(*path: str | int) -> Origin:
         return locate(tree, path)
 
-    if problems := [*sweep.check(study, at), *check_steps.check(study, at)]:
-        raise SourceError(problems)
-    if problems := [*check_amounts.check(study, at)]:
+    problems = sweep.check(study, at)
+    for name, workload in study.workloads.items():
+        problems += [*sweep.check_workload(name, workload, at), *check_steps.check(name, workload, at)]
+    if problems:
         raise SourceError(problems)
     return _WrittenOut(choice, study, at)
 

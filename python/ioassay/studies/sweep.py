@@ -1,9 +1,10 @@
 """The arithmetic of a sweep: its points, what each rank gets, and which sweeps cannot be.
 
-Everything that a study could ask for and no machine could do is refused here, before any case is made, with the
-nearest thing that could be done. What the steps need of one another is in `studies.check_steps`.
+Refused here is what no plan could say, because it has only what follows: a size that leaves a rest, shares of the ranks
+that are no ranks, names that are not there. What the steps need of one another is in `studies.check_steps`.
 
-Not here: what this machine or target could do; the engine tells that.
+Not here: what a plan says and no engine, machine or target could do; the engine tells that, and `studies.refusals` says
+it with the line of the study.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 
-from ioassay.protocol.facts import MOST_RANKS, SECTOR_BYTES
-from ioassay.results.plan_sizes import Shape
+from ioassay.protocol.facts import LARGEST_CASE_BYTES
 from ioassay.results.point import CLIENTS, GROUPS, RANKS_PER_CLIENT
 from ioassay.studies.files import FileSet, Tree
 from ioassay.studies.model import Study, Workload
@@ -27,8 +27,6 @@ from ioassay.yaml_models.source import Origin, Problem, nearest
 
 RANKS = "ranks"
 """What a figure calls the number of processes that do a job, on all clients together."""
-LARGEST_BYTES = 2**63 - 1
-"""The largest file offset of the system calls, and the largest integer of the result tables."""
 MOST_CASES = 10_000
 
 Locate = Callable[..., Origin]
@@ -231,10 +229,8 @@ def jobs(workload: Workload) -> Iterator[tuple[int, str, Work]]:
 
 
 def check(study: Study, at: Locate) -> list[Problem]:
-    """Every reason why the study's sweep cannot be, whose other keys have one value each."""
+    """Every reason why the study as a whole cannot be, whatever values its workloads' `sweep` has."""
     problems = list(_references(study, at))
-    for name, workload in study.workloads.items():
-        problems += _sizes(name, workload, at)
     if study.case_order == "interleaved" and all(
         workload.repetitions.most == 1 for workload in study.workloads.values()
     ):
@@ -257,12 +253,8 @@ def check_points(study: Study, points: Mapping[str, Sequence[Point]], at: Locate
                 yield at("figures", index, "against").problem(wrong, nearest(figure.against, known))
 
 
-def _sizes(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
-    most, per_client = max(workload.clients), max(workload.ranks_per_client)
-    if most * per_client > MOST_RANKS:
-        wrong = f"{format_count(most, 'client')} with {format_count(per_client, 'rank')} each"
-        yield at("workloads", name, "clients").problem(wrong, f"take at most {MOST_RANKS} ranks in all")
-        return
+def check_workload(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
+    """Every reason why the sizes of a workload cannot be divided at its points; its other keys have one value each."""
     if problems := [*_shares(name, workload, at)]:
         yield from problems
         return
@@ -279,12 +271,7 @@ def _sizes(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
         def inside(*key: str | int, label: str = label) -> Origin:
             return at("workloads", name, "files", label, *key)
 
-        yield from _sectors(workload, label, inside)
         yield from _file_set(shown, workload, files, inside)
-    for label, tree in workload.trees.items():
-        if Shape.of(tree.plan(), most * per_client).entries > LARGEST_BYTES:
-            wrong = f"the tree `{label}` of `{name}` has more entries than can be counted"
-            yield at("workloads", name, "trees", label).problem(wrong, "take fewer levels, branches or items")
 
 
 def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
@@ -302,25 +289,11 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
             return
 
 
-def _sectors(workload: Workload, label: str, at: Locate) -> Iterator[Problem]:
-    """What one of its jobs moves past the page cache must be whole sectors."""
-    files = workload.files[label]
-    on_it = (work for _, _, work in jobs(workload) if works_on(workload, work) == label)
-    if any(storage_of(workload, work).direct for work in on_it):
-        for key, value in (("transfer", files.transfer), ("offset", files.offset)):
-            if value % SECTOR_BYTES:
-                wrong = f"{format_bytes(value)} is not a multiple of a sector, which direct I/O moves as a whole"
-                yield at(key).problem(wrong, f"take a multiple of {SECTOR_BYTES}")
-
-
 def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Iterator[Problem]:
     share = files.ranks or Fraction(1)
     every = [_placed("", files, RankRange(0, int(point.ranks * share)), point) for point in points(workload)]
-    for one in every:
-        if one.ranks.count % one.groups:
-            wrong = f"{format_count(one.groups, 'group')} of {format_count(one.ranks.count, 'rank')} would not be equal"
-            yield at("groups").problem(wrong, "take a count that divides the ranks, or a list to sweep over")
-            return
+    if any(one.ranks.count % one.groups for one in every):
+        return  # the engine refuses groups that are not equal, and no size could be divided among them
     sharers = _sharers(workload, files, every)
     unit = files.transfer * files.segments * (1 if files.size_key == "per_file" else files.files_per_rank)
     whole = unit * math.lcm(*sharers)
@@ -356,7 +329,7 @@ def _undivided(name: str, files: FileSet, unit: int, sharers: list[int]) -> str:
 
 def _nearest_sizes(size: int, whole: int) -> str:
     below = size // whole * whole
-    sizes = [near for near in (below, below + whole) if 0 < near <= LARGEST_BYTES]
+    sizes = [near for near in (below, below + whole) if 0 < near <= LARGEST_CASE_BYTES]
     if not sizes:
         return f"other clients: for these the smallest size would be {whole} bytes"
     return " or ".join(format_bytes(size).replace(" ", "") for size in sizes)

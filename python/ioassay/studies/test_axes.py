@@ -114,6 +114,20 @@ def test_a_sweep_that_cannot_be_is_refused_with_its_place(sweep: str, message: s
     assert message in "\n".join(refusal(sweeping(sweep)))
 
 
+def test_what_the_engine_refuses_of_some_combinations_is_said_with_their_values() -> None:
+    text = sweeping("{transfer: [1000, 2k], depth: [1, 8]}").replace("total: 8MiB", "total: 8192000")
+    text = text.replace("\nsteps:", "\nstorage: {api: uring, direct: yes}\nsteps:")
+    (sectors,) = refusal(text)
+    assert sectors.startswith("my.yaml:22: workloads.big.sweep.transfer[0]: 1000 is not a multiple of a sector, which")
+    assert ", of 512 bytes, with transfer 1000; take 512 or 1024" in sectors
+    text = text.replace("1000, 2k", "1k, 2k").replace("- write", "- write: {lock: range}")
+    (lock,) = refusal(text)
+    assert lock.startswith("my.yaml:13: steps[0].write.lock: transfers in flight at the same time cannot be locked")
+    assert lock.endswith("with depth 8; take storage.depth 1")
+    (every,) = refusal(text.replace("[1, 8]", "[4, 8]"))
+    assert every.endswith("cannot be locked one by one; take storage.depth 1")
+
+
 def test_a_key_of_storage_that_every_step_replaces_changes_nothing() -> None:
     text = sweeping("{transfer: [1m], depth: [1, 2]}")
     text = text.replace("  - write\n", "  - write: {storage: {api: posix}}\n")

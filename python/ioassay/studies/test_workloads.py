@@ -433,14 +433,19 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         (
             "total: 1MiB",
             "total: 1MiB\n    offset: 100\nsteps: [write, read: {storage: {direct: yes}}]\nseed: 1",
-            "my.yaml:13: workloads.w.offset: 100 B is not a multiple of a sector",
+            "my.yaml:14: steps[1].read.storage.direct: `offset`: 100 is not a multiple of a sector",
+        ),
+        (
+            "total: 1MiB",
+            "total: 4194304t\nsteps: [write, {write: {name: again}}]\nseed: 1",
+            "my.yaml:13: steps: all jobs together write 9223372036854775808 bytes; stay at or below",
         ),
         ("[write]", "[find: {storage: posix}]", "my.yaml:13: workloads.w.steps[0].find.storage: unknown key"),
         ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; take 1 to 4096'),
         (
             "total: 1MiB",
             "total: 1MiB\n    offset: 100\nstorage: {direct: yes}\nseed: 1",
-            "my.yaml:13: workloads.w.offset: 100 B is not a multiple of a sector",
+            "my.yaml:13: workloads.w.offset: 100 is not a multiple of a sector, which direct I/O moves as a whole",
         ),
     ],
 )
@@ -534,6 +539,14 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
 def test_a_tree_that_cannot_be_is_refused(key: str, message: str) -> None:
     text = HEAD + TREE.replace("sharing: shared", f"sharing: shared, {key}") + "    steps: [create-tree]\n"
     assert any(message in line for line in refusals(text)), refusals(text)
+
+
+def test_too_many_ranks_and_entries_are_refused() -> None:
+    text = HEAD + TREE + "    steps: [create-tree]\n"
+    (ranks,) = refusals(text.replace("[2]", "[1048576]"))
+    assert ranks == "my.yaml:4: clients: 1048576 clients with 2 ranks each; take at most 1048576 ranks in all"
+    (entries,) = refusals(text.replace("depth: 2", "depth: 64"))
+    assert entries.startswith("my.yaml:9: workloads.w.tree.depth: depth 64, 3 branches, 10 items in each directory")
 
 
 def test_a_workload_of_walks_alone_needs_nothing_to_work_on() -> None:

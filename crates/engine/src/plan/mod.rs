@@ -15,8 +15,8 @@ pub use self::refusal::Refusal;
 pub use self::sizes::{Sizes, moved_at_once};
 pub(crate) use self::sizes::{is_walled, is_written, operations_each};
 pub use self::validate::{
-    A_DAY_NS, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_JOBS, MOST_RANKS, MOST_VECTORS,
-    SECTOR_BYTES, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
+    A_DAY_NS, LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES, LONGEST_SAMPLE_NS, MOST_IN_FLIGHT, MOST_JOBS, MOST_RANKS,
+    MOST_VECTORS, SECTOR_BYTES, SHORTEST_SAMPLE_NS, validate, validate_alignment, validate_meeting,
 };
 
 /// Reads and validates the plan in `file`.

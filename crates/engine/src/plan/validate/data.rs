@@ -18,6 +18,9 @@ use crate::workload::layout::{Geometry, geometries};
 /// The largest file offset that the system calls take.
 const LARGEST_FILE_BYTES: u64 = i64::MAX as u64;
 
+/// The most that a case may hold, and write: tables of results have integers of 64 bits with a sign.
+pub const LARGEST_CASE_BYTES: u64 = i64::MAX as u64;
+
 /// Linux moves at most 2 GiB - 4 KiB per call; beyond 1 GiB the buffers are what is measured.
 pub const LARGEST_TRANSFER_BYTES: u64 = 1 << 30;
 
@@ -28,6 +31,8 @@ pub(super) type Filled = Vec<bool>;
 pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refusal> {
     range(&format!("{key}.ranks"), set.ranks, ranks)?;
     let parts = set.ranks.map_or(ranks, |range| range.count);
+    // Before the sizes, which follow from how ranks share files.
+    let sharers = sharers(key, set, parts)?;
     let sizes = [
         ("files_per_rank", set.files_per_rank),
         ("transfer_bytes", set.transfer_bytes),
@@ -45,7 +50,6 @@ pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refus
         return Err(Refusal::new(format!("{key}.transfer_bytes"), problem, valid));
     }
     multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer")?;
-    let sharers = sharers(key, set, parts)?;
     let file = set.block_bytes.checked_mul(set.segments).and_then(|bytes| bytes.checked_mul(sharers));
     let file = file.and_then(|bytes| bytes.checked_add(set.offset_bytes));
     let files = (u64::from(parts) / sharers).checked_mul(set.files_per_rank);
@@ -107,11 +111,19 @@ pub(super) fn aligned(
 
 /// All file sets together must be countable too.
 pub(super) fn all_file_sets(sets: &BTreeMap<String, FileSet>, ranks: u32) -> Result<(), Refusal> {
-    let sum = geometries(sets, ranks).try_fold(0_u64, |sum, (_, set)| sum.checked_add(set.file_bytes * set.files()));
-    if sum.is_some() {
+    let bytes = geometries(sets, ranks).map(|(_, set)| set.file_bytes * set.files()).fold(0, u64::saturating_add);
+    countable("files", "together they have", bytes)
+}
+
+/// Refuses bytes that no table of results could hold; `have` says whose they are.
+pub(super) fn countable(key: &str, have: &str, bytes: u64) -> Result<(), Refusal> {
+    if bytes <= LARGEST_CASE_BYTES {
         return Ok(());
     }
-    Err(Refusal::new("files", "together they have 2^64 bytes or more", "take fewer or smaller file sets"))
+    // A saturated sum is no number to print.
+    let about = if bytes == u64::MAX { "2^64 bytes or more".to_owned() } else { format!("{bytes} bytes") };
+    let valid = format!("stay at or below {LARGEST_CASE_BYTES} bytes in a case");
+    Err(Refusal::new(key, format!("{have} {about}"), valid))
 }
 
 fn sharers(key: &str, set: &FileSet, parts: u32) -> Result<u64, Refusal> {

@@ -17,10 +17,10 @@ use ioassay_protocol::plan::{Job, Phase, Plan, RankRange, Step, Work};
 pub use self::checks::A_DAY_NS;
 use self::checks::range;
 use self::data::Filled;
-pub use self::data::LARGEST_TRANSFER_BYTES;
+pub use self::data::{LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES};
 use self::storage::JobStorage;
 pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, SECTOR_BYTES, validate_meeting};
-use super::Refusal;
+use super::{Refusal, Sizes};
 use crate::workload::layout::geometries;
 
 /// More ranks than this on one engine is a typing error.
@@ -53,6 +53,7 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     }
     in_place(plan, ranks)?;
     steps(plan, ranks, &common)?;
+    data::countable("steps", "all jobs together write", plan.written_bytes())?;
     if !(SHORTEST_SAMPLE_NS..=LONGEST_SAMPLE_NS).contains(&plan.sample_interval_ns) {
         let problem = format!("a sample of {} ns", plan.sample_interval_ns);
         let valid = format!("take {SHORTEST_SAMPLE_NS} (1 ms) to {LONGEST_SAMPLE_NS} (1 h)");
@@ -269,6 +270,7 @@ fn jobs(
             Work::Find(work) => metadata::find(&work_key, plan, work, step, &storage.can)?,
         }
         aligned(&key, plan, job, &storage, SECTOR_BYTES)?;
+        data::countable(&work_key, "the job moves", plan.moved_bytes(job))?;
     }
     Ok(())
 }
