@@ -50,8 +50,10 @@ class Choice:
     """The tree of a study in which every swept key has one value, and which of them each workload has."""
 
     tree: Entries
+    """All workloads in the first one, in the others only those that have a further combination."""
     values: Mapping[str, tuple[tuple[Swept, Text], ...]]
-    """By workload. Empty where it has no further combination: its part of the tree is one that was there before."""
+    """By workload."""
+    is_first: bool
 
 
 def choices(tree: Entries) -> Iterator[Choice]:
@@ -61,23 +63,23 @@ def choices(tree: Entries) -> Iterator[Choice]:
     """
     workloads = tree.entries.get("workloads")
     if not isinstance(workloads, Entries):
-        yield Choice(tree, {})
+        yield Choice(tree, {}, is_first=True)
         return
     swept = {name: _swept(node) for name, node in workloads.entries.items() if isinstance(node, Entries)}
     combinations = {name: list(product(*(one.values for one in every))) for name, every in swept.items()}
     for at in range(max(map(len, combinations.values()), default=1)):
         chosen = {
-            name: tuple(zip(swept[name], of[min(at, len(of) - 1)], strict=True)) for name, of in combinations.items()
+            name: tuple(zip(swept[name], every[at], strict=True))
+            for name, every in combinations.items()
+            if at < len(every)
         }
         entries = {
             name: _with(node, chosen[name]) if isinstance(node, Entries) else node
             for name, node in workloads.entries.items()
+            if name in chosen or at == 0
         }
         filled = Entries(entries, workloads.origins, workloads.origin)
-        yield Choice(
-            Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin),
-            {name: one for name, one in chosen.items() if at < len(combinations[name])},
-        )
+        yield Choice(Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin), chosen, is_first=at == 0)
 
 
 def _swept(workload: Entries) -> list[Swept]:

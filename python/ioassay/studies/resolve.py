@@ -119,7 +119,7 @@ def _checked(choice: Choice) -> _WrittenOut:
     def at(*path: str | int) -> Origin:
         return locate(tree, path)
 
-    problems = sweep.check(study, at)
+    problems = sweep.check(study, at) if choice.is_first else []
     for name, workload in study.workloads.items():
         problems += [*sweep.check_workload(name, workload, at), *check_steps.check(name, workload, at)]
     if problems:
