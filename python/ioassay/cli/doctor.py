@@ -43,7 +43,7 @@ def doctor(
         bool, typer.Option("--json", help="Print one JSON document on standard output, with everything that was found.")
     ] = False,
 ) -> int:
-    """Check launcher, MPI, nodes, clocks, limits and target before a run.
+    """Check launcher, MPI, nodes, clocks, limits and target.
 
     It starts the engine as a run does. In the target it creates a directory of its own, which all nodes must see, and
     removes it. Exit code 0: nothing failed, 1: a check failed.

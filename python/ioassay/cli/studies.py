@@ -12,7 +12,7 @@ def studies(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Print the YAML of this study.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
-    """List the built-in studies and what they need, or print one as YAML."""
+    """List the built-in studies and what they need, or print one."""
     import json  # noqa: PLC0415
 
     from ioassay.studies import builtin_studies, find_study  # noqa: PLC0415
