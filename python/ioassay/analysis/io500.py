@@ -163,8 +163,8 @@ def _scores(run: LoadedRun, case: str) -> Iterator[Score]:
             case=case,
             list=name,
             phases=phases,
-            bandwidth=_geometric_mean(counting, "bandwidth"),
-            metadata=_geometric_mean(counting, "metadata"),
+            bandwidth=_mean(counting, "bandwidth"),
+            metadata=_mean(counting, "metadata"),
             reasons=tuple(_about_the_whole(run.document, rows)),
         )
 
@@ -275,7 +275,11 @@ def _time(duration_ns: int) -> str:
     return f"{duration_ns / 1e9:.3g} s"
 
 
-def _geometric_mean(phases: Iterable[PhaseScore], group: Group) -> float:
-    """0 where one of them is."""
-    own = [phase.score for phase in phases if phase.rule.group == group]
-    return math.exp(sum(map(math.log, own)) / len(own)) if min(own) > 0 else 0.0
+def _mean(phases: Iterable[PhaseScore], group: Group) -> float:
+    return geometric_mean(phase.score for phase in phases if phase.rule.group == group)
+
+
+def geometric_mean(scores: Iterable[float]) -> float:
+    """0 of none, and where one of them is 0."""
+    values = list(scores)
+    return math.exp(sum(map(math.log, values)) / len(values)) if values and min(values) > 0 else 0.0

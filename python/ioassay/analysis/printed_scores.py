@@ -11,13 +11,13 @@ Not: a score of our own (`io500`), what a sentence about it says.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
-from ioassay.analysis.io500 import RULES, UNITS, Group
+from ioassay.analysis.io500 import RULES, UNITS, Group, geometric_mean
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.origin import PrintedScore
 from ioassay.results.schema import KEY, Measurement
@@ -88,9 +88,9 @@ def _mean(rows: pl.DataFrame, of: Literal["standard", "extended"], group: Group)
     found = {phase: own for phase in wanted if (own := _score(rows, phase, group)) is not None}
     counted = {phase: score for phase, score in found.items() if score[0] > 0}
     return _Mean(
-        value=_geometric(score for score, _, _ in counted.values()),
-        lowest=_geometric(max(score - half, 0.0) for score, half, _ in counted.values()),
-        highest=_geometric(score + half for score, half, _ in counted.values()),
+        value=geometric_mean(score for score, _, _ in counted.values()),
+        lowest=geometric_mean(max(score - half, 0.0) for score, half, _ in counted.values()),
+        highest=geometric_mean(score + half for score, half, _ in counted.values()),
         left_out=tuple(phase for phase in found if phase not in counted),
         missing=tuple(phase for phase in wanted if phase not in found),
         rests_on=tuple(place for _, _, place in found.values()),
@@ -106,8 +106,3 @@ def _score(rows: pl.DataFrame, phase: str, group: Group) -> tuple[float, float, 
     unit = PER_SECOND[UNITS[group]]
     rate = row["rate_bytes_per_s"] if group == "bandwidth" else row["rate_operations_per_s"]
     return (rate or 0.0) / unit, (row["half_unit_per_s"] or 0.0) / unit, Measurement.of(row)
-
-
-def _geometric(scores: Iterable[float]) -> float:
-    values = list(scores)
-    return math.exp(sum(map(math.log, values)) / len(values)) if values and min(values) > 0 else 0.0
