@@ -2,6 +2,8 @@
 
 A system call on a dead mount cannot be ended, not even by SIGKILL. So whatever the control plane itself asks of a path
 that the user named is asked by a child process, which is left alone when it does not answer.
+
+`crates/host/src/mounts.rs` reads the same list for the engine; `crates/host/mounts.json` has answers that both give.
 """
 
 from __future__ import annotations
@@ -37,19 +39,25 @@ class Mount:
     """A line of the kernel's list."""
 
     point: str
-    source: str
+    source: str | None
+    """`None` where the kernel says `none`, or nothing."""
     file_system: str
 
 
 def mount_of(path: PurePath | str) -> Mount | None:
     """What is mounted at `path` or above, by the kernel's list; links are not followed, and nothing is asked of it."""
+    return covering(os.fsdecode(_MOUNTS.read_bytes()), path)
+
+
+def covering(mountinfo: str, path: PurePath | str) -> Mount | None:
+    """The same by a list that has the form of the kernel's (proc_pid_mountinfo(5))."""
     found = None
-    for line in os.fsdecode(_MOUNTS.read_bytes()).splitlines():
+    for line in filter(None, mountinfo.split("\n")):
         fields, _, rest = line.partition(" - ")
         point, (file_system, source) = _unescaped(fields.split(" ")[4]), rest.split(" ")[:2]
         # Of two at one point the later one lies on top.
         if PurePath(path).is_relative_to(point) and (found is None or len(point) >= len(found.point)):
-            found = Mount(point, _unescaped(source), file_system)
+            found = Mount(point, None if source in ("", "none") else _unescaped(source), file_system)
     return found
 
 
@@ -140,7 +148,8 @@ def _collect(child: int) -> None:
 
 def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
     mount = mount_of(reached)
-    on = f" It is on {mount.point} ({mount.file_system} of {mount.source})." if mount else ""
+    of = f" of {mount.source}" if mount and mount.source else ""
+    on = f" It is on {mount.point} ({mount.file_system}{of})." if mount else ""
     return CannotRun(
         f"{path} does not answer for {limit_s:.0f} s.{on}",
         "See whether its server answers, and what the kernel log says (dmesg); then try again.",

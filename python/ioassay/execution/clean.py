@@ -159,12 +159,12 @@ def sees_target(run: RunDocument) -> bool:
     if run.target_kind != "directory" or not run.environment:
         return False
     node = run.environment[0]
-    # A file system on a device is another one on another machine, whatever they are called.
-    same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
-    if node.get("block_device") is not None and not same_machine:
-        return False
     noted, mount = node.get("mount"), mount_of(run.target)
     if noted is None or mount is None:
+        return False
+    # A file system on a device, or without a source, is another one on another machine, whatever they are called.
+    same_machine = node.get("boot_id") == _BOOT_ID.read_text().strip()
+    if (node.get("block_device") is not None or noted["source"] is None) and not same_machine:
         return False
     here = (mount.point, mount.source, mount.file_system)
     return here == (noted["mount_point"], noted["source"], noted["file_system"])

@@ -7,6 +7,7 @@ import psutil
 import pytest
 
 from ioassay.execution.clean import sees_target
+from ioassay.mounts import Mount
 from ioassay.results.document import RunDocument
 from ioassay.testing.builder import RunBuilder
 
@@ -36,6 +37,15 @@ def _run(**about: Any) -> RunDocument:
     ids=["one server", "another server", "nothing known", "a disk of another machine", "a disk of this one"],
 )
 def test_a_target_is_seen_where_the_same_file_system_is_mounted(node: dict[str, Any], sees: bool) -> None:
+    assert sees_target(_run(environment=[node])) is sees
+
+
+@pytest.mark.parametrize(("boot_id", "sees"), [("another", False), (BOOT_ID, True)])
+def test_a_mount_without_a_source_is_of_its_machine_alone(
+    boot_id: str, sees: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ioassay.execution.clean.mount_of", lambda path: Mount("/tmp", None, "tmpfs"))
+    node = _node(boot_id=boot_id, mount={"mount_point": "/tmp", "source": None, "file_system": "tmpfs"})
     assert sees_target(_run(environment=[node])) is sees
 
 
