@@ -1,4 +1,8 @@
-"""Of a study that the control plane lets pass, the engine takes every plan, or refuses it for a line of the study."""
+"""Control plane and engine agree.
+
+Of a study that the one lets pass the other takes every plan, or refuses it for a line of the study; and what a plan
+amounts to by `results.plan_sizes` is what the engine does.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from ioassay.engine import check_arguments, find_engine
+from ioassay.engine import check_arguments, find_engine, run_arguments
+from ioassay.protocol.plan import Job, Plan
 from ioassay.studies import SourceError, Target, expand, parse_source, resolve
 from ioassay.studies.refusals import refuse
 
@@ -61,7 +66,7 @@ def drawn(draw: st.DrawFn, values: list[str]) -> str:
 
 
 @st.composite
-def studies(draw: st.DrawFn) -> str:
+def studies(draw: st.DrawFn, options: list[str] = OPTIONS) -> str:
     """Studies of every kind, some of which cannot be."""
     layout = drawn(draw, ["layout: N-N", "layout: N-1", "layout: N-M, groups: 2", "layout: N-M, groups: [1, 2, 4]"])
     more = draw(
@@ -76,7 +81,7 @@ def studies(draw: st.DrawFn) -> str:
     verbs = draw(st.lists(st.sampled_from(["write", "read", "mixed"]), max_size=3))
     steps = ["write"]
     for number, verb in enumerate(verbs):
-        said = draw(st.lists(st.sampled_from(OPTIONS), max_size=2, unique_by=lambda key: key.split(":")[0]))
+        said = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
         body = ", ".join([f"name: p{number}", *(["read: 60%"] if verb == "mixed" else []), *said])
         steps.append(f"{verb}: {{{body}}}")
     storage = drawn(draw, ["posix", "{api: posix, direct: yes}", "{api: posix, vectors: 4}"])
@@ -102,7 +107,7 @@ ITEM_OPTIONS = [
 
 
 @st.composite
-def tree_studies(draw: st.DrawFn) -> str:
+def tree_studies(draw: st.DrawFn, items: list[str] = ITEM_OPTIONS) -> str:
     """Studies of metadata, some of which cannot be."""
     sharing = drawn(draw, ["unique", "shared", "shared-items"])
     more = draw(st.lists(st.sampled_from(["depth: 2, branch: 2", "leaves_only: yes", "of: directories", "ranks: 1/2"])))
@@ -111,7 +116,7 @@ def tree_studies(draw: st.DrawFn) -> str:
     verbs += draw(st.sampled_from([[], ["find"], ["remove"], ["remove", "remove-tree"], ["remove", "create"]]))
     steps = []
     for number, verb in enumerate(verbs):
-        options = ["named: '*1'", "at_least: 1", "newer_than: p1", "entries: files"] if verb == "find" else ITEM_OPTIONS
+        options = ["named: '*1'", "at_least: 1", "newer_than: p1", "entries: files"] if verb == "find" else items
         said = draw(st.lists(st.sampled_from(options), max_size=2, unique_by=lambda key: key.split(":")[0]))
         steps.append(f"{{{verb}: {{{', '.join([f'name: p{number}', *said])}}}}}")
     return (
@@ -149,3 +154,51 @@ def test_the_engine_takes_every_plan_or_refuses_it_for_a_line_of_the_study(text:
             assert event["written_bytes"] == case.written_bytes, text
             # The space that entries take is the engine's estimate for this target.
             assert "tree:" in text or event["file_set_bytes"] == case.file_set_bytes, text
+
+
+AMOUNTS = [
+    "limit: {operations: 2}",
+    "limit: {bytes: 8KiB}",
+    "limit: {bytes: 64KiB}",
+    "limit: {bytes: 8KiB, operations: 3}",
+    "read_from: shift 1",
+    "order: zipf 2",
+]
+"""Options that say how much is done, or might."""
+ITEM_AMOUNTS = ["limit: {operations: 3}", "bytes: 100", "bytes: 200", "shift: 1", "order: random"]
+
+
+@given(studies(AMOUNTS) | tree_studies(ITEM_AMOUNTS))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+def test_jobs_that_nothing_ends_early_do_what_their_plan_amounts_to(text: str) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        directory = Path(scratch)
+        try:
+            resolved = resolve(parse_source(text, "my.yaml", "study"), None, [])
+            refuse(resolved)
+        except SourceError:
+            assume(False)
+        for number, (case, plan) in enumerate(expand(resolved, "R", Target("directory", scratch), "local")):
+            file, events, progress = (directory / f"{name}-{number}" for name in ("plan", "events", "progress"))
+            file.write_text(json.dumps(plan))
+            command = [str(find_engine()), *run_arguments(events, progress, file)]
+            done = subprocess.run(command, stdin=subprocess.PIPE, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (text, done.stderr)
+            reported = [json.loads(line) for line in events.read_text().splitlines()]
+            records = [event for event in reported if event["event"] == "phase"]
+            is_limited = False
+            for phase, job in ((entry.name, job) for entry in case.phases for job in entry.jobs):
+                own = [record for record in records if (record["name"], record["job"]) == (phase, job.name)]
+                assert [record["operation"] for record in own] == job.operations, text
+                did = [sum(record[key] for record in own) for key in ("operations", "bytes")]
+                planned = [job.planned_operations, job.planned_bytes]
+                # A walk finds what there is, and of items that a limit left out nothing is done later.
+                is_most = is_limited and job.layout in ("unique", "shared", "shared-items")
+                if job.operations != ["find"]:
+                    assert did <= planned if is_most else did == planned, (text, phase)
+                is_limited |= any("limit" in one for one in jobs_of(plan, phase))
+
+
+def jobs_of(plan: Plan, phase: str) -> list[Job]:
+    """The jobs of a phase."""
+    return next(step["jobs"] for step in plan["steps"] if step["step"] == "phase" and step["name"] == phase)

@@ -1,9 +1,10 @@
 """What a case is to do, told from its plan alone: the entry in `run.json` of studies and front ends alike.
 
-The amounts are the engine's own
-(`crates/engine/src/plan/sizes.rs`, `workload/tree.rs`): what is done when nothing stops it early, in one pass over each
-file set. Under a stonewall that is the most there can be, under a minimum time the least. Of what is more than a table
-can hold it is only told that it is: the engine refuses such plans.
+The amounts are those of the engine's `Sizes` (`crates/engine/src/plan/sizes.rs`), counted here too because a stored
+directory of a front end has its plan and no engine; `tests/test_agreement.py` compares them with what the engine says
+and does. They are what is done when nothing stops it early, in one pass over each file set. Under a stonewall that is
+the most there can be, under a minimum time the least. Of what is more than a table can hold it is only told that it
+is: the engine refuses such plans.
 
 Not: where a plan comes from, what of it was done (`ingest`).
 """
