@@ -386,7 +386,7 @@ class SourceShift(TypedDict, closed=True):
 
 
 class SourceShuffled(TypedDict, closed=True):
-    """A random exchange: each part is read by one rank (IOR's `-Z`). The value is its seed (IOR's `-X`)."""
+    """A random exchange: each part is read by one rank (IOR's `-ZZ`). The value is its seed (IOR's `-X`)."""
 
     shuffled: int
 

@@ -87,7 +87,9 @@ def command(point: Point, work: Work, *, storage: Storage, inside: str, launcher
     ranks = sweep.rank_ranges(point)[on].count if on is not None else point.ranks
     start = _start(ranks, point, launcher)
     if work.phase is not None and on in workload.files:
-        return str(_ior(start, workload, work, sweep.placed(point)[on], storage=storage, inside=inside))
+        line = _ior(start, workload, work, sweep.placed(point)[on], storage=storage, inside=inside)
+        _source(line, work.phase, None if launcher == "local" or point.clients == 1 else point.ranks_per_client)
+        return str(line)
     if work.phase is not None and on in workload.trees:
         return str(_mdtest(start, work, storage, workload.trees[on], inside))
     return "# neither IOR nor mdtest walks through directories; IO500's pfind does"
@@ -169,7 +171,6 @@ def _ior(start: list[str], workload: Workload, work: Work, files: Placed, *, sto
     else:
         line.flag("-w" if work.verb == "write" else "-r")
     _order(line, sweep.order_of(workload, work))
-    _source(line, phase)
     _payload(line, files.files_of.payload)
     if phase.verify is not None:
         line.flag("-R" if phase.verify == "reads" else "-W")
@@ -232,12 +233,19 @@ def _order(line: _Ior, order: str) -> None:
             line.notes.append(f"IOR has no such order; here it was {order}")
 
 
-def _source(line: _Ior, phase: Phase) -> None:
+def _source(line: _Ior, phase: Phase, per_node: int | None) -> None:
+    """`per_node` ranks are on each of several nodes; `None`: all are on one."""
     source = spelling.SOURCE.plan(phase.read_from or "own")
     if "shift" in source:
-        line.flag("-C")
-        line.option("-Q", source["shift"])
+        shift = source["shift"]
+        if per_node is not None and shift % per_node == 0:
+            line.flag("-C")
+            line.option("-Q", shift // per_node)
+        elif shift:
+            line.notes.append(f"IOR's -C goes to other nodes; here each read the part of the rank {shift} further on")
     elif "shuffled" in source:
+        # Once would draw a part for each rank, some of them twice.
+        line.flag("-Z")
         line.flag("-Z")
         line.option("-X", source["shuffled"])
 
@@ -324,7 +332,7 @@ def _mdtest(start: list[str], work: Work, storage: Storage, tree: Tree, inside: 
     else:
         line.notes.append(_NOT_IN_MDTEST.get(verb, f"no {verb} in mdtest"))
     _shape(line, tree)
-    _stride(line, verb, phase.shift or 0, tree.displaced)
+    _stride(line, verb, phase.shift or 0, tree)
     if phase.order == "random":
         line.flag("-R")
     if phase.bytes:
@@ -360,13 +368,18 @@ def _shape(line: _Mdtest, tree: Tree) -> None:
         line.flag("-u" if tree.sharing == "unique" else "-S")
 
 
-def _stride(line: _Mdtest, verb: str, shift: int, displaced: int) -> None:
-    """mdtest's -N goes one stride further with each kind of phase, wherever the phase comes."""
+def _stride(line: _Mdtest, verb: str, shift: int, tree: Tree) -> None:
+    """mdtest's -N goes one stride further with each kind of phase, wherever the phase comes. Where each rank has a tree
+    it says in whose tree the items are, too.
+    """
     strides = {"stat": 1, "read": 2, "remove": 3}.get(verb, 0)
-    stride, rest = divmod(shift, strides) if strides else (displaced, 0)
-    if stride or rest:
-        line.option("-N", stride or 1)
-    if rest:
+    if tree.sharing == "unique":
+        stride = tree.displaced if shift or not strides else 0
+    else:
+        stride = max(1, shift // strides) if shift and strides else 0
+    if stride:
+        line.option("-N", stride)
+    if stride * strides != shift:
         line.notes.append(f"here each rank took the items of the rank {shift} further on")
 
 

@@ -216,13 +216,13 @@ SOURCE = Choice(
         "own": _word("own", "each rank reads what it wrote"),
         "shift": Form(
             "shift 1",
-            "each rank reads the part of the rank 1 further on, IOR's `-C` with `-Q 1`",
+            "each rank reads the part of the rank 1 further on, with a rank on each node IOR's `-C` with `-Q 1`",
             f"shift {_NUMBER}",
             lambda by: {"shift": count(by, 2**32 - 1)},
         ),
         "shuffled": Form(
             "shuffled 7",
-            "parts are exchanged at random, IOR's `-Z` with `-X 7`",
+            "parts are exchanged at random, IOR's `-ZZ` with `-X 7`",
             f"shuffled {_NUMBER}",
             lambda seed: {"shuffled": units.parse_count(seed)},
         ),

@@ -46,6 +46,50 @@ def test_a_pause_that_ior_cannot_do_is_told() -> None:
     assert command.endswith("  # the pause was 100 ms; -d takes whole seconds")
 
 
+READ_FROM = """\
+name: s
+title: S
+question: Q?
+clients: [1, 4]
+ranks_per_client: 2
+workloads:
+  w: {title: W, layout: N-N, order: sequential, transfer: 4k, total: 64k, steps: [write, read: {read_from: FROM}]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "launcher", "said"),
+    [
+        ("shift 4", "mpirun", "-C -Q 2"),
+        ("shift 3", "mpirun", None),
+        ("shift 4", "local", None),
+        ("shuffled 7", "mpirun", "-Z -Z -X 7"),
+    ],
+)
+def test_ior_reads_what_ranks_of_other_nodes_wrote_or_each_part_once(
+    source: str, launcher: str, said: str | None
+) -> None:
+    resolved = resolve(parse_source(READ_FROM.replace("FROM", source), "my.yaml", "study"), None, [])
+    expanded = expand(resolved, "R", Target("directory", "/t"), launcher)
+    one_node, read = (of_case(expanded, f"w.c00{clients}.r1")[1] for clients in (1, 4))
+    own = f"# IOR's -C goes to other nodes; here each read the part of the rank {source[-1]} further on"
+    assert (f" {said}" in read and "#" not in read) if said else (read.endswith(own) and " -Q " not in read)
+    assert " -Z -Z " in one_node or one_node.endswith(own)
+
+
+def test_a_shift_of_items_in_trees_of_their_own_is_told(small: str) -> None:
+    text = (
+        small[: small.index("workloads:")].replace("  total: 8MiB\n", "").replace("    total: 4MiB", "    clients: [1]")
+    )
+    text = text[: text.index("steps:")] + "workloads:\n  w:\n    title: W\n    tree: {items: 4}\n"
+    text += "    steps: [create-tree, create, stat: {shift: 1}]\n"
+    expanded = expand(
+        resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", "/t"), "local"
+    )
+    *_, stat = of_case(expanded, "w.c004.r1")
+    assert stat.endswith(" -u -d /t/ioassay-R/w.c004.r1  # here each rank took the items of the rank 1 further on")
+
+
 def test_a_size_that_no_letter_fits_is_in_bytes() -> None:
     command = commands("random-small.c001.r1", "small_file=12KiB")[0]
     assert command.endswith("-t 4k -b 12k")

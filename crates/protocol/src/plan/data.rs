@@ -195,7 +195,7 @@ pub enum Source {
     Own,
     /// That of the rank this many further on (IOR's `-C` with `-Q`).
     Shift(u32),
-    /// A random exchange: each part is read by one rank (IOR's `-Z`). The value is its seed (IOR's `-X`).
+    /// A random exchange: each part is read by one rank (IOR's `-ZZ`). The value is its seed (IOR's `-X`).
     Shuffled(u64),
     /// For each rank the part that it reads; some may be read twice and some not at all.
     Listed(Vec<u32>),
