@@ -147,7 +147,7 @@ def group() -> Iterator[Path]:
 
 def test_a_quota_of_processor_time_that_was_used_up_is_told(mount: Callable[[str], Path], group: Path) -> None:
     enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
-    assert "used up its quota of processor time in" in ior(mount("size=100m"), "sh", "-c", enter, "sh")
+    assert "exhausted its CPU quota in" in ior(mount("size=100m"), "sh", "-c", enter, "sh")
     assert "quota" not in ior(mount("size=101m"))
 
 
@@ -161,4 +161,4 @@ def test_processes_that_take_the_processors_of_ranks_are_told(mount: Callable[[s
         for process in hogs:
             process.kill()
             process.wait()
-    assert "for processors that other processes had" in said
+    assert "waiting for processors that other processes used" in said

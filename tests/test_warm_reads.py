@@ -62,7 +62,7 @@ def test_a_cold_read_on_an_overlay_is_not(overlay: Path, tmp_path: Path) -> None
 def test_of_a_disk_image_nobody_knows_what_is_in_memory(disk: Disk, tmp_path: Path) -> None:
     found = run(disk("400m"), tmp_path, COLD)
     assert doubts(found) == {"cache-unknown"}
-    assert "its device is the file" in found.doubts.filter(kind="cache-unknown")["message"][0]
+    assert "the device is backed by the file" in found.doubts.filter(kind="cache-unknown")["message"][0]
     assert doubts(found, "write") == set()
 
 

@@ -32,10 +32,10 @@ impl Doubts {
         }
         let counts: Vec<String> = self.0.iter().map(|(kind, times)| format!("{kind} in {times}")).collect();
         let where_they_are = match kept {
-            Some(directory) => format!("all of them are in {}", directory.display()),
-            None => "--run DIR keeps all of them".to_owned(),
+            Some(directory) => format!("all of them are stored in {}", directory.display()),
+            None => "--run DIR stores all of them".to_owned(),
         };
-        say!("ioassay-engine: doubts by phases: {}; {where_they_are}", counts.join(", "));
+        say!("ioassay-engine: doubts by number of phases: {}; {where_they_are}", counts.join(", "));
     }
 }
 

@@ -9,7 +9,7 @@ pub struct Doubt {
     /// What is wrong, with the evidence.
     #[serde(flatten)]
     pub reason: Reason,
-    /// True where the number must not be used at all; false where it can be used with care.
+    /// True if the number must not be used at all; false if it can be used with care.
     pub invalidates: bool,
     /// The doubt as a sentence that names the evidence.
     pub message: String,
@@ -23,32 +23,32 @@ pub struct Doubt {
 pub enum Reason {
     /// Part of the file set was in the page cache before a read phase.
     CacheResident {
-        /// Bytes of the file set in the page cache before the phase; of what was read of it, where a limit ended the phase.
+        /// Bytes of the file set in the page cache before the phase; only those that it read, if a limit ended it.
         resident_bytes: u64,
-        /// Size of the file set, or of what was read of it.
+        /// Size of the file set, or of the part that was read.
         file_set_bytes: u64,
-        /// The nodes in whose memory it was, the one with most first.
+        /// The nodes with resident pages, the one with most first.
         #[serde(default)]
         hosts: Vec<String>,
     },
-    /// Nobody knows how much of what was read was in memory: nothing could measure it, or others than the nodes may hold it.
+    /// Page-cache residency before the read is unknown: it could not be measured, or servers may have cached the data.
     CacheUnknown {
-        /// Why nothing is known.
+        /// Why it is unknown.
         because: String,
     },
-    /// The device under the file system moved far less than a cold read or a write that was forced to it claims: something was
-    /// read or written again and again in memory, or was never written.
+    /// The device under the file system moved far less data than a cold read, or a synced write, should have moved:
+    /// data was read or overwritten in memory, or was never written.
     DeviceMovedLess {
         /// Bytes that the ranks moved.
         bytes: u64,
-        /// Bytes that came from the device for them, or went to it.
+        /// Bytes read from or written to the device for them.
         device_bytes: u64,
         /// The device.
         device: String,
     },
-    /// The attributes of what was looked at were still in the memory of the node that asked, since it created them.
+    /// The node that accessed the items had created them, so their attributes may still have been cached there.
     AttributesCached {
-        /// Items that were looked at.
+        /// Items that were accessed.
         items: u64,
         /// By how many ranks the job was shifted from those that created the items.
         shift: u32,
@@ -63,7 +63,7 @@ pub enum Reason {
         /// Bytes that the phase wrote.
         written_bytes: u64,
     },
-    /// Empty files or directories were created without a sync: they may still be in memory, in a journal that is not written.
+    /// Empty files or directories were created without a sync: they may still be in memory, in an uncommitted journal.
     UnsyncedCreate {
         /// Items that the phase created.
         items: u64,
@@ -75,7 +75,7 @@ pub enum Reason {
         /// The shortest phase without this doubt.
         wanted_ns: u64,
     },
-    /// Ranks left the barrier far apart.
+    /// Ranks started far apart after the barrier.
     StartSpread {
         /// From the first start to the last.
         spread_ns: u64,
@@ -91,7 +91,7 @@ pub enum Reason {
         /// The rank that finished last.
         slowest_rank: u32,
     },
-    /// When the stonewall came, one rank had done far more than another, so the rate is that of unlike ranks.
+    /// At the stonewall, one rank had done far more than another, so the rate is an average of unequal ranks.
     Imbalance {
         /// Operations of the rank that had done least.
         least_operations: u64,
@@ -100,59 +100,58 @@ pub enum Reason {
         /// The rank that had done least.
         slowest_rank: u32,
     },
-    /// Something else used what the phase needed.
+    /// Other activity used resources that the phase needed.
     Disturbed {
-        /// What it was. Of nodes that the same happened to, the one to which most of it did.
+        /// What it was. Each kind is listed once, for the node that it affected most.
         by: Vec<Disturbance>,
     },
-    /// More ranks than processors: the scheduler takes part in every figure.
+    /// More ranks than processors: scheduling affects every figure.
     Oversubscribed {
         /// Ranks on the machine.
         ranks: u32,
         /// Processors that they may use.
         processors: u32,
     },
-    /// Several clients were asked for, but their ranks ran on fewer nodes and share cache and link.
+    /// The clients ran on fewer nodes than there are clients, so they shared cache and network link.
     SharedNode {
         /// Clients of the plan.
         clients: u32,
         /// Nodes that took part.
         nodes: u32,
     },
-    /// Nodes were hosts of one machine, such as containers or a lab's: what they did side by side they did on the same
-    /// processors and memory.
+    /// Nodes were hosts of one machine, such as containers or hosts of a lab: they shared processors and memory.
     SharedMachine {
         /// Nodes that took part.
         nodes: u32,
-        /// Machines that they were.
+        /// Machines that they ran on.
         machines: u32,
     },
-    /// The clock's resolution is coarse against the operations that it timed.
+    /// The clock's resolution is too coarse for the operations that it timed.
     CoarseClock {
         /// Resolution of the clock.
         resolution_ns: u64,
         /// Median latency that it measured.
         median_ns: u64,
     },
-    /// The clocks of two nodes went apart during the phase, so the rates that they give do not fit together.
+    /// The clocks of two nodes drifted apart during the phase, so the rates of different nodes are not comparable.
     ClockDrift {
-        /// By how much, as far as it is sure.
+        /// The drift that is certain, given the uncertainty of the measurement.
         drift_ns: u64,
         /// The largest drift without this doubt.
         allowed_ns: u64,
     },
-    /// The clocks of two nodes could not be compared well enough for their samples to lie on one time line.
+    /// The clocks of two nodes could not be compared accurately enough to place their samples on one timeline.
     ClockUncertain {
-        /// By how much an instant may be wrong.
+        /// The possible error of a timestamp.
         uncertainty_ns: u64,
         /// The largest uncertainty without this doubt.
         allowed_ns: u64,
     },
-    /// Operations took longer than a sample, so the timeline shows gaps that are none.
+    /// Operations took longer than a sample interval, so the timeline shows gaps where I/O was in progress.
     LateSamples {
         /// The slowest operation.
         slowest_ns: u64,
-        /// Length of a sample.
+        /// Length of the sample interval.
         sample_interval_ns: u64,
     },
     /// Fewer bytes were moved than planned.
@@ -162,39 +161,39 @@ pub enum Reason {
         /// Bytes planned.
         planned_bytes: u64,
     },
-    /// Not a single operation was done, so the rate of 0 says nothing about the storage.
+    /// No operation completed, so the rate of 0 says nothing about the storage.
     NothingDone {
         /// How long the phase took.
         duration_ns: u64,
     },
-    /// Calls moved fewer bytes than asked and had to be repeated.
+    /// Calls moved fewer bytes than requested and had to be repeated.
     ShortTransfers {
         /// How many calls.
         calls: u64,
     },
-    /// Part of what was read was never written: holes, or extents that were only allocated. The file system makes zeros of
-    /// them without reading anything.
+    /// Part of what was read was never written: holes, or extents that were only allocated. The file system returns
+    /// zeros for them without reading anything.
     Unwritten {
         /// Bytes that hold no data.
         unwritten_bytes: u64,
         /// Bytes to read.
         bytes: u64,
     },
-    /// The data could be compressed or deduplicated, so that less was stored than counted.
+    /// The data could be compressed or deduplicated, so less may have been stored than counted.
     ReduciblePayload {
-        /// What the data was; `unknown` of files that were read and that the case has not written.
+        /// What the data was; `unknown` for files that the case read but did not write.
         content: String,
     },
-    /// A rank spent so much time in making the bytes that it wrote that the rate is partly that of its processor.
+    /// A rank spent so much time generating data that the rate is partly that of its processor.
     PayloadBound {
         /// The rank with the largest share.
         rank: u32,
-        /// Its time in making bytes.
+        /// Its time generating data.
         fill_ns: u64,
         /// Its time from start to end.
         worked_ns: u64,
     },
-    /// A job could not keep the rate that the plan gave it.
+    /// A job could not keep the rate that the plan sets.
     RateNotKept {
         /// The rate of the plan.
         given_per_s: f64,
@@ -203,12 +202,12 @@ pub enum Reason {
         /// `bytes/s` or `operations/s`.
         unit: String,
     },
-    /// The rate is what the plan allowed and not what the storage can do.
+    /// The rate is what the plan allows, not what the storage can do.
     Paced {
-        /// What held it back.
+        /// What limited it.
         because: String,
     },
-    /// Data was compared while the clock ran.
+    /// Data was verified within the measured time.
     VerificationTimed,
     /// The phase ended with an error.
     Failed {
@@ -217,16 +216,16 @@ pub enum Reason {
     },
 }
 
-/// Something that used what a phase needed, on one node.
+/// Activity on one node that used what a phase needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {
     /// What it was.
     pub what: Disturber,
     /// The node.
     pub host: String,
-    /// How much: bytes of the first three, nanoseconds of processors, periods of quotas.
+    /// How much: bytes for the first three kinds, nanoseconds for processors, periods for quotas.
     pub amount: u64,
-    /// Of how much.
+    /// The total that it is a part of.
     pub of: u64,
 }
 
@@ -234,16 +233,16 @@ pub struct Disturbance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturber {
-    /// Bytes written before the phase that were still being written back in it; of all that its device moved, or its ranks.
+    /// Bytes written before the phase and written back during it, of all that the device or the ranks moved.
     WriteBack,
-    /// Bytes that others read from the device; of all that it moved.
+    /// Bytes that other processes read from the device, of all that it moved.
     OthersRead,
-    /// Bytes that others wrote to the device; of all that it moved.
+    /// Bytes that other processes wrote to the device, of all that it moved.
     OthersWrote,
-    /// Periods in which a quota of processor time was used up.
+    /// Periods in which the quota of processor time was exhausted, of all periods.
     Quota,
-    /// Time of processors that a hypervisor gave to others; of the time that the ranks had.
+    /// Processor time that the hypervisor gave to other guests, of the ranks' time.
     Steal,
-    /// Time in which ranks waited for a processor while others' processes had it; of the time that the ranks had.
+    /// Time that ranks spent waiting for processors used by other processes, of the ranks' time.
     Processors,
 }

@@ -131,18 +131,18 @@ class Done(TypedDict):
 
 class Evidence(TypedDict):
     file_set_bytes: int
-    """Size of the file set, or of what was read of it."""
+    """Size of the file set, or of the part that was read."""
     hosts: NotRequired[list[str]]
-    """The nodes in whose memory it was, the one with most first."""
+    """The nodes with resident pages, the one with most first."""
     resident_bytes: int
-    """Bytes of the file set in the page cache before the phase; of what was read of it, where a limit ended the phase."""
+    """Bytes of the file set in the page cache before the phase; only those that it read, if a limit ended it."""
 
 
 class DoubtCacheResident(TypedDict):
     """Part of the file set was in the page cache before a read phase."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -153,14 +153,14 @@ class DoubtCacheResident(TypedDict):
 
 class Evidence1(TypedDict):
     because: str
-    """Why nothing is known."""
+    """Why it is unknown."""
 
 
 class DoubtCacheUnknown(TypedDict):
-    """Nobody knows how much of what was read was in memory: nothing could measure it, or others than the nodes may hold it."""
+    """Page-cache residency before the read is unknown: it could not be measured, or servers may have cached the data."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -175,17 +175,17 @@ class Evidence2(TypedDict):
     device: str
     """The device."""
     device_bytes: int
-    """Bytes that came from the device for them, or went to it."""
+    """Bytes read from or written to the device for them."""
 
 
 class DoubtDeviceMovedLess(TypedDict):
     """
-    The device under the file system moved far less than a cold read or a write that was forced to it claims: something was
-    read or written again and again in memory, or was never written.
+    The device under the file system moved far less data than a cold read, or a synced write, should have moved:
+    data was read or overwritten in memory, or was never written.
     """
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -196,16 +196,16 @@ class DoubtDeviceMovedLess(TypedDict):
 
 class Evidence3(TypedDict):
     items: int
-    """Items that were looked at."""
+    """Items that were accessed."""
     shift: int
     """By how many ranks the job was shifted from those that created the items."""
 
 
 class DoubtAttributesCached(TypedDict):
-    """The attributes of what was looked at were still in the memory of the node that asked, since it created them."""
+    """The node that accessed the items had created them, so their attributes may still have been cached there."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -223,7 +223,7 @@ class DoubtMemoryBacked(TypedDict):
     """The target keeps its data in memory."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -241,7 +241,7 @@ class DoubtUnsyncedWrite(TypedDict):
     """A write phase ended without fsync: the data may still be in memory."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -256,10 +256,10 @@ class Evidence6(TypedDict):
 
 
 class DoubtUnsyncedCreate(TypedDict):
-    """Empty files or directories were created without a sync: they may still be in memory, in a journal that is not written."""
+    """Empty files or directories were created without a sync: they may still be in memory, in an uncommitted journal."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -279,7 +279,7 @@ class DoubtShortPhase(TypedDict):
     """The phase was too short to average out start, finish and scheduling."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -296,10 +296,10 @@ class Evidence8(TypedDict):
 
 
 class DoubtStartSpread(TypedDict):
-    """Ranks left the barrier far apart."""
+    """Ranks started far apart after the barrier."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -321,7 +321,7 @@ class DoubtFinishSpread(TypedDict):
     """Ranks finished far apart, so the last-finished rate measures the straggler."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -340,10 +340,10 @@ class Evidence10(TypedDict):
 
 
 class DoubtImbalance(TypedDict):
-    """When the stonewall came, one rank had done far more than another, so the rate is that of unlike ranks."""
+    """At the stonewall, one rank had done far more than another, so the rate is an average of unequal ranks."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -360,10 +360,10 @@ class Evidence12(TypedDict):
 
 
 class DoubtOversubscribed(TypedDict):
-    """More ranks than processors: the scheduler takes part in every figure."""
+    """More ranks than processors: scheduling affects every figure."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -380,10 +380,10 @@ class Evidence13(TypedDict):
 
 
 class DoubtSharedNode(TypedDict):
-    """Several clients were asked for, but their ranks ran on fewer nodes and share cache and link."""
+    """The clients ran on fewer nodes than there are clients, so they shared cache and network link."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -394,19 +394,16 @@ class DoubtSharedNode(TypedDict):
 
 class Evidence14(TypedDict):
     machines: int
-    """Machines that they were."""
+    """Machines that they ran on."""
     nodes: int
     """Nodes that took part."""
 
 
 class DoubtSharedMachine(TypedDict):
-    """
-    Nodes were hosts of one machine, such as containers or a lab's: what they did side by side they did on the same
-    processors and memory.
-    """
+    """Nodes were hosts of one machine, such as containers or hosts of a lab: they shared processors and memory."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -423,10 +420,10 @@ class Evidence15(TypedDict):
 
 
 class DoubtCoarseClock(TypedDict):
-    """The clock's resolution is coarse against the operations that it timed."""
+    """The clock's resolution is too coarse for the operations that it timed."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -439,14 +436,14 @@ class Evidence16(TypedDict):
     allowed_ns: int
     """The largest drift without this doubt."""
     drift_ns: int
-    """By how much, as far as it is sure."""
+    """The drift that is certain, given the uncertainty of the measurement."""
 
 
 class DoubtClockDrift(TypedDict):
-    """The clocks of two nodes went apart during the phase, so the rates that they give do not fit together."""
+    """The clocks of two nodes drifted apart during the phase, so the rates of different nodes are not comparable."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -459,14 +456,14 @@ class Evidence17(TypedDict):
     allowed_ns: int
     """The largest uncertainty without this doubt."""
     uncertainty_ns: int
-    """By how much an instant may be wrong."""
+    """The possible error of a timestamp."""
 
 
 class DoubtClockUncertain(TypedDict):
-    """The clocks of two nodes could not be compared well enough for their samples to lie on one time line."""
+    """The clocks of two nodes could not be compared accurately enough to place their samples on one timeline."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -477,16 +474,16 @@ class DoubtClockUncertain(TypedDict):
 
 class Evidence18(TypedDict):
     sample_interval_ns: int
-    """Length of a sample."""
+    """Length of the sample interval."""
     slowest_ns: int
     """The slowest operation."""
 
 
 class DoubtLateSamples(TypedDict):
-    """Operations took longer than a sample, so the timeline shows gaps that are none."""
+    """Operations took longer than a sample interval, so the timeline shows gaps where I/O was in progress."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -506,7 +503,7 @@ class DoubtMissingBytes(TypedDict):
     """Fewer bytes were moved than planned."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -521,10 +518,10 @@ class Evidence20(TypedDict):
 
 
 class DoubtNothingDone(TypedDict):
-    """Not a single operation was done, so the rate of 0 says nothing about the storage."""
+    """No operation completed, so the rate of 0 says nothing about the storage."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -539,10 +536,10 @@ class Evidence21(TypedDict):
 
 
 class DoubtShortTransfers(TypedDict):
-    """Calls moved fewer bytes than asked and had to be repeated."""
+    """Calls moved fewer bytes than requested and had to be repeated."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -560,12 +557,12 @@ class Evidence22(TypedDict):
 
 class DoubtUnwritten(TypedDict):
     """
-    Part of what was read was never written: holes, or extents that were only allocated. The file system makes zeros of
-    them without reading anything.
+    Part of what was read was never written: holes, or extents that were only allocated. The file system returns
+    zeros for them without reading anything.
     """
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -576,14 +573,14 @@ class DoubtUnwritten(TypedDict):
 
 class Evidence23(TypedDict):
     content: str
-    """What the data was; `unknown` of files that were read and that the case has not written."""
+    """What the data was; `unknown` for files that the case read but did not write."""
 
 
 class DoubtReduciblePayload(TypedDict):
-    """The data could be compressed or deduplicated, so that less was stored than counted."""
+    """The data could be compressed or deduplicated, so less may have been stored than counted."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -594,7 +591,7 @@ class DoubtReduciblePayload(TypedDict):
 
 class Evidence24(TypedDict):
     fill_ns: int
-    """Its time in making bytes."""
+    """Its time generating data."""
     rank: int
     """The rank with the largest share."""
     worked_ns: int
@@ -602,10 +599,10 @@ class Evidence24(TypedDict):
 
 
 class DoubtPayloadBound(TypedDict):
-    """A rank spent so much time in making the bytes that it wrote that the rate is partly that of its processor."""
+    """A rank spent so much time generating data that the rate is partly that of its processor."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -624,10 +621,10 @@ class Evidence25(TypedDict):
 
 
 class DoubtRateNotKept(TypedDict):
-    """A job could not keep the rate that the plan gave it."""
+    """A job could not keep the rate that the plan sets."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -638,14 +635,14 @@ class DoubtRateNotKept(TypedDict):
 
 class Evidence26(TypedDict):
     because: str
-    """What held it back."""
+    """What limited it."""
 
 
 class DoubtPaced(TypedDict):
-    """The rate is what the plan allowed and not what the storage can do."""
+    """The rate is what the plan allows, not what the storage can do."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -655,10 +652,10 @@ class DoubtPaced(TypedDict):
 
 
 class DoubtVerificationTimed(TypedDict):
-    """Data was compared while the clock ran."""
+    """Data was verified within the measured time."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -675,7 +672,7 @@ class DoubtFailed(TypedDict):
     """The phase ended with an error."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str
@@ -998,28 +995,28 @@ class ColdCache(TypedDict):
 
 
 class Disturbance(TypedDict):
-    """Something that used what a phase needed, on one node."""
+    """Activity on one node that used what a phase needed."""
 
     amount: int
-    """How much: bytes of the first three, nanoseconds of processors, periods of quotas."""
+    """How much: bytes for the first three kinds, nanoseconds for processors, periods for quotas."""
     host: str
     """The node."""
     of: int
-    """Of how much."""
+    """The total that it is a part of."""
     what: Disturber
     """What it was."""
 
 
 class Evidence11(TypedDict):
     by: list[Disturbance]
-    """What it was. Of nodes that the same happened to, the one to which most of it did."""
+    """What it was. Each kind is listed once, for the node that it affected most."""
 
 
 class DoubtDisturbed(TypedDict):
-    """Something else used what the phase needed."""
+    """Other activity used resources that the phase needed."""
 
     invalidates: bool
-    """True where the number must not be used at all; false where it can be used with care."""
+    """True if the number must not be used at all; false if it can be used with care."""
     message: str
     """The doubt as a sentence that names the evidence."""
     remedy: str

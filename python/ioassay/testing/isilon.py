@@ -50,7 +50,7 @@ def doubted(builder: RunBuilder) -> RunBuilder:
                     case.id,
                     phase,
                     "shared-node",
-                    f"{case.clients} clients were processes on 1 node: they share cache, memory and link",
+                    f"{case.clients} clients were processes on 1 node: they shared cache, memory and network link",
                     "read the clients as processes of one node, or run on as many nodes as there are clients",
                 )
             if case.clients > 2:
@@ -66,8 +66,8 @@ def doubted(builder: RunBuilder) -> RunBuilder:
                 case.id,
                 "read",
                 "cache-resident",
-                "12 % of the file set (123 MiB of 1 GiB) was in this node's memory before the read",
-                "empty the caches before it (as root a cold-cache step does)",
+                "12 % of the file set (123 MiB of 1 GiB) was in this node's page cache before the read",
+                "drop the caches before the read (a cold-cache step does, as root)",
             )
     return builder
 

@@ -20,8 +20,9 @@ pub(super) fn missing_bytes(facts: Facts<'_>) -> Option<Doubt> {
     if facts.record.complete || facts.failure.is_some() || facts.data().is_none() {
         return None;
     }
-    let message = format!("{} of {} were moved", Bytes(moved_bytes).about(), Bytes(planned_bytes).about());
-    invalid(Reason::MissingBytes { moved_bytes, planned_bytes }, message, "run the case again to its end")
+    let message =
+        format!("only {} of the planned {} were moved", Bytes(moved_bytes).about(), Bytes(planned_bytes).about());
+    invalid(Reason::MissingBytes { moved_bytes, planned_bytes }, message, "repeat the case and let it finish")
 }
 
 pub(super) fn nothing_done(facts: Facts<'_>) -> Option<Doubt> {
@@ -30,8 +31,8 @@ pub(super) fn nothing_done(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let duration = Nanoseconds(duration_ns).about();
-    let message = format!("no operation was done in {duration}: a rate of 0 says nothing about the storage");
-    let remedy = "allow more time or operations (stonewall, limit, rate), or check that there is something to work on";
+    let message = format!("no operation completed in {duration}: a rate of 0 says nothing about the storage");
+    let remedy = "allow more time or operations (stonewall, limit, rate), or check that there are files to work on";
     invalid(Reason::NothingDone { duration_ns }, message, remedy)
 }
 
@@ -49,6 +50,6 @@ pub(super) fn short_transfers(facts: Facts<'_>) -> Option<Doubt> {
     if calls == 0 {
         return None;
     }
-    let message = format!("{} moved fewer bytes than asked, and the rest was transferred again", count(calls, "call"));
-    doubt(Reason::ShortTransfers { calls }, message, "look for a full device, a signal, or a limit of the file system")
+    let message = format!("{} moved fewer bytes than requested; further calls moved the rest", count(calls, "call"));
+    doubt(Reason::ShortTransfers { calls }, message, "check for a full device, a signal, or a file system limit")
 }

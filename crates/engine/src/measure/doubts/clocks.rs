@@ -19,8 +19,12 @@ pub(super) fn clock_drift(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let [drift, duration] = [drift_ns, facts.record.duration_ns].map(|ns| Nanoseconds(ns).about());
-    let message = format!("the clocks of two nodes went apart by {drift} in {duration}");
-    doubt(Reason::ClockDrift { drift_ns, allowed_ns }, message, "see that time is kept on all nodes (chronyc tracking)")
+    let message = format!("the clocks of two nodes drifted apart by {drift} in {duration}");
+    doubt(
+        Reason::ClockDrift { drift_ns, allowed_ns },
+        message,
+        "check time synchronisation on all nodes (chronyc tracking)",
+    )
 }
 
 pub(super) fn clock_uncertain(facts: Facts<'_>) -> Option<Doubt> {
@@ -31,9 +35,10 @@ pub(super) fn clock_uncertain(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let uncertainty = Nanoseconds(uncertainty_ns).about();
-    let message =
-        format!("the clocks of the nodes are known only to {uncertainty}, so samples may lie in the wrong place");
-    let remedy = "keep other load away from the network between the nodes and from their processors";
+    let message = format!(
+        "the nodes' clocks can be compared only to within {uncertainty}, so samples may be in the wrong interval"
+    );
+    let remedy = "keep other load off the nodes and the network between them";
     doubt(Reason::ClockUncertain { uncertainty_ns, allowed_ns }, message, remedy)
 }
 
@@ -44,11 +49,12 @@ pub(super) fn late_samples(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message = format!(
-        "an operation took {}, longer than a sample of {}: the timeline counts it where it ended",
+        "an operation took {}, longer than the sample interval of {}: the timeline counts it in the interval in which \
+         it ended",
         Nanoseconds(slowest_ns).about(),
         Nanoseconds(sample_interval_ns).about(),
     );
-    let remedy = "find the stall in the timeline; use smaller transfers or longer samples";
+    let remedy = "look for the stall in the timeline; use smaller transfers or a longer sample interval";
     doubt(Reason::LateSamples { slowest_ns, sample_interval_ns }, message, remedy)
 }
 
@@ -59,10 +65,10 @@ pub(super) fn coarse_clock(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message = format!(
-        "the clock's steps of {} are coarse against a median latency of {}",
+        "the clock's resolution of {} is too coarse for a median latency of {}",
         Nanoseconds(resolution_ns).about(),
         Nanoseconds(median_ns).about(),
     );
-    let remedy = "use the rate, which is exact, and not the latencies";
+    let remedy = "use the rate, which is exact, instead of the latencies";
     doubt(Reason::CoarseClock { resolution_ns, median_ns }, message, remedy)
 }

@@ -59,8 +59,8 @@ pub(super) fn cache_resident(facts: Facts<'_>) -> Option<Doubt> {
         Bytes(file_set_bytes).about(),
         whose_memory(facts.nodes.len(), &hosts),
     );
-    let remedy = "empty the caches before it (as root a cold-cache step does), remount in that step, or use a file set \
-                  of twice the memory";
+    let remedy = "drop the caches before the read (a cold-cache step does, as root), remount in that step, or use a \
+                  file set twice the size of memory";
     doubt(Reason::CacheResident { resident_bytes, file_set_bytes, hosts }, message, remedy)
 }
 
@@ -77,9 +77,9 @@ fn warm_hosts(facts: Facts<'_>) -> Vec<String> {
 fn whose_memory(nodes: usize, hosts: &[String]) -> String {
     let (named, more) = hosts.split_at(hosts.len().min(HOSTS_NAMED));
     match more.len() {
-        _ if nodes == 1 => "this node's memory".to_owned(),
-        0 => format!("the memory of {}", named.join(", ")),
-        more => format!("the memory of {} and {}", named.join(", "), count(more as u64, "other node")),
+        _ if nodes == 1 => "this node's page cache".to_owned(),
+        0 => format!("the page cache of {}", named.join(", ")),
+        more => format!("the page cache of {} and {}", named.join(", "), count(more as u64, "other node")),
     }
 }
 
@@ -89,12 +89,12 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let (because, remedy) = if facts.record.resident_bytes_before.is_none() {
-        let because = "neither cachestat nor mincore could look at the files";
-        (because.to_owned(), "use Linux 6.5 or newer, or a file set of twice the memory")
+        let because = "neither cachestat nor mincore works on these files";
+        (because.to_owned(), "use Linux 6.5 or newer, or a file set twice the size of memory")
     } else {
         let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
         let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
-        (because, "empty that memory by a hook of the cold-cache step, or use a file set of twice its size")
+        (because, "clear that memory with a hook in the cold-cache step, or use a file set twice its size")
     };
     let message = format!("page-cache residency before the read is unknown: {because}");
     doubt(Reason::CacheUnknown { because }, message, remedy)
@@ -111,15 +111,13 @@ fn memory_of_others(nodes: &[Environment]) -> Option<String> {
     nodes.iter().find_map(|node| {
         let file_system = &node.mount.as_ref()?.file_system;
         if NETWORK_FILE_SYSTEMS.contains(&file_system.as_str()) {
-            return Some(format!("the servers of {file_system} have memory of their own"));
+            return Some(format!("the {file_system} servers may have cached the files"));
         }
         if file_system.starts_with("fuse") {
-            return Some(format!(
-                "the process that serves {file_system} has memory of its own, or files in the page cache"
-            ));
+            return Some(format!("the {file_system} process may have cached the files itself or in the page cache"));
         }
         let backing = node.block_device.as_ref()?.cached_file.as_ref()?;
-        Some(format!("its device is the file {backing}, of which the node keeps pages"))
+        Some(format!("the device is backed by the file {backing}, which the node may have cached"))
     })
 }
 
@@ -147,14 +145,15 @@ pub(super) fn device_moved_less(facts: Facts<'_>) -> Option<Doubt> {
     let [moved, of_device] = [bytes, device_bytes].map(|bytes| Bytes(bytes).about());
     let message = match facts.record.operation {
         Operation::Read => format!(
-            "{moved} were read, of which {of_device} came from the device {device}: the rest was read before in the same \
+            "{moved} were read, but only {of_device} came from device {device}: the rest was already cached by this \
              phase, or was never written"
         ),
         _ => format!(
-            "{moved} were written, of which {of_device} went to the device {device}: the rest was overwritten in memory before"
+            "{moved} were written, but only {of_device} went to device {device}: the rest was overwritten in memory \
+             first"
         ),
     };
-    let remedy = "take a file set so large that nothing is moved twice, or direct I/O";
+    let remedy = "use a file set large enough that nothing is moved twice, or direct I/O";
     doubt(Reason::DeviceMovedLess { bytes, device_bytes, device }, message, remedy)
 }
 
@@ -174,9 +173,12 @@ pub(super) fn attributes_cached(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let (items, shift) = (facts.record.operations, work.shift);
-    let message = format!("the node had created what it looked at ({}) and may remember it", count(items, "item"));
+    let message = format!(
+        "the node itself had created the items that it accessed ({}) and may have cached them",
+        count(items, "item")
+    );
     let remedy =
-        "shift the job by the ranks of a client, on more than one node, or drop the caches or remount before it";
+        "run on several nodes and shift the job by the ranks of a client, or drop the caches or remount before it";
     doubt(Reason::AttributesCached { items, shift }, message, remedy)
 }
 
@@ -190,22 +192,22 @@ pub(super) fn memory_backed(facts: Facts<'_>) -> Option<Doubt> {
     if !facts.capabilities.files || !MEMORY_FILE_SYSTEMS.contains(&file_system.as_str()) {
         return None;
     }
-    let message = format!("the target is {file_system}, so this is the speed of memory");
-    doubt(Reason::MemoryBacked { file_system }, message, "choose a target on the storage that is to be measured")
+    let message = format!("the target is {file_system}, so this measures memory, not storage");
+    doubt(Reason::MemoryBacked { file_system }, message, "choose a target on the storage to be measured")
 }
 
 pub(super) fn unsynced_write(facts: Facts<'_>) -> Option<Doubt> {
     let written_bytes = facts.record.bytes;
     let remedy = match &facts.job.work {
         Work::Data(_) if facts.record.operation == Operation::Write => {
-            "fsync at the end of the phase, counted in its time"
+            "fsync at the end of the phase, within the measured time"
         }
         Work::Metadata(work) => match work.operation {
             MetadataOperation::Create { write_bytes: 1.., .. } | MetadataOperation::Write { .. } => {
-                "fsync each file, or sync at the end, counted in its time"
+                "fsync each file, or sync at the end, within the measured time"
             }
             MetadataOperation::Replace { bytes: 1.. } if facts.record.operation == Operation::Create => {
-                "sync at the end, counted in its time"
+                "sync at the end, within the measured time"
             }
             _ => return None,
         },
@@ -238,5 +240,5 @@ pub(super) fn unsynced_create(facts: Facts<'_>) -> Option<Doubt> {
     }
     let items = facts.record.operations;
     let message = format!("{} were created without a sync and may still be in memory", count(items, "item"));
-    doubt(Reason::UnsyncedCreate { items }, message, "sync at the end, counted in its time (mdtest: -Y)")
+    doubt(Reason::UnsyncedCreate { items }, message, "sync at the end, within the measured time (mdtest: -Y)")
 }

@@ -62,10 +62,10 @@ pub(super) fn disturbed(facts: Facts<'_>) -> Option<Doubt> {
     let by: Vec<Disturbance> = worst.collect();
     let first = by.first()?;
     let remedy = match first.what {
-        Disturber::WriteBack => "let the phase settle (`settle: yes`), or sync what comes before it",
+        Disturber::WriteBack => "let writes settle before the phase (`settle: yes`), or sync in the phases before it",
         Disturber::OthersRead | Disturber::OthersWrote => "keep other work off the device, and measure again",
         Disturber::Quota => "give the job as many processors as it has ranks",
-        Disturber::Steal => "measure on a machine whose processors nobody else is given",
+        Disturber::Steal => "measure on a machine that shares its processors with no other virtual machine",
         Disturber::Processors => "keep other work off the nodes",
     };
     let message = by.iter().map(|one| said(one, &machines)).collect::<Vec<_>>().join("; ");
@@ -81,17 +81,23 @@ fn said(disturbance: &Disturbance, machines: &[Machine<'_>]) -> String {
     match what {
         Disturber::WriteBack => {
             format!(
-                "on {host} {bytes} from before the phase were still being written back, beside {of_bytes} of its own"
+                "on {host}, {bytes} from before the phase were written back during it, beside {of_bytes} of its own"
             )
         }
-        Disturber::OthersRead => format!("on {host} others read {bytes} of the {of_bytes} that {device} moved"),
-        Disturber::OthersWrote => format!("on {host} others wrote {bytes} of the {of_bytes} that {device} moved"),
-        Disturber::Quota => {
-            format!("on {host} the job had used up its quota of processor time in {amount} of {of} periods")
+        Disturber::OthersRead => {
+            format!("on {host}, other processes read {bytes} of the {of_bytes} that {device} moved")
         }
-        Disturber::Steal => format!("on {host} the hypervisor gave others {time} of the {of_time} that the ranks had"),
+        Disturber::OthersWrote => {
+            format!("on {host}, other processes wrote {bytes} of the {of_bytes} that {device} moved")
+        }
+        Disturber::Quota => {
+            format!("on {host}, the job exhausted its CPU quota in {amount} of {of} periods")
+        }
+        Disturber::Steal => {
+            format!("on {host}, the hypervisor gave other guests {time} of the ranks' {of_time} of processor time")
+        }
         Disturber::Processors => {
-            format!("on {host} ranks waited {time} of their {of_time} for processors that other processes had")
+            format!("on {host}, ranks spent {time} of their {of_time} waiting for processors that other processes used")
         }
     }
 }

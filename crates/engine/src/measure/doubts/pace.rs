@@ -28,17 +28,20 @@ pub(super) fn rate_not_kept(facts: Facts<'_>) -> Option<Doubt> {
     if reached >= RATE_KEPT_SHARE * given || facts.failure.is_some() {
         return None;
     }
-    let message = format!("the job was to do {given:.0} {unit} and did {reached:.0}: latencies count the waiting");
+    let message = format!(
+        "the job reached {reached:.0} of the {given:.0} {unit} that the plan sets: latencies include the time spent \
+         waiting"
+    );
     let reason = Reason::RateNotKept { given_per_s: given, reached_per_s: reached, unit: unit.to_owned() };
-    doubt(reason, message, "give a lower rate, or read the rate reached as what the storage can do")
+    doubt(reason, message, "set a lower rate, or read the rate reached as the maximum of the storage")
 }
 
 pub(super) fn paced(facts: Facts<'_>) -> Option<Doubt> {
     let because = match (facts.job.rate, facts.job.think) {
         (None, None) => return None,
-        (Some(_), _) => "the plan gave it a rate".to_owned(),
-        (None, Some(_)) => "the plan gave it pauses".to_owned(),
+        (Some(_), _) => "its plan sets a rate".to_owned(),
+        (None, Some(_)) => "its plan sets think times".to_owned(),
     };
-    let message = format!("the rate is not the storage's alone: {because}");
+    let message = format!("the job was not run at full speed: {because}");
     doubt(Reason::Paced { because }, message, "use its latencies; measure throughput without a rate limit")
 }

@@ -34,8 +34,8 @@ pub(super) fn unwritten(facts: Facts<'_>) -> Option<Doubt> {
 pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
     let work = facts.data().filter(|_| facts.capabilities.files)?;
     if holds_unknown_data(facts, work) {
-        let message = "the case did not write the files, so their content is unknown: if it is reducible, storage that \
-                       compresses or deduplicates moved less than counted";
+        let message = "the case did not write the files, so their content is unknown: storage that compresses or \
+                       deduplicates may have moved less than counted";
         let reason = Reason::ReduciblePayload { content: "unknown".to_owned() };
         return doubt(reason, message.to_owned(), "write the files in the same case, or verify what is read");
     }
@@ -43,7 +43,7 @@ pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
         Payload::Zero => "zeros",
         // IOR's incompressible packets too repeat one word (hpc/ior 4.1, generate_memory_pattern).
         Payload::IorTimestamp { .. } | Payload::IorOffset { .. } | Payload::IorIncompressible { .. } => {
-            "one pattern again and again"
+            "a repeating pattern"
         }
         Payload::Reducible { zero_percent, duplicate_percent } => {
             return compressed_payload(facts, zero_percent, duplicate_percent);
@@ -54,7 +54,7 @@ pub(super) fn reducible_payload(facts: Facts<'_>) -> Option<Doubt> {
     doubt(
         Reason::ReduciblePayload { content: reducible.to_owned() },
         message,
-        "take the payload unique (IOR: -l random)",
+        "use the payload unique (IOR: -l random)",
     )
 }
 
@@ -73,8 +73,8 @@ fn compressed_payload(facts: Facts<'_>, zero_percent: u8, duplicate_percent: u8)
     let file_system = facts.nodes.iter().find_map(|node| compresses(node.mount.as_ref()?))?;
     let content = format!("{zero_percent} % zeros and {duplicate_percent} % duplicate blocks");
     let message =
-        format!("the data has {content}, and the target's {file_system} compresses: less was moved than counted");
-    let remedy = "take the payload unique, or mount without compression, or read the rate as that of such data";
+        format!("the data has {content}, and the target's {file_system} compresses it: less was moved than counted");
+    let remedy = "use the payload unique, mount without compression, or read the rate as valid for such data only";
     doubt(Reason::ReduciblePayload { content }, message, remedy)
 }
 
@@ -100,17 +100,17 @@ pub(super) fn payload_bound(facts: Facts<'_>) -> Option<Doubt> {
     }
     let (rank, fill_ns, worked_ns) = (most.rank, most.fill_ns, most.end_ns - most.start_ns);
     let message = format!(
-        "rank {rank} made the bytes that it wrote in {:.0} % of its time ({} of {}): the rate is partly the processor's",
+        "rank {rank} spent {:.0} % of its time ({} of {}) generating data: the rate is partly the processor's",
         share(most) * 100.0,
         Nanoseconds(fill_ns).about(),
         Nanoseconds(worked_ns).about(),
     );
-    let remedy = "take the payload repeated, which is made once, or keep more transfers in flight";
+    let remedy = "use the payload repeated, which is generated once, or keep more transfers in flight";
     doubt(Reason::PayloadBound { rank, fill_ns, worked_ns }, message, remedy)
 }
 
 pub(super) fn verified(facts: Facts<'_>) -> Option<Doubt> {
     facts.data()?.verify?;
-    let message = "every byte was compared with what was written, which takes time of the phase".to_owned();
-    doubt(Reason::VerificationTimed, message, "measure without verification, and verify in a phase of its own")
+    let message = "every byte was compared with what was written, within the measured time".to_owned();
+    doubt(Reason::VerificationTimed, message, "measure without verification, and verify in a separate phase")
 }

@@ -35,7 +35,8 @@ pub(super) fn finish_spread(facts: Facts<'_>) -> Option<Doubt> {
             format!("{apart}: the rate is that of the last, rank {slowest_rank}, which had more to do ({had})");
         (
             message,
-            "give all ranks the same amount: with wear-out, a write that a stonewall ends leaves the same to each",
+            "give all ranks the same amount: with wear-out, a write ended by a stonewall leaves the same amount to \
+             each",
         )
     } else {
         let message = format!("{apart}: the rate is that of the slowest, rank {slowest_rank}");
@@ -56,7 +57,7 @@ pub(super) fn imbalance(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message = format!(
-        "at the stonewall rank {slowest_rank} had done {} and another one {most_operations}",
+        "at the stonewall, rank {slowest_rank} had done {} and the fastest rank {most_operations}",
         count(least_operations, "operation"),
     );
     let remedy = "check that rank's node, link, server and disk; with wear-out all ranks do the same work";
@@ -77,8 +78,10 @@ pub(super) fn shared_node(facts: Facts<'_>) -> Option<Doubt> {
     if clients <= nodes {
         return None;
     }
-    let message =
-        format!("{clients} clients were processes on {}: they share cache, memory and link", count(nodes, "node"));
+    let message = format!(
+        "{clients} clients were processes on {}: they shared cache, memory and network link",
+        count(nodes, "node")
+    );
     let remedy = "read the clients as processes of one node, or run on as many nodes as there are clients";
     doubt(Reason::SharedNode { clients, nodes }, message, remedy)
 }
@@ -89,7 +92,7 @@ pub(super) fn shared_machine(facts: Facts<'_>) -> Option<Doubt> {
         return None;
     }
     let message =
-        format!("{nodes} nodes were hosts of {}: they share its processors and memory", count(machines, "machine"));
+        format!("{nodes} nodes were hosts of {}: they shared its processors and memory", count(machines, "machine"));
     let remedy = "read the clients as hosts of one machine, or run on as many machines as there are clients";
     doubt(Reason::SharedMachine { nodes, machines }, message, remedy)
 }
