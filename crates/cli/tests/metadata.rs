@@ -485,7 +485,7 @@ fn a_file_that_holds_something_else_is_not_replaced() {
     let (ran, _) = disturbed(2, &tree, &replace, "mdtest_tree.1.0/file.mdtest.1.33", other);
     let failure = ran.place.failure().unwrap();
     assert_eq!((failure.rank, failure.operation.as_str()), (Some(1), "read"));
-    assert!(failure.message.contains("at offset 0 there is"), "{}", failure.message);
+    assert!(failure.message.contains("at offset 0 found"), "{}", failure.message);
 }
 
 /// `md-workbench -O 1` of hpc/ior 5fcf0ba: in set d, from 1 on, a rank takes what lies d ranks before it, and creates
@@ -699,31 +699,31 @@ fn work_on_entries_that_will_not_be_there_is_refused_before_any_of_them_is_creat
         (&[&grow, &by_two(&plant), &by_two(&stat), &by_two(&remove), &fell], "accepted"),
         (&[&grow, &limited(&plant), &stat, &remove, &fell], "accepted"),
         (&[&grow, &plant, &write, &read(200)], "accepted"),
-        (&[&stat], "are not there"),
-        (&[&grow, &stat], "are not there"),
-        (&[&plant], "the directories of the tree are not there"),
-        (&[&grow, &again(grow.clone())], "are there already"),
-        (&[&grow, &plant, &again(plant.clone())], "are there already"),
-        (&[&grow, &plant, &remove, &again(remove.clone())], "are not there"),
-        (&[&grow, &plant, &remove, &stat], "are not there"),
-        (&[&grow, &plant, &fell], "still have items"),
-        (&[&fell], "the directories of the tree are not there"),
-        (&[&grow, &fell, &plant], "the directories of the tree are not there"),
-        (&[&grow, &plant, &read(101)], "101 bytes would be read of files that hold 100"),
-        (&[&grow, &plant, &limited(&write), &read(200)], "of files that hold 100"),
-        (&[&grow, &by_two(&plant), &stat], "the items of rank 2 of the tree are not there"),
-        (&[&grow, &plant, &by_two(&remove), &fell], "still have items"),
-        (&[&grow, &plant, &limited(&remove), &stat], "nobody knows which"),
-        (&[&grow, &plant, &limited(&rename), &remove], "nobody knows which"),
-        (&[&grow, &plant, &limited(&remove), &fell], "still have items"),
+        (&[&stat], "do not exist"),
+        (&[&grow, &stat], "do not exist"),
+        (&[&plant], "the tree's directories do not exist"),
+        (&[&grow, &again(grow.clone())], "already exist"),
+        (&[&grow, &plant, &again(plant.clone())], "already exist"),
+        (&[&grow, &plant, &remove, &again(remove.clone())], "do not exist"),
+        (&[&grow, &plant, &remove, &stat], "do not exist"),
+        (&[&grow, &plant, &fell], "still has items"),
+        (&[&fell], "the tree's directories do not exist"),
+        (&[&grow, &fell, &plant], "the tree's directories do not exist"),
+        (&[&grow, &plant, &read(101)], "101 bytes cannot be read from files that hold 100"),
+        (&[&grow, &plant, &limited(&write), &read(200)], "from files that hold 100"),
+        (&[&grow, &by_two(&plant), &stat], "the items of rank 2 do not exist"),
+        (&[&grow, &plant, &by_two(&remove), &fell], "still has items"),
+        (&[&grow, &plant, &limited(&remove), &stat], "and which is unknown"),
+        (&[&grow, &plant, &limited(&rename), &remove], "and which is unknown"),
+        (&[&grow, &plant, &limited(&remove), &fell], "still has items"),
         (&[&grow, &plant, &replace(100), &again(replace(60)), &stat, &read(60), &remove, &fell], "accepted"),
         (&[&grow, &in_turn(&limited(&plant)), &replace(100), &remove, &fell], "accepted"),
         (&[&grow, &limited(&plant), &replace(100)], "more items in some directories than in others"),
         (&[&grow, &in_turn(&walled(&plant)), &replace(100)], "more items in some directories than in others"),
-        (&[&grow, &plant, &replace(101)], "101 bytes would be read of files that hold 100"),
-        (&[&grow, &plant, &replace(60), &read(61)], "61 bytes would be read of files that hold 60"),
-        (&[&grow, &plant, &limited(&replace(100)), &stat], "nobody knows which"),
-        (&[&grow, &replace(0)], "are not there"),
+        (&[&grow, &plant, &replace(101)], "101 bytes cannot be read from files that hold 100"),
+        (&[&grow, &plant, &replace(60), &read(61)], "61 bytes cannot be read from files that hold 60"),
+        (&[&grow, &plant, &limited(&replace(100)), &stat], "and which is unknown"),
+        (&[&grow, &replace(0)], "do not exist"),
     ];
     for (steps, expected) in cases {
         let steps: Vec<Value> = steps.iter().map(|&step| step.clone()).collect();
@@ -747,22 +747,22 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     let shift = "/steps/1/jobs/0/work/shift";
     assert!(refused(&job(kind("stat")), set(shift, json!(1))).starts_with("create, steps[1].jobs[0].work.shift"));
     let unknown = refused(&job(kind("stat")), set("/steps/2/jobs/0/work/tree", json!("u")));
-    assert!(unknown.ends_with("there is no tree \"u\"; take one of: t"), "{unknown}");
+    assert!(unknown.ends_with("there is no tree \"u\"; use one of: t"), "{unknown}");
     for (pointer, value, expected) in [
         ("/trees/t/branch", json!(0), "trees.t.branch"),
         ("/trees/t/depth", json!(60), "trees.t.depth: depth 60, 2 branches"),
         ("/trees/t/items_per_directory", json!(1_u64 << 62), "trees.t.depth"),
-        ("/trees/t/items_per_directory", json!(0), "it has no items"),
+        ("/trees/t/items_per_directory", json!(0), "the tree has no items"),
         ("/trees/t/ranks", json!({"first": 2, "count": 3}), "trees.t.ranks"),
         ("/trees/t/ranks", json!({"first": 0, "count": 3}), "4 ranks would change the items of 3"),
         ("/steps/0/jobs/0/limit", json!({"operations_per_rank": 1}), "steps[0].jobs[0].limit"),
-        ("/steps/0/jobs/0/work/order", json!("random"), "take sequential"),
+        ("/steps/0/jobs/0/work/order", json!("random"), "use sequential"),
         ("/storage/api", json!("skeleton"), "skeleton has no directory entries"),
-        ("/steps/1/jobs/0/limit", json!({"bytes_per_rank": 1}), "take limit.operations_per_rank"),
+        ("/steps/1/jobs/0/limit", json!({"bytes_per_rank": 1}), "use limit.operations_per_rank"),
         ("/steps/1/jobs/0/work/operation/with", json!("touch"), "expected `open` or `mknod`"),
-        ("/steps/1/jobs/0/work/operation/write_bytes", json!(1_u64 << 40), "1099511627776 bytes in one call"),
+        ("/steps/1/jobs/0/work/operation/write_bytes", json!(1_u64 << 40), "a call cannot move 1099511627776 bytes"),
         ("/trees/t/payload", json!({"kind": "unique"}), "trees.t.payload"),
-        ("/steps/1/jobs/0/work/verify", json!(true), "give the tree a payload"),
+        ("/steps/1/jobs/0/work/verify", json!(true), "set a payload for the tree"),
     ] {
         let refusal = refused(&job(kind("stat")), set(pointer, value.clone()));
         assert!(refusal.contains(expected), "{pointer} = {value}: {refusal}");
@@ -780,16 +780,16 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     assert!(refused(&job(kind("stat")), with_data).contains("would have the name of a file"));
 
     let mknod = json!({"kind": "create", "with": "mknod", "write_bytes": 5, "fsync": false});
-    assert!(refused(&[grow.clone(), phase("x", mknod)], as_it_is).contains("mknod opens no file"));
+    assert!(refused(&[grow.clone(), phase("x", mknod)], as_it_is).contains("mknod does not open the file"));
     let directories = set("/trees/t/items", json!("directories"));
-    assert!(refused(&job(json!({"kind": "read", "bytes": 0})), &directories).contains("hold no bytes"));
-    assert!(refused(&[grow.clone(), phase("x", create(7))], &directories).contains("hold no bytes"));
+    assert!(refused(&job(json!({"kind": "read", "bytes": 0})), &directories).contains("hold no data"));
+    assert!(refused(&[grow.clone(), phase("x", create(7))], &directories).contains("hold no data"));
     assert_eq!(refused(&job(kind("stat")), &directories), "accepted");
     let short = |text: &mut Value| {
         text["trees"]["t"]["sharing"] = json!("shared");
         text["trees"]["t"]["names"] = json!("md-workbench");
     };
-    assert!(refused(&job(kind("stat")), short).contains("trees.t.names: they do not tell whose items are whose"));
+    assert!(refused(&job(kind("stat")), short).contains("trees.t.names: these names do not distinguish the items"));
     let displaced = |text: &mut Value| {
         text["trees"]["t"]["sharing"] = json!("shared");
         text["trees"]["t"]["displaced"] = json!(1);
@@ -799,13 +799,13 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
         text["trees"]["t"]["payload"] = json!({"kind": "ior-offset", "signature": 7});
         text["steps"][1]["jobs"][0]["work"]["verify"] = json!(true);
     };
-    assert!(refused(&job(kind("stat")), verified).contains("no bytes are read or written"));
+    assert!(refused(&job(kind("stat")), verified).contains("nothing is read or written that could be verified"));
     let shared_items = set("/trees/t/sharing", json!("shared-items"));
     assert_eq!(refused(&job(kind("remove")), &shared_items), "accepted");
     let shifted = [grow.clone(), plant.clone(), with(phase("x", kind("stat")), &json!({"shift": 1}), &json!({}))];
     assert!(refused(&shifted, &shared_items).contains("all ranks have the same entries"));
     let direct = |text: &mut Value| text["storage"]["direct"] = json!(true);
-    assert!(refused(&[grow.clone(), phase("x", create(513))], direct).contains("take a multiple of 512"));
+    assert!(refused(&[grow.clone(), phase("x", create(513))], direct).contains("use a multiple of 512"));
     // A job that moves no bytes goes past the cache as well as any.
     let mut by_itself = job(kind("stat"));
     by_itself.iter_mut().for_each(|step| step["jobs"][0]["storage"] = json!({"api": "posix", "direct": true}));
@@ -818,14 +818,14 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     };
     let replace = |keys: Value| replace_by(keys, json!({}));
     assert_eq!(refused(&replace(json!({"shift": 3})), as_it_is), "accepted");
-    assert!(refused(&replace(json!({"order": "random"})), as_it_is).contains("take interleaved"));
-    assert!(refused(&replace(json!({"paths": "at"})), as_it_is).contains("take full"));
+    assert!(refused(&replace(json!({"order": "random"})), as_it_is).contains("use interleaved"));
+    assert!(refused(&replace(json!({"paths": "at"})), as_it_is).contains("use full"));
     let half = replace_by(json!({}), json!({"ranks": {"first": 0, "count": 2}}));
-    assert!(refused(&half, as_it_is).contains("give the job 4 ranks"));
-    assert!(refused(&replace(json!({})), &directories).contains("hold no bytes"));
-    assert!(refused(&replace(json!({})), &shared_items).contains("can be replaced by one only"));
+    assert!(refused(&half, as_it_is).contains("use 4 ranks for the job"));
+    assert!(refused(&replace(json!({})), &directories).contains("hold no data"));
+    assert!(refused(&replace(json!({})), &shared_items).contains("can be replaced by only one of them"));
     let many = set("/trees/t/branch", json!(300));
-    assert!(refused(&replace(json!({})), many).contains("301 directories have files"));
+    assert!(refused(&replace(json!({})), many).contains("301 directories with files are too many"));
 
     let rate_of = |step: u64, duration_ns: u64| {
         set("/steps/1/jobs/0/limit", json!({"at_rate_of": {"step": step, "duration_ns": duration_ns}}))
@@ -833,7 +833,7 @@ fn metadata_jobs_that_contradict_themselves_are_refused_with_key_value_and_what_
     assert_eq!(refused(&job(kind("stat")), rate_of(0, 5)), "accepted");
     assert!(refused(&job(kind("stat")), rate_of(0, 0)).contains("limit.at_rate_of.duration_ns: 0 does nothing"));
     for step in [1, 2, 9] {
-        assert!(refused(&job(kind("stat")), rate_of(step, 5)).contains("is no phase before this one"), "{step}");
+        assert!(refused(&job(kind("stat")), rate_of(step, 5)).contains("is not an earlier phase"), "{step}");
     }
     let of_a_mix = [
         &replace(json!({}))[..],
@@ -871,23 +871,26 @@ fn walks_that_contradict_themselves_are_refused() {
         (json!({}), "accepted"),
         (json!({"root": "/somewhere", "name": "*.dat", "at_least_bytes": 5}), "accepted"),
         (json!({"newer_than_step": 0}), "accepted"),
-        (json!({"root": "relative"}), "work.root: relative is relative"),
+        (json!({"root": "relative"}), "work.root: relative is a relative path"),
         (json!({"name": "a/b"}), "work.name"),
         (json!({"tree": "t"}), "accepted"),
         (json!({"tree": "u"}), "there is no tree \"u\""),
-        (json!({"tree": "t", "root": "/x"}), "work.tree: a root and a tree"),
+        (json!({"tree": "t", "root": "/x"}), "work.tree: both a root and a tree are set"),
         (json!({"name": ""}), "work.name"),
-        (json!({"size_bytes": 1, "at_most_bytes": 2}), "take one of them"),
-        (json!({"at_least_bytes": 3, "at_most_bytes": 2}), "3 is more than 2"),
+        (
+            json!({"size_bytes": 1, "at_most_bytes": 2}),
+            "both an exact size and a range of sizes are set; set one of them",
+        ),
+        (json!({"at_least_bytes": 3, "at_most_bytes": 2}), "3 is more than at_most_bytes, 2"),
         (json!({"entries": "directories", "size_bytes": 1}), "only files have a size"),
-        (json!({"newer_than_step": 1}), "step 1 is no phase before this one"),
-        (json!({"newer_than_step": 0, "newer_than_unix_ns": 1}), "take one of them"),
+        (json!({"newer_than_step": 1}), "step 1 is not an earlier phase"),
+        (json!({"newer_than_step": 0, "newer_than_unix_ns": 1}), "set one of them"),
     ] {
         let refusal = refused(&[phase("grow", kind("create-tree")), find("find", conditions.clone())], as_it_is);
         assert!(refusal.contains(expected), "{conditions}: {refusal}");
     }
     let on_null = |text: &mut Value| text["storage"]["api"] = json!("null");
-    assert!(refused(&[find("find", json!({}))], on_null).contains("name a directory"));
+    assert!(refused(&[find("find", json!({}))], on_null).contains("set a directory"));
     assert_eq!(refused(&[find("find", json!({"root": "/x"}))], on_null), "accepted");
 }
 

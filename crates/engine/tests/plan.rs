@@ -85,55 +85,67 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
     let mix = "/steps/4/jobs/0";
     for (pointer, value, expected) in [
         ("/version", json!(1), "version: the plan has version 1; this engine reads version 2"),
-        ("/run", json!("../up"), "run: \"../up\" is no identifier; use"),
-        ("/case", json!(""), "case: \"\" is no identifier"),
+        ("/run", json!("../up"), "run: \"../up\" is not a valid name; use"),
+        ("/case", json!(""), "case: \"\" is not a valid name"),
         ("/case", json!(".hidden"), "not beginning with '.'"),
-        ("/target/directory", json!("here"), "target.directory: here is relative; give the absolute path"),
-        ("/target", json!({"url": "bucket"}), "target.url: 6 letters without a scheme; write for example s3://"),
-        ("/target", json!({"url": "gopher://x"}), "target.url: posix does not speak \"gopher\"; take"),
+        ("/target/directory", json!("here"), "target.directory: here is a relative path; write the absolute path"),
+        (
+            "/target",
+            json!({"url": "bucket"}),
+            "target.url: the URL (6 characters) has no scheme; write for example s3://",
+        ),
+        ("/target", json!({"url": "gopher://x"}), "target.url: posix does not support the URL scheme \"gopher\"; use"),
         (
             "/target",
             json!({"device": {"path": "/dev/sda", "destroy_data": "/dev/sdb"}}),
-            "target.device.destroy_data: /dev/sdb is not /dev/sda; name the device a second time",
+            "target.device.destroy_data: /dev/sdb is not the target device /dev/sda; repeat the path of the device",
         ),
-        ("/storage/api", json!("posxi"), "storage.api: \"posxi\" is unknown; take one of: posix"),
+        ("/storage/api", json!("posxi"), "storage.api: there is no storage API \"posxi\"; use one of: posix"),
         (
             "/storage",
             json!({"api": "posix", "depth": 2}),
-            "storage.depth: posix keeps at most 1 in flight, not 2; take at most 1, or",
+            "storage.depth: posix keeps at most 1 transfers in flight, not 2; use at most 1, or",
         ),
-        ("/storage", json!({"api": "posix", "depth": 0}), "storage.depth: 0 does nothing; take 1 or more"),
+        ("/storage", json!({"api": "posix", "depth": 0}), "storage.depth: 0 does nothing; use 1 or more"),
         (
             "/storage",
             json!({"api": "posix", "vectors": 5000}),
-            "storage.vectors: 5000 pieces in one call; take at most 1024",
+            "storage.vectors: a call cannot take 5000 vectors; use at most 1024",
         ),
         (
             "/storage",
             json!({"api": "null", "vectors": 2}),
-            "storage.vectors: null has no vectored calls; leave it out, or take",
+            "storage.vectors: null does not support vectored I/O; leave it out, or use",
         ),
         (
             "/storage",
             json!({"api": "null", "direct": true}),
-            "storage.direct: null cannot go past the page cache; leave it out, or",
+            "storage.direct: null does not support direct I/O; leave it out, or",
         ),
         ("/storage", json!({"api": "posix", "uring": {}}), "storage.uring: posix does not use io_uring; leave it out"),
-        ("/ranks/clients", json!(0), "ranks.clients: 0 does no I/O; take 1 or more"),
-        ("/ranks/per_client", json!(u32::MAX), "ranks: 4 clients with 4294967295 ranks each; take at most"),
+        ("/ranks/clients", json!(0), "ranks.clients: 0 does no I/O; use 1 or more"),
+        (
+            "/ranks/per_client",
+            json!(u32::MAX),
+            "ranks: 4 clients with 4294967295 ranks each are too many ranks; use at most",
+        ),
         ("/ranks/clients", json!(-1), "ranks.clients: invalid value: integer `-1`"),
-        ("/files/data/transfer_bytes", json!(0), "files.data.transfer_bytes: 0 moves nothing"),
-        ("/files/data/transfer_bytes", json!(1_u64 << 31), "files.data.transfer_bytes: 2147483648 bytes in one call"),
+        ("/files/data/transfer_bytes", json!(0), "files.data.transfer_bytes: 0 moves no data"),
+        (
+            "/files/data/transfer_bytes",
+            json!(1_u64 << 31),
+            "files.data.transfer_bytes: a call cannot move 2147483648 bytes",
+        ),
         (
             "/files/data/block_bytes",
             json!(9000),
-            "files.data.block_bytes: 9000 is not a multiple of the transfer of 4096 bytes; take 8192 or 12288",
+            "files.data.block_bytes: 9000 is not a multiple of the transfer, 4096 bytes; use 8192 or 12288",
         ),
-        ("/files/data/block_bytes", json!(100), "take 4096"),
+        ("/files/data/block_bytes", json!(100), "use 4096"),
         ("/files/data/block_bytes", huge, "files.data.segments: 1 segments of blocks of"),
-        ("/files/data/segments", json!(0), "files.data.segments: 0 moves nothing"),
-        ("/files/data/segments", json!(u64::MAX), "keep a file at or below 9223372036854775807 bytes"),
-        ("/files/data/files_per_rank", json!(0), "files.data.files_per_rank: 0 moves nothing"),
+        ("/files/data/segments", json!(0), "files.data.segments: 0 moves no data"),
+        ("/files/data/segments", json!(u64::MAX), "keep each file at or below 9223372036854775807 bytes"),
+        ("/files/data/files_per_rank", json!(0), "files.data.files_per_rank: 0 moves no data"),
         (
             "/files/data/files_per_rank",
             json!(u64::MAX),
@@ -149,36 +161,45 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (
             "/files/data/layout",
             json!({"N-M": 3}),
-            "files.data.layout: 3 groups of 4 ranks would not be equal; take one of 1, 2, 4",
+            "files.data.layout: 4 ranks cannot be split into 3 equal groups; use one of 1, 2, 4",
         ),
-        ("/files/data/layout", json!({"N-M": 0}), "take one of 1, 2, 4"),
+        ("/files/data/layout", json!({"N-M": 0}), "use one of 1, 2, 4"),
         ("/files/shared/offset_bytes", json!(i64::MAX), "files.shared.segments: 2 segments"),
-        ("/files/shared/ranks/count", json!(5), "files.shared.ranks: 5 ranks from rank 0 on; there are ranks 0 to 3"),
+        (
+            "/files/shared/ranks/count",
+            json!(5),
+            "files.shared.ranks: 5 ranks starting at rank 0 are more than there are; use ranks 0 to 3",
+        ),
         ("/files/shared/ranks/count", json!(0), "files.shared.ranks.count: 0 does nothing"),
-        ("/files/shared/payload/zero_percent", json!(101), "files.shared.payload.zero_percent: 101 %; take 0 to 100"),
+        (
+            "/files/shared/payload/zero_percent",
+            json!(101),
+            "files.shared.payload.zero_percent: 101 % is out of range; use 0 to 100",
+        ),
         ("/steps", json!([]), "steps: there is no phase, so nothing is measured"),
-        ("/steps/0/jobs", json!([]), "steps[0].jobs: 0 jobs in a phase; take 1 to 64"),
+        ("/steps/0/jobs", json!([]), "steps[0].jobs: a phase cannot have 0 jobs; use 1 to 64"),
         (
             &format!("{data}/work/order"),
             json!("random-with-replacement"),
-            "steps[3].jobs[1].work: reads what no phase before it has written in full; put a write phase before",
+            "steps[3].jobs[1].work: the job reads files that no earlier phase writes in full; add an earlier write \
+             phase",
         ),
         (
             &format!("{data}/work/transfer"),
             json!("read"),
-            "steps[0].jobs[0].work.size: a job that reads does not change sizes",
+            "steps[0].jobs[0].work.size: a job that only reads does not set file sizes",
         ),
-        (&format!("{data}/work/files"), json!("dta"), "there is no file set \"dta\"; take one of: data, shared"),
+        (&format!("{data}/work/files"), json!("dta"), "there is no file set \"dta\"; use one of: data, shared"),
         (
             &format!("{data}/work/advice"),
             json!(["huge-page"]),
-            "posix cannot say huge-page to the kernel; take some of: normal",
+            "posix does not support the advice huge-page; use any of: normal",
         ),
-        (&format!("{data}/work/source"), json!({"shift": 1}), "each rank writes its own part; leave it out"),
+        (&format!("{data}/work/source"), json!({"shift": 1}), "each rank writes only its own part; leave it out"),
         (
             &format!("{data}/work/verify"),
             json!("reads"),
-            "steps[0].jobs[0].work.verify: the job reads nothing; take writes",
+            "steps[0].jobs[0].work.verify: the job reads nothing; use writes",
         ),
         (
             &format!("{data}/limit"),
@@ -188,38 +209,46 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (
             &format!("{data}/limit"),
             json!({"bytes_per_rank": 12288}),
-            "12288 is more than the 8192 bytes that each rank has",
+            "12288 bytes are more than each rank's 8192 bytes",
         ),
         (&format!("{data}/limit"), json!({"operations_per_rank": 0}), "limit.operations_per_rank: 0 does nothing"),
-        (&format!("{data}/limit"), json!({"wear_out": true}), "limit.wear_out: there is no stonewall after which"),
+        (&format!("{data}/limit"), json!({"wear_out": true}), "limit.wear_out: wear_out needs a stonewall"),
         (
             &format!("{data}/limit"),
             json!({"stonewall_ns": 5, "minimum_ns": 6}),
-            "6 ns is more than the stonewall of 5 ns",
+            "6 ns is longer than the stonewall of 5 ns",
         ),
         (&format!("{data}/limit"), json!({"stonewall_ns": 0}), "steps[0].jobs[0].limit.stonewall_ns: 0 does nothing"),
-        (&format!("{data}/limit"), json!({"stonewall_ns": u64::MAX}), "take at most 86400000000000 (a day)"),
+        (&format!("{data}/limit"), json!({"stonewall_ns": u64::MAX}), "use at most 86400000000000 (a day)"),
         (
             &format!("{checkpoint}/ranks/first"),
             json!(1),
-            "steps[3].jobs[1].ranks: ranks 1 to 2 have another job in this phase",
+            "steps[3].jobs[1].ranks: ranks 1 to 2 already have a job in this phase",
         ),
         (&format!("{checkpoint}/name"), json!("readers"), "steps[3].jobs[1].name: two jobs of the phase are called"),
-        (&format!("{checkpoint}/work/size"), json!("empty"), "the last one would empty it again; take full"),
+        (&format!("{checkpoint}/work/size"), json!("empty"), "the last one would truncate what others wrote; use full"),
         (&format!("{checkpoint}/work/fsync"), json!({"every-writes": 0}), "fsync.every-writes: 0 does nothing"),
         (&format!("{checkpoint}/work/order"), json!({"strided": 0}), "order.strided: 0 does nothing"),
-        (&format!("{readers}/work/order"), json!({"zipf": 0.0}), "order.zipf: an exponent of 0; take more than 0"),
+        (
+            &format!("{readers}/work/order"),
+            json!({"zipf": 0.0}),
+            "order.zipf: an exponent of 0 is out of range; use more than 0",
+        ),
         (&format!("{readers}/rate"), json!({"bytes_per_s": 0}), "rate.bytes_per_s: 0 does nothing"),
         (&format!("{readers}/think/every_operations"), json!(0), "think.every_operations: 0 does nothing"),
-        (&format!("{readers}/work/verify"), json!("writes"), "the job writes nothing; take reads"),
-        ("/files/data/payload", json!({"kind": "zero"}), "verify: zeros look like a hole"),
-        (&format!("{mix}/work/transfer"), json!({"mixed": 100}), "transfer.mixed: 100 %; take 1 to 99"),
-        (&format!("{mix}/work/order/hot-spot/transfers_percent"), json!(0), "transfers_percent: 0 %; take 1 to 99"),
+        (&format!("{readers}/work/verify"), json!("writes"), "the job writes nothing; use reads"),
+        ("/files/data/payload", json!({"kind": "zero"}), "verify: zeros cannot be told from a hole"),
+        (&format!("{mix}/work/transfer"), json!({"mixed": 100}), "transfer.mixed: 100 % is out of range; use 1 to 99"),
+        (
+            &format!("{mix}/work/order/hot-spot/transfers_percent"),
+            json!(0),
+            "transfers_percent: 0 % is out of range; use 1 to 99",
+        ),
         ("/steps/4/name", json!("write"), "steps[4].name: two phases are called \"write\""),
-        ("/steps/2/attempts", json!([]), "steps[2].attempts: there is no way to empty the caches"),
+        ("/steps/2/attempts", json!([]), "steps[2].attempts: no method to empty the caches is listed"),
         ("/steps/2/attempts", json!(["fadvise", "fadvise"]), "each once"),
         ("/steps/1/duration_ns", json!(u64::MAX), "steps[1].duration_ns: a pause of"),
-        ("/sample_interval_ns", json!(0), "sample_interval_ns: a sample of 0 ns; take"),
+        ("/sample_interval_ns", json!(0), "sample_interval_ns: a sample interval of 0 ns is out of range; use"),
     ] {
         let message = refusal(&with(pointer, value));
         assert!(message.contains(expected), "{pointer}: {message}");
@@ -230,18 +259,18 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
 fn what_a_storage_api_cannot_do_is_refused() {
     let mut plan = with("/files/data/layout", json!("N-1"));
     plan["storage"]["api"] = json!("skeleton");
-    assert!(refusal(&plan).contains("files.data.layout: skeleton cannot share a file among ranks; take N-N"));
+    assert!(refusal(&plan).contains("files.data.layout: skeleton does not support files shared by ranks; use N-N"));
     plan["files"]["data"]["layout"] = json!("N-N");
     plan["files"]["shared"]["layout"] = json!("N-N");
     assert!(
-        refusal(&plan).contains("fsync: skeleton cannot force data to stable storage; take never"),
+        refusal(&plan).contains("fsync: skeleton cannot force data to stable storage; use never"),
         "{}",
         refusal(&plan)
     );
     for (key, value, expected) in [
         ("lock", json!("file"), "lock: null cannot lock files; leave it out"),
-        ("size", json!("full"), "size: null cannot give a file its size"),
-        ("advice", json!(["random"]), "advice: null cannot say random to the kernel; leave it out"),
+        ("size", json!("full"), "size: null cannot set a file's size"),
+        ("advice", json!(["random"]), "advice: null does not support the advice random; leave it out"),
     ] {
         let mut plan = valid();
         plan["storage"] = json!({"api": "null", "depth": 4});
@@ -259,7 +288,7 @@ fn transfers_in_flight_leave_no_room_for_locks_and_fsyncs_between_them() {
     plain_first_job(&mut plan)["fsync"] = json!({"every-writes": 1});
     assert!(
         refusal(&plan)
-            .contains("with 4 transfers in flight no fsync can come between two of them; take storage.depth 1")
+            .contains("an fsync between writes is not possible with 4 transfers in flight; use storage.depth 1")
     );
 }
 
@@ -270,28 +299,34 @@ fn direct_transfers_are_whole_sectors() {
     plan["files"]["data"]["transfer_bytes"] = json!(4000);
     plan["files"]["data"]["block_bytes"] = json!(8000);
     assert!(refusal(&plan).contains(
-        "files.data.transfer_bytes: 4000 is not a multiple of a sector, which direct I/O moves as a whole, of 512 bytes; \
-         take 3584 or 4096"
+        "files.data.transfer_bytes: 4000 is not a multiple of the sector size that direct I/O needs, 512 bytes; use \
+         3584 or 4096"
     ));
     plan["files"]["data"]["transfer_bytes"] = json!(4096);
     plan["files"]["data"]["block_bytes"] = json!(8192);
     plan["files"]["data"]["offset_bytes"] = json!(1);
-    assert!(refusal(&plan).contains("files.data.offset_bytes: 1 is not a multiple of a sector"));
+    assert!(refusal(&plan).contains("files.data.offset_bytes: 1 is not a multiple of the sector size"));
 }
 
 #[test]
 fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
     let own = |storage: Value| with("/steps/0/jobs/0/storage", storage);
     for (storage, expected) in [
-        (json!({"api": "posxi"}), "write, steps[0].jobs[0].storage.api: \"posxi\" is unknown; take one of: posix"),
-        (json!({"api": "posix", "depth": 2}), "steps[0].jobs[0].storage.depth: posix keeps at most 1 in flight"),
-        (json!({"api": "mmap", "direct": true}), "steps[0].jobs[0].storage.direct: mmap cannot go past the page cache"),
+        (
+            json!({"api": "posxi"}),
+            "write, steps[0].jobs[0].storage.api: there is no storage API \"posxi\"; use one of: posix",
+        ),
+        (
+            json!({"api": "posix", "depth": 2}),
+            "steps[0].jobs[0].storage.depth: posix keeps at most 1 transfers in flight",
+        ),
+        (json!({"api": "mmap", "direct": true}), "steps[0].jobs[0].storage.direct: mmap does not support direct I/O"),
         (json!({"api": "posix", "uring": {}}), "steps[0].jobs[0].storage.uring: posix does not use io_uring"),
-        (json!({"api": "uring", "depth": 4}), "steps[0].jobs[0].work.lock: transfers in flight at the same time"),
-        (json!({"api": "object"}), "target.directory: object does not work on directories; take the storage API posix"),
+        (json!({"api": "uring", "depth": 4}), "steps[0].jobs[0].work.lock: transfers cannot be locked one by one"),
+        (json!({"api": "object"}), "target.directory: object does not work on directories; use the storage API posix"),
         (
             json!({"api": "null"}),
-            "steps[0].jobs[0].storage.api: null keeps no files, and posix, which the plan says for the other",
+            "steps[0].jobs[0].storage.api: null stores no files, but posix, the storage API of the other",
         ),
     ] {
         let message = refusal(&own(storage.clone()));
@@ -300,7 +335,7 @@ fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
     let mut walk = valid();
     let find = json!({"name": "find", "storage": {"api": "posix"}, "work": {"kind": "find"}});
     walk["steps"].as_array_mut().unwrap().push(json!({"step": "phase", "name": "walk", "jobs": [find]}));
-    assert!(refusal(&walk).contains("walk, steps[5].jobs[0].storage: a walk goes through mounted file systems"));
+    assert!(refusal(&walk).contains("walk, steps[5].jobs[0].storage: a walk does not use a storage API"));
     parse(own(json!({"api": "posix", "direct": true})).to_string().as_bytes()).unwrap();
 }
 
@@ -317,8 +352,8 @@ fn sizes_must_suit_the_storage_of_the_jobs_that_move_them_and_no_other() {
     plan["steps"][3]["jobs"][1]["storage"] = json!({"api": "posix", "direct": true});
     assert!(
         refusal(&plan).contains(
-            "both, steps[3].jobs[1].storage.direct: files.data.transfer_bytes: 4000 is not a multiple of a sector, which \
-             direct I/O moves as a whole, of 512 bytes; take 3584 or 4096, or leave out direct"
+            "both, steps[3].jobs[1].storage.direct: files.data.transfer_bytes: 4000 is not a multiple of the sector \
+             size that direct I/O needs, 512 bytes; use 3584 or 4096, or leave direct out"
         ),
         "{}",
         refusal(&plan)
@@ -349,13 +384,16 @@ fn only_whole_parts_of_what_was_written_in_order_are_read_in_pieces() {
     };
     parse(read(1024).to_string().as_bytes()).unwrap();
     assert!(refusal(&read(0)).contains("steps[1].jobs[0].work.piece_bytes: 0 does nothing"));
-    assert!(refusal(&read(1000)).contains("piece_bytes: 1000 bytes are no part of a transfer of 4096; take a divisor"));
+    assert!(
+        refusal(&read(1000))
+            .contains("piece_bytes: 1000 bytes do not divide the transfer of 4096 bytes; use a divisor")
+    );
     let mut plan = read(1024);
     plan["steps"][0]["jobs"][0]["work"]["order"] = json!("backward");
-    assert!(refusal(&plan).contains("piece_bytes: whole transfers are dealt out, or come in another order"));
+    assert!(refusal(&plan).contains("piece_bytes: the files are not read or not written in ascending order"));
     let mut plan = read(1024);
     plan["steps"][1]["jobs"][0]["work"]["verify"] = json!("reads");
-    assert!(refusal(&plan).contains("piece_bytes: only whole transfers are written or compared"));
+    assert!(refusal(&plan).contains("piece_bytes: writes and verified reads work on whole transfers only"));
 }
 
 #[test]
@@ -363,7 +401,8 @@ fn more_ranks_than_parts_may_read_but_not_write() {
     let mut plan = valid();
     plan["files"]["data"]["ranks"] = json!({"first": 0, "count": 2});
     assert!(
-        refusal(&plan).contains("steps[0].jobs[0].work.files: 4 ranks would write 2 parts, some of them twice; give")
+        refusal(&plan)
+            .contains("steps[0].jobs[0].work.files: 4 ranks would write 2 parts, some of them more than once; use")
     );
     plan["steps"][0]["jobs"][0]["ranks"] = json!({"first": 2, "count": 2});
     parse(plan.to_string().as_bytes()).unwrap();
@@ -376,7 +415,7 @@ fn more_ranks_than_parts_may_read_but_not_write() {
 fn reading_a_part_that_nobody_wrote_is_refused() {
     let mut plan = valid();
     plan["steps"][0]["jobs"][0]["ranks"] = json!({"first": 0, "count": 3});
-    assert!(refusal(&plan).contains("steps[3].jobs[1].work: reads what no phase before it"));
+    assert!(refusal(&plan).contains("steps[3].jobs[1].work: the job reads files that no earlier phase"));
     // Two ranks read their own parts, which were written.
     plan["steps"][3]["jobs"][1]["work"].as_object_mut().unwrap().remove("source");
     parse(plan.to_string().as_bytes()).unwrap();

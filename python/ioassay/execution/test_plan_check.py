@@ -83,7 +83,9 @@ def test_what_the_engine_refuses_is_said_with_the_line_and_key_of_the_study(tmp_
     with pytest.raises(SourceError) as refused:
         prepare(request)
     (problem,) = refused.value.problems
-    assert str(problem).startswith(f"{study}:6: steps[1]: reads what no phase before it has written in full; put a ")
+    assert str(problem).startswith(
+        f"{study}:6: steps[1]: the job reads files that no earlier phase writes in full; add an "
+    )
 
 
 def test_a_refusal_names_the_first_case_and_counts_the_others(tmp_path: Path) -> None:

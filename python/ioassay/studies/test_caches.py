@@ -83,8 +83,8 @@ def test_what_is_not_in_fstab_is_not_unmounted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("written", "message"),
     [
-        ("{}", "steps[2].cold-cache: `methods`: there is no way to empty the caches; name one"),
-        ("{methods: []}", "steps[2].cold-cache.methods: there is no way to empty the caches; name one"),
+        ("{}", "steps[2].cold-cache: `methods`: no method to empty the caches is listed; list one"),
+        ("{methods: []}", "steps[2].cold-cache.methods: no method to empty the caches is listed; list one"),
         ("{methods: [remont]}", 'steps[2].cold-cache.methods[0]: "remont" is unknown; did you mean `remount`?'),
         ("[remont]", 'steps[2].cold-cache[0]: "remont" is unknown; did you mean `remount`?'),
         ("{metods: [fadvise]}", "steps[2].cold-cache.metods: unknown key; did you mean `methods`?"),

@@ -105,15 +105,15 @@ def test_an_unknown_scale_names_those_there_are(small: str) -> None:
         (
             "  - write",
             "  - write: {order: zipf 1.1}",
-            "my.yaml:15: steps[3]: reads what no phase before it has written in full",
+            "my.yaml:15: steps[3]: the job reads files that no earlier phase writes in full",
         ),
         ("  - read", "  - write", "my.yaml:15: steps[3]: two phases of `big` are called `write`"),
         (
             "[fadvise]",
             "[fadvise, fadvise]",
-            "my.yaml:14: steps[2].cold-cache: `methods`: a way is named twice; name one or more",
+            "my.yaml:14: steps[2].cold-cache: `methods`: a method is listed twice; list one or more",
         ),
-        ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: `methods`: there is no way to empty"),
+        ("[fadvise]", "[]", "my.yaml:14: steps[2].cold-cache: `methods`: no method to empty"),
         ("    total: ${total}", "    total: ${totl}", "my.yaml:22: workloads.big.total: there is no setting `totl`"),
         ("    total: ${total}", "    total: ${total", "my.yaml:22: workloads.big.total: `${` without a name"),
         ("    total: ${total}", "    total: 8m", "my.yaml:6: settings.total: nothing uses this setting"),

@@ -369,7 +369,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         ),
         ("[write]", "[mixed]", "my.yaml:13: workloads.w.steps[0].read: is missing; add it: Share"),
         ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; take 1%'),
-        ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0].mixed: reads what no phase before it has"),
+        ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0].mixed: the job reads files that no earlier"),
         ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not go with `write`"),
         ("[write]", "[write: {bytes: 1}]", "my.yaml:13: workloads.w.steps[0].write.bytes: does not go with `write` of"),
         (
@@ -384,51 +384,52 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         (
             "[write]",
             "[write: {limit: {bytes: 512KiB}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 524288 is more than the 262144 bytes that each",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 524288 bytes are more than each rank's 262144",
         ),
         (
             "[write]",
             "[write: {limit: {bytes: 100KiB}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 102400 is not a multiple of the transfer of 65536 "
-            "bytes; take 65536 or 131072",
+            "my.yaml:13: workloads.w.steps[0].write.limit.bytes: 102400 is not a multiple of the transfer, 65536 "
+            "bytes; use 65536 or 131072",
         ),
         (
             "[write]",
             "[write: {limit: {wear_out: yes}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.wear_out: there is no stonewall after which",
+            "my.yaml:13: workloads.w.steps[0].write.limit.wear_out: wear_out needs a stonewall",
         ),
         (
             "[write]",
             "[write: {limit: {minimum: 2s, stonewall: 1s}}]",
-            "my.yaml:13: workloads.w.steps[0].write.limit.minimum: 2000000000 ns is more than the stonewall of",
+            "my.yaml:13: workloads.w.steps[0].write.limit.minimum: 2000000000 ns is longer than the stonewall of",
         ),
         (
             "[write]",
             "[write: {barriers: yes}]\n    files_per_rank: 2",
-            "my.yaml:13: workloads.w.steps[0].write.barriers: the ranks can wait for each other only if all of them",
+            "my.yaml:13: workloads.w.steps[0].write.barriers: barriers need all ranks in the job",
         ),
         ("[write]", "[create]", "my.yaml:13: workloads.w.steps[0]: `w` has no tree for `create`"),
         (
             "[write]",
             "[together: {a: write, b: read}]",
-            "my.yaml:13: workloads.w.steps[0].together.b: ranks 0 to 3 have another job in this phase",
+            "my.yaml:13: workloads.w.steps[0].together.b: ranks 0 to 3 already have a job in this phase",
         ),
         ("[write]", "[together: {}]", "my.yaml:13: workloads.w.steps[0].together: is empty"),
         ("clients", "storage: {depth: 8}\nclients", "OK"),
         (
             "clients",
             "storage: {api: uring, uring: {iopoll: yes}}\nclients",
-            "my.yaml:4: storage.uring.iopoll: polling works on direct I/O only; set storage.direct",
+            "my.yaml:4: storage.uring.iopoll: polling (iopoll) works only with direct I/O; set storage.direct",
         ),
         (
             "[write]",
             "[write: {storage: {api: uring, uring: {batch: 2}}}]",
-            "my.yaml:13: workloads.w.steps[0].write.storage.uring.batch: 2 transfers together, but only 1 in flight",
+            "my.yaml:13: workloads.w.steps[0].write.storage.uring.batch: a batch of 2 transfers is larger than the "
+            "depth of 1",
         ),
         (
             "[write]",
             "[write: {storage: {api: uring, depth: 8}, lock: file}]",
-            "my.yaml:13: workloads.w.steps[0].write.lock: transfers in flight at the same time cannot be locked",
+            "my.yaml:13: workloads.w.steps[0].write.lock: transfers cannot be locked one by one while several",
         ),
         (
             "total: 1MiB",
@@ -467,30 +468,30 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
     [
         (
             "[create]",
-            "steps[0]: the directories of the tree are not there; put a create-tree job before it",
+            "steps[0]: the tree's directories do not exist; add an earlier create-tree job",
         ),
-        ("[create-tree, stat]", "steps[1]: the items of rank 0 of the tree are not there; put a job before it"),
-        ("[create-tree, create, remove-tree]", "steps[2]: some of its directories still have items; put a job"),
+        ("[create-tree, stat]", "steps[1]: the items of rank 0 do not exist; add an earlier job"),
+        ("[create-tree, create, remove-tree]", "steps[2]: the tree still has items; add an earlier job"),
         ("[create-tree, create, remove, remove]", "steps[3]: two phases of `w` are called `remove`"),
         (
             "[create-tree, {create: {limit: {bytes: 1}}}]",
-            "steps[1].create.limit.bytes: work of the kind metadata has none; take limit.operations",
+            "steps[1].create.limit.bytes: metadata work does not support this; use limit.operations",
         ),
-        ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: work of the kind"),
+        ("[create-tree, {create: {limit: {minimum: 1s}}}]", "steps[1].create.limit.minimum: metadata work"),
         (
             "[create-tree, {create: {rate: 1MB/s}}]",
-            "steps[1].create.rate: work of the kind metadata has none; take a rate in IOPS",
+            "steps[1].create.rate: metadata work does not support this; use a rate in IOPS",
         ),
         ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: items have no order `backward`"),
-        ("[create-tree, create, write]", "steps[2]: `bytes`: 0 does nothing; take 1 or more"),
+        ("[create-tree, create, write]", "steps[2]: `bytes`: 0 does nothing; use 1 or more"),
         ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: `create` writes; take the other"),
-        ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: nobody knows what the files hold"),
+        ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: the content of the files is unknown"),
         (
             "[create-tree, {create: {verify: writes, bytes: 9}}]",
-            "steps[1].create.verify: nobody knows what the files hold; give the tree a payload",
+            "steps[1].create.verify: the content of the files is unknown; set a payload for the tree",
         ),
         ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: items have no fsync `every 2"),
-        ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 bytes would be read of files that"),
+        ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 bytes cannot be read from files"),
         ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not go with `replace`"),
         (
             "[create-tree, {create: {limit: {operations: 3}}}, replace]",
@@ -502,24 +503,24 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ),
         (
             "[create-tree, create, replace, {stat: {limit: {at_rate_of: {phase: replace, time: 1s}}}}]",
-            "steps[3].stat.limit.at_rate_of.phase: replace does several kinds of operations",
+            "steps[3].stat.limit.at_rate_of.phase: replace mixes several kinds of operations",
         ),
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
-        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 bytes would be read of files that"),
-        ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod opens no file to write"),
+        ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 bytes cannot be read from files that"),
+        ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod does not open the file"),
         ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
         (
             "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
-            "steps[3]: a job with a limit has renamed, replaced or removed some",
+            "steps[3]: an earlier job with a limit renames, replaces or removes some",
         ),
-        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find.exactly: a size and a range of sizes"),
+        ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find.exactly: both an exact size and a range of sizes"),
         ("[{find: {tree: tree}}]", "steps[0].find.tree: the directories of the tree `tree` are not there; put"),
         (
             "[create-tree, {find: {tree: tre}}]",
             "steps[1].find.tree: the directories of the tree `tre` are not there; did",
         ),
-        ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find.tree: a root and a tree to begin in"),
-        ("[{find: {named: a/b}}]", 'steps[0].find.named: no entry is called "a/b"'),
+        ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find.tree: both a root and a tree are set"),
+        ("[{find: {named: a/b}}]", 'steps[0].find.named: "a/b" cannot match the name of an entry'),
         ("[create-tree, mixed: 70%]", "steps[1]: `w` has no file set to read and write"),
     ],
 )
@@ -531,8 +532,8 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("key", "message"),
     [
-        ("displaced: 1", "my.yaml:9: workloads.w.tree.displaced: all ranks have one tree; leave it out"),
-        ("names: md-workbench", "my.yaml:9: workloads.w.tree.names: they do not tell whose items are whose"),
+        ("displaced: 1", "my.yaml:9: workloads.w.tree.displaced: all ranks share one tree; leave it out"),
+        ("names: md-workbench", "my.yaml:9: workloads.w.tree.names: these names do not distinguish the"),
         ("payload: unique", 'payload: "unique" is unknown; it can be `ior-offset`, `ior-timestamp`'),
     ],
 )

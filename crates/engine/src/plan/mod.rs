@@ -33,8 +33,9 @@ pub fn read_all(file: &Path) -> Vec<Result<Plan, Refusal>> {
 }
 
 fn text_of(file: &Path) -> Result<Vec<u8>, Refusal> {
-    std::fs::read(file)
-        .map_err(|error| Refusal::new("plan", format!("{}: {error}", file.display()), "name a readable plan.json"))
+    std::fs::read(file).map_err(|error| {
+        Refusal::new("plan", format!("{}: {error}", file.display()), "check that the file exists and can be read")
+    })
 }
 
 fn parse_of(file: &Path, text: &[u8]) -> Result<Plan, Refusal> {
@@ -67,16 +68,16 @@ pub fn parse(text: &[u8]) -> Result<Plan, Refusal> {
         version: u32,
     }
     let malformed =
-        |error: serde_json::Error| Refusal::new("plan", error.to_string(), "see schemas/plan.json for what is valid");
+        |error: serde_json::Error| Refusal::new("plan", error.to_string(), "schemas/plan.json describes valid plans");
     let Versioned { version } = serde_json::from_slice(text).map_err(malformed)?;
     if version != VERSION {
-        let valid = format!("this engine reads version {VERSION}: use the ioassay that it came with");
+        let valid = format!("this engine reads version {VERSION}: use the ioassay that was installed with it");
         return Err(Refusal::new("version", format!("the plan has version {version}"), valid));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(text);
     let plan: Plan = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let key = error.path().to_string();
-        Refusal::new(key, error.into_inner().to_string(), "see schemas/plan.json for what is valid")
+        Refusal::new(key, error.into_inner().to_string(), "schemas/plan.json describes valid plans")
     })?;
     deserializer.end().map_err(malformed)?;
     validate(&plan)?;

@@ -14,31 +14,39 @@ pub fn step(key: &str, plan: &Plan, cold: &CacheStep) -> Result<(), Refusal> {
     let CacheStep { hooks, attempts, remount } = cold;
     let key_of = |name: &str| format!("{key}.{name}");
     let distinct: HashSet<_> = attempts.iter().collect();
-    let valid = "name one or more of drop-caches, fadvise, remount, read-other-rank, each once";
+    let valid = "list one or more of drop-caches, fadvise, remount, read-other-rank, each once";
     if attempts.is_empty() && hooks.is_empty() {
-        return Err(Refusal::new(key_of("attempts"), "there is no way to empty the caches", valid));
+        return Err(Refusal::new(key_of("attempts"), "no method to empty the caches is listed", valid));
     }
     if distinct.len() != attempts.len() {
-        return Err(Refusal::new(key_of("attempts"), "a way is named twice", valid));
+        return Err(Refusal::new(key_of("attempts"), "a method is listed twice", valid));
     }
     if matches!(plan.target, Target::Url(_)) && attempts.iter().any(|way| *way != CacheMethod::ReadOtherRank) {
         let problem = "cold-cache does not apply to URLs";
-        let valid = "take read-other-rank alone, leave the step out, or run the study `objects`";
+        let valid = "use read-other-rank alone, leave the step out, or run the study `objects`";
         return Err(Refusal::new(key_of("attempts"), problem, valid));
     }
     let remounts = attempts.contains(&CacheMethod::Remount);
     if remounts && !matches!(plan.target, Target::Directory(_)) {
-        let problem = "remount, of a target that is no directory of the engine's choice on a mounted file system";
-        return Err(Refusal::new(key_of("attempts"), problem, "take another way, or a target of the kind directory"));
+        let problem = "remount works only on a target of the kind directory";
+        return Err(Refusal::new(key_of("attempts"), problem, "use another method, or a directory as the target"));
     }
     if remounts != remount.is_some() {
-        let problem = if remounts { "remount without a command" } else { "a command, but no attempt to remount" };
-        return Err(Refusal::new(key_of("remount"), problem, "give both or neither"));
+        let problem = if remounts {
+            "the method remount has no command"
+        } else {
+            "there is a command, but remount is not among the methods"
+        };
+        return Err(Refusal::new(key_of("remount"), problem, "set both or neither"));
     }
     for (index, hook) in hooks.iter().enumerate() {
         if hook.host.as_ref().is_some_and(|host| host.is_empty() || !host.chars().all(|c| c.is_ascii_graphic())) {
-            let problem = format!("{:?} is no name of a host", hook.host);
-            return Err(Refusal::new(format!("{key}.hooks[{index}].host"), problem, "name a host, or leave it out"));
+            let problem = format!("{:?} is not a host name", hook.host);
+            return Err(Refusal::new(
+                format!("{key}.hooks[{index}].host"),
+                problem,
+                "write a host name, or leave it out",
+            ));
         }
         command(&format!("{key}.hooks[{index}].command"), &hook.command)?;
     }
@@ -49,11 +57,11 @@ fn command(key: &str, command: &SiteCommand) -> Result<(), Refusal> {
     let named = command.words.first().is_some_and(|program| !program.is_empty());
     if !named || command.words.iter().any(|word| word.contains('\0')) {
         let problem = format!("{:?} cannot be run", command.words);
-        return Err(Refusal::new(format!("{key}.words"), problem, "give a program and its arguments"));
+        return Err(Refusal::new(format!("{key}.words"), problem, "write a program and its arguments"));
     }
     if !(1..=A_DAY_NS).contains(&command.time_limit_ns) {
-        let problem = format!("a time limit of {} ns", command.time_limit_ns);
-        return Err(Refusal::new(format!("{key}.time_limit_ns"), problem, format!("take 1 to {A_DAY_NS} (a day)")));
+        let problem = format!("a time limit of {} ns is out of range", command.time_limit_ns);
+        return Err(Refusal::new(format!("{key}.time_limit_ns"), problem, format!("use 1 to {A_DAY_NS} (a day)")));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ pub const A_DAY_NS: u64 = 86_400_000_000_000;
 
 /// A count that must not be 0.
 pub fn positive(key: &str, value: u64) -> Result<(), Refusal> {
-    if value == 0 { Err(Refusal::new(key, "0 does nothing", "take 1 or more")) } else { Ok(()) }
+    if value == 0 { Err(Refusal::new(key, "0 does nothing", "use 1 or more")) } else { Ok(()) }
 }
 
 /// Some of `ranks` ranks, at least one.
@@ -19,6 +19,6 @@ pub fn range(key: &str, range: Option<RankRange>, ranks: u32) -> Result<(), Refu
     if range.end().is_some_and(|end| end <= ranks) {
         return Ok(());
     }
-    let problem = format!("{} ranks from rank {} on", range.count, range.first);
-    Err(Refusal::new(key, problem, format!("there are ranks 0 to {}", ranks - 1)))
+    let problem = format!("{} ranks starting at rank {} are more than there are", range.count, range.first);
+    Err(Refusal::new(key, problem, format!("use ranks 0 to {}", ranks - 1)))
 }

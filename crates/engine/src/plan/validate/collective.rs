@@ -27,37 +27,35 @@ pub(super) fn work(
         (None, Some(_)) => Some("limit.minimum_ns"),
         (None, None) => None,
     };
-    let apart = "lets ranks end at different transfers";
+    let apart = "lets ranks stop at different transfers";
     if let Some(limit) = by_time.filter(|_| geometry.files_per_rank > 1) {
-        let problem = format!("{apart}, and with {api} all who share a file open and close it together");
-        return Err(Refusal::new(format!("{job_key}.{limit}"), problem, "take files_per_rank 1, or leave it out"));
+        let problem = format!("{apart}, but with {api} all ranks that share a file must open and close it together");
+        return Err(Refusal::new(format!("{job_key}.{limit}"), problem, "use files_per_rank 1, or leave it out"));
     }
     if by_time.is_some() && matches!(work.fsync, Fsync::EveryWrites(_)) {
-        let problem = format!("a limit by time {apart}, and with {api} all who share a file sync it together");
-        return Err(Refusal::new(format!("{key}.fsync"), problem, "take at-close, or no limit by time"));
+        let problem = format!("a time limit {apart}, but with {api} all ranks that share a file must sync it together");
+        return Err(Refusal::new(format!("{key}.fsync"), problem, "use at-close, or no time limit"));
     }
     if !can.collective_transfers {
         return Ok(());
     }
     let refuse = |key: String, what: &str| {
-        let problem =
-            format!("{what}, and with these options of {api} all who share a file move each transfer together");
-        Err(Refusal::new(key, problem, "leave it out, or take independent transfers, or N-N"))
+        let problem = format!(
+            "{what}, but with these options of {api} all ranks that share a file must make each transfer together"
+        );
+        Err(Refusal::new(key, problem, "leave it out, or use independent transfers or N-N"))
     };
     if let Some(limit) = by_time {
         return refuse(format!("{job_key}.{limit}"), apart);
     }
     if matches!(work.transfer, Transfer::Mixed(_)) {
-        return refuse(format!("{key}.transfer"), "while one rank reads another one would write");
+        return refuse(format!("{key}.transfer"), "one rank would read while another writes");
     }
     if matches!(work.order, Order::IorShuffled(_)) {
-        return refuse(
-            format!("{key}.order"),
-            "transfers that are dealt out by chance are more for some ranks than for others",
-        );
+        return refuse(format!("{key}.order"), "dealing transfers out at random gives some ranks more than others");
     }
     if work.transfer.reads() && is_walled(plan, &work.files) {
-        return refuse(format!("{key}.files"), "a stonewall let some ranks write more of it than others");
+        return refuse(format!("{key}.files"), "a stonewall let some ranks write more of the files than others");
     }
     Ok(())
 }

@@ -41,15 +41,15 @@ pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refus
     ];
     for (name, value) in sizes {
         if value == 0 {
-            return Err(Refusal::new(format!("{key}.{name}"), "0 moves nothing", "take 1 or more"));
+            return Err(Refusal::new(format!("{key}.{name}"), "0 moves no data", "use 1 or more"));
         }
     }
     if set.transfer_bytes > LARGEST_TRANSFER_BYTES {
-        let problem = format!("{} bytes in one call", set.transfer_bytes);
-        let valid = format!("take at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
+        let problem = format!("a call cannot move {} bytes", set.transfer_bytes);
+        let valid = format!("use at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
         return Err(Refusal::new(format!("{key}.transfer_bytes"), problem, valid));
     }
-    multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer")?;
+    multiple(&format!("{key}.block_bytes"), set.block_bytes, set.transfer_bytes, "the transfer,")?;
     let file = set.block_bytes.checked_mul(set.segments).and_then(|bytes| bytes.checked_mul(sharers));
     let file = file.and_then(|bytes| bytes.checked_add(set.offset_bytes));
     let files = (u64::from(parts) / sharers).checked_mul(set.files_per_rank);
@@ -58,10 +58,10 @@ pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refus
         (Some(file), Some(_)) if file <= LARGEST_FILE_BYTES => {}
         _ => {
             let problem = format!(
-                "{} segments of blocks of {} bytes for {parts} ranks in {} files each",
+                "{} segments of blocks of {} bytes for {parts} ranks with {} files each are too large",
                 set.segments, set.block_bytes, set.files_per_rank
             );
-            let valid = format!("keep a file at or below {LARGEST_FILE_BYTES} bytes and all together below 2^64");
+            let valid = format!("keep each file at or below {LARGEST_FILE_BYTES} bytes and their sum below 2^64");
             return Err(Refusal::new(format!("{key}.segments"), problem, valid));
         }
     }
@@ -79,13 +79,13 @@ fn kept(key: &str, set: &FileSet, geometry: &Geometry, storage: &JobStorage<'_>)
         Err(storage.blame("api", Refusal::new(format!("{key}.{name}"), problem, valid)))
     };
     if storage.can.whole_files && (set.block_bytes != set.transfer_bytes || set.segments != 1) {
-        let problem = format!("{api} writes a file of this target in one transfer");
-        let valid = format!("take block_bytes {} and 1 segment, and more files", set.transfer_bytes);
+        let problem = format!("{api} writes each file of this target in a single transfer");
+        let valid = format!("use block_bytes {}, 1 segment and more files", set.transfer_bytes);
         return refuse("block_bytes", problem, valid);
     }
     if geometry.sharers > 1 && !storage.can.shared_files {
-        let problem = format!("{api} cannot share a file among ranks");
-        return refuse("layout", problem, "take N-N, or another storage API".to_owned());
+        let problem = format!("{api} does not support files shared by ranks");
+        return refuse("layout", problem, "use N-N, or another storage API".to_owned());
     }
     Ok(())
 }
@@ -98,11 +98,11 @@ pub(super) fn aligned(
     storage: &JobStorage<'_>,
     unit: u64,
 ) -> Result<(), Refusal> {
-    let sector = |key: String, value| multiple(&key, value, unit, "a sector, which direct I/O moves as a whole,");
+    let sector = |key: String, value| multiple(&key, value, unit, "the sector size that direct I/O needs,");
     let (name, set) = (&work.files, &plan.files[&work.files]);
     for (size, value) in [("transfer_bytes", set.transfer_bytes), ("offset_bytes", set.offset_bytes)] {
         sector(format!("files.{name}.{size}"), value).map_err(|refusal| {
-            let valid = format!("{}, or leave out direct", refusal.valid);
+            let valid = format!("{}, or leave direct out", refusal.valid);
             storage.blame("direct", Refusal { valid, ..refusal })
         })?;
     }
@@ -112,7 +112,7 @@ pub(super) fn aligned(
 /// All file sets together must be countable too.
 pub(super) fn all_file_sets(sets: &BTreeMap<String, FileSet>, ranks: u32) -> Result<(), Refusal> {
     let bytes = geometries(sets, ranks).map(|(_, set)| set.file_bytes * set.files()).fold(0, u64::saturating_add);
-    countable("files", "together they have", bytes)
+    countable("files", "the file sets add up to", bytes)
 }
 
 /// Refuses bytes that no table of results could hold; `have` says whose they are.
@@ -132,12 +132,12 @@ fn sharers(key: &str, set: &FileSet, parts: u32) -> Result<u64, Refusal> {
         Layout::SharedFile => Ok(parts.into()),
         Layout::Groups(groups) if groups > 0 && parts.is_multiple_of(groups) => Ok((parts / groups).into()),
         Layout::Groups(groups) => {
-            let problem = format!("{groups} groups of {parts} ranks would not be equal");
+            let problem = format!("{parts} ranks cannot be split into {groups} equal groups");
             let divisors: Vec<String> = (1..=parts.min(1 << 12))
                 .filter(|&groups| parts.is_multiple_of(groups))
                 .map(|d| d.to_string())
                 .collect();
-            Err(Refusal::new(format!("{key}.layout"), problem, format!("take one of {}", divisors.join(", "))))
+            Err(Refusal::new(format!("{key}.layout"), problem, format!("use one of {}", divisors.join(", "))))
         }
     }
 }
@@ -148,8 +148,8 @@ fn multiple(key: &str, value: u64, unit: u64, what: &str) -> Result<(), Refusal>
     }
     let below = value - value % unit;
     let above = below.saturating_add(unit);
-    let problem = format!("{value} is not a multiple of {what} of {unit} bytes");
-    let valid = if below == 0 { format!("take {above}") } else { format!("take {below} or {above}") };
+    let problem = format!("{value} is not a multiple of {what} {unit} bytes");
+    let valid = if below == 0 { format!("use {above}") } else { format!("use {below} or {above}") };
     Err(Refusal::new(key, problem, valid))
 }
 
@@ -157,7 +157,7 @@ fn percent(key: &str, value: u8, lowest: u8, highest: u8) -> Result<(), Refusal>
     if (lowest..=highest).contains(&value) {
         return Ok(());
     }
-    Err(Refusal::new(key, format!("{value} %"), format!("take {lowest} to {highest}")))
+    Err(Refusal::new(key, format!("{value} % is out of range"), format!("use {lowest} to {highest}")))
 }
 
 /// Refuses work on a file set that contradicts itself or reads what is not there.
@@ -171,7 +171,7 @@ pub(super) fn work(
 ) -> Result<(), Refusal> {
     let Some(set) = plan.files.get(&work.files) else {
         let known: Vec<&str> = plan.files.keys().map(String::as_str).collect();
-        let valid = format!("take one of: {}", known.join(", "));
+        let valid = format!("use one of: {}", known.join(", "));
         return Err(Refusal::new(format!("{key}.files"), format!("there is no file set {:?}", work.files), valid));
     };
     let ranks = plan.ranks.total().unwrap_or(0);
@@ -183,8 +183,8 @@ pub(super) fn work(
         listed(key, list, members, &geometry)?;
     }
     if work.barriers && (geometry.files_per_rank != 1 || members != ranks) {
-        let problem = "the ranks can wait for each other only if all of them do this, with one file each";
-        return Err(Refusal::new(format!("{key}.barriers"), problem, "leave it out, or take files_per_rank 1"));
+        let problem = "barriers need all ranks in the job, with one file each";
+        return Err(Refusal::new(format!("{key}.barriers"), problem, "leave it out, or use files_per_rank 1"));
     }
     if let Transfer::Mixed(read_percent) = work.transfer {
         percent(&format!("{key}.transfer.mixed"), read_percent, 1, 99)?;
@@ -212,39 +212,56 @@ fn listed(key: &str, list: &[u32], members: u32, geometry: &Geometry) -> Result<
     if list.len() == members as usize && list.iter().all(|&part| part < geometry.parts) {
         return Ok(());
     }
-    let valid = format!("list a part from 0 to {} for each of {members} ranks", geometry.parts - 1);
-    Err(Refusal::new(format!("{key}.source.listed"), format!("{} parts", list.len()), valid))
+    let valid = format!("list one part, from 0 to {}, for each of {members} ranks", geometry.parts - 1);
+    Err(Refusal::new(
+        format!("{key}.source.listed"),
+        format!("the list does not name a valid part for each rank ({} parts)", list.len()),
+        valid,
+    ))
 }
 
 fn order(key: &str, work: &DataWork, set: &FileSet, geometry: &Geometry) -> Result<(), Refusal> {
     match work.order {
         Order::IorShuffled(_) if geometry.files_per_rank != 1 => {
-            let problem = format!("{} files of each rank", geometry.files_per_rank);
-            Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take one, as IOR has it, or random"))
+            let problem = format!("this order does not work with {} files per rank", geometry.files_per_rank);
+            Err(Refusal::new(
+                format!("{key}.order.ior-shuffled"),
+                problem,
+                "use one file per rank, as IOR does, or the order random",
+            ))
         }
         Order::IorShuffled(_) if geometry.transfers_per_segment() > u32::MAX.into() => {
-            let problem = format!("{} transfers in a segment", geometry.transfers_per_segment());
-            Err(Refusal::new(format!("{key}.order.ior-shuffled"), problem, "take random, which needs no list of them"))
+            let problem =
+                format!("{} transfers in a segment are too many to shuffle", geometry.transfers_per_segment());
+            Err(Refusal::new(
+                format!("{key}.order.ior-shuffled"),
+                problem,
+                "use the order random, which needs no list of transfers",
+            ))
         }
         Order::IorShuffled(_) => Ok(()),
         Order::IorDrawn(_) if work.transfer != Transfer::Read || work.verify.is_some() => {
-            let problem = "blocks are drawn from the whole file, whoever's they are";
-            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "only read, and without verify"))
+            let problem = "this order draws blocks from the whole file, whichever rank they belong to";
+            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "use it for reads without verify only"))
         }
         Order::IorDrawn(_) if geometry.files_per_rank != 1 => {
-            let problem = format!("{} files of each rank", geometry.files_per_rank);
-            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "take one, or random-with-replacement"))
+            let problem = format!("this order does not work with {} files per rank", geometry.files_per_rank);
+            Err(Refusal::new(
+                format!("{key}.order.ior-drawn"),
+                problem,
+                "use one file per rank, or the order random-with-replacement",
+            ))
         }
         Order::IorDrawn(blocks) if blocks == 0 || blocks.checked_mul(set.block_bytes).is_none() => {
-            let problem = format!("{blocks} blocks of {} bytes", set.block_bytes);
-            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "take the whole blocks that the file has"))
+            let problem = format!("{blocks} blocks of {} bytes cannot be drawn", set.block_bytes);
+            Err(Refusal::new(format!("{key}.order.ior-drawn"), problem, "use the number of whole blocks in the file"))
         }
         Order::IorDrawn(_) => Ok(()),
         Order::Strided(stride) => positive(&format!("{key}.order.strided"), stride),
         Order::Zipf(exponent) if !(exponent > 0.0 && exponent <= 10.0) => Err(Refusal::new(
             format!("{key}.order.zipf"),
-            format!("an exponent of {exponent}"),
-            "take more than 0, up to 10",
+            format!("an exponent of {exponent} is out of range"),
+            "use more than 0, up to 10",
         )),
         Order::HotSpot { transfers_percent, operations_percent } => {
             percent(&format!("{key}.order.hot-spot.transfers_percent"), transfers_percent, 1, 99)?;
@@ -257,10 +274,10 @@ fn order(key: &str, work: &DataWork, set: &FileSet, geometry: &Geometry) -> Resu
 fn limits(key: &str, job: &Job, set: &FileSet, geometry: &Geometry) -> Result<(), Refusal> {
     let key = key.trim_end_matches(".work");
     if let Some(bytes) = job.limit.bytes_per_rank {
-        multiple(&format!("{key}.limit.bytes_per_rank"), bytes, set.transfer_bytes, "the transfer")?;
+        multiple(&format!("{key}.limit.bytes_per_rank"), bytes, set.transfer_bytes, "the transfer,")?;
         if bytes > geometry.part_bytes() && job.limit.minimum_ns.is_none() {
-            let problem = format!("{bytes} is more than the {} bytes that each rank has", geometry.part_bytes());
-            let valid = format!("take at most {}, or limit.minimum_ns to begin again", geometry.part_bytes());
+            let problem = format!("{bytes} bytes are more than each rank's {} bytes", geometry.part_bytes());
+            let valid = format!("use at most {}, or set limit.minimum_ns to repeat the I/O", geometry.part_bytes());
             return Err(Refusal::new(format!("{key}.limit.bytes_per_rank"), problem, valid));
         }
     }
@@ -272,19 +289,19 @@ fn options(key: &str, work: &DataWork, storage: &JobStorage<'_>) -> Result<(), R
     let (asked, can) = (storage.asked, &storage.can);
     let api = &asked.api;
     let cannot = |name: &str, what: String, valid: &str| Err(Refusal::new(format!("{key}.{name}"), what, valid));
-    let leave = "leave it out, or take another storage API";
+    let leave = "leave it out, or use another storage API";
     if work.fsync != Fsync::Never && work.transfer.writes() && !can.sync {
-        return cannot("fsync", format!("{api} cannot force data to stable storage"), "take never");
+        return cannot("fsync", format!("{api} cannot force data to stable storage"), "use never");
     }
     if let Fsync::EveryWrites(writes) = work.fsync {
         positive(&format!("{key}.fsync.every-writes"), writes)?;
         if !can.rewrites {
-            let problem = format!("{api} keeps a file when it is written to its end, and not before");
-            return cannot("fsync", problem, "take at-close");
+            let problem = format!("{api} stores a file only once it is written completely");
+            return cannot("fsync", problem, "use at-close");
         }
         if asked.depth > 1 {
-            let problem = format!("with {} transfers in flight no fsync can come between two of them", asked.depth);
-            return cannot("fsync", problem, "take storage.depth 1, or at-close");
+            let problem = format!("an fsync between writes is not possible with {} transfers in flight", asked.depth);
+            return cannot("fsync", problem, "use storage.depth 1, or at-close");
         }
     }
     if work.lock.is_some() && !can.locks {
@@ -293,21 +310,21 @@ fn options(key: &str, work: &DataWork, storage: &JobStorage<'_>) -> Result<(), R
     if work.lock.is_some() && asked.depth > 1 {
         return cannot(
             "lock",
-            "transfers in flight at the same time cannot be locked one by one".to_owned(),
-            "take storage.depth 1",
+            "transfers cannot be locked one by one while several are in flight".to_owned(),
+            "use storage.depth 1",
         );
     }
     if work.size.is_some() && !can.sizes {
-        return cannot("size", format!("{api} cannot give a file its size before it is written"), leave);
+        return cannot("size", format!("{api} cannot set a file's size before it is written"), leave);
     }
     if work.size.is_some() && !work.transfer.writes() {
-        return cannot("size", "a job that reads does not change sizes".to_owned(), "leave it out");
+        return cannot("size", "a job that only reads does not set file sizes".to_owned(), "leave it out");
     }
     for advice in &work.advice {
         if !can.advice.contains(advice) {
             let known: Vec<String> = can.advice.iter().map(name_of).collect();
-            let valid = if known.is_empty() { leave.to_owned() } else { format!("take some of: {}", known.join(", ")) };
-            return cannot("advice", format!("{api} cannot say {} to the kernel", name_of(advice)), &valid);
+            let valid = if known.is_empty() { leave.to_owned() } else { format!("use any of: {}", known.join(", ")) };
+            return cannot("advice", format!("{api} does not support the advice {}", name_of(advice)), &valid);
         }
     }
     Ok(())
@@ -328,27 +345,28 @@ fn writes(
     let refuse =
         |name: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{name}"), problem, valid));
     if members > geometry.parts {
-        let problem = format!("{members} ranks would write {} parts, some of them twice", geometry.parts);
-        return refuse("files", problem, format!("give the job at most {} ranks", geometry.parts));
+        let problem = format!("{members} ranks would write {} parts, some of them more than once", geometry.parts);
+        return refuse("files", problem, format!("use at most {} ranks for the job", geometry.parts));
     }
     if work.source != Source::Own {
-        return refuse("source", "each rank writes its own part".to_owned(), "leave it out".to_owned());
+        return refuse("source", "each rank writes only its own part".to_owned(), "leave it out".to_owned());
     }
     if work.size == Some(SizeAtOpen::Empty) && set.layout != Layout::FilePerRank {
-        let problem = "ranks open a shared file at different times, and the last one would empty it again".to_owned();
-        return refuse("size", problem, "take full or preallocated, or N-N".to_owned());
+        let problem =
+            "ranks open a shared file at different times, so the last one would truncate what others wrote".to_owned();
+        return refuse("size", problem, "use full or preallocated, or N-N".to_owned());
     }
     if !can.rewrites && (work.order != Order::Sequential || work.transfer != Transfer::Write) {
-        let problem = "the storage API writes a file once, from its beginning to its end".to_owned();
+        let problem = "the storage API writes each file once, from start to end".to_owned();
         return refuse("order", problem, "write in sequential order".to_owned());
     }
     if !can.rewrites && work.verify == Some(Verify::Writes) && geometry.transfers_per_file > 1 {
-        let problem = "a file of this storage API can be read when it is written to its end, and not before".to_owned();
-        return refuse("verify", problem, "take verify reads in a phase that reads".to_owned());
+        let problem = "files of this storage API can be read only once they are written completely".to_owned();
+        return refuse("verify", problem, "use verify reads in a phase that reads".to_owned());
     }
     if !can.rewrites && set.offset_bytes > 0 {
-        let problem = "the storage API leaves no holes in a file".to_owned();
-        return refuse("files", problem, "take a file set with offset_bytes 0".to_owned());
+        let problem = "the storage API does not support holes in files".to_owned();
+        return refuse("files", problem, "use a file set with offset_bytes 0".to_owned());
     }
     Ok(())
 }
@@ -356,14 +374,12 @@ fn writes(
 fn verification(key: &str, work: &DataWork, set: &FileSet) -> Result<(), Refusal> {
     let refuse = |problem: &str, valid: &str| Err(Refusal::new(format!("{key}.verify"), problem, valid));
     match work.verify {
-        Some(Verify::Reads) if !work.transfer.reads() => {
-            refuse("the job reads nothing", "take writes, or leave it out")
-        }
+        Some(Verify::Reads) if !work.transfer.reads() => refuse("the job reads nothing", "use writes, or leave it out"),
         Some(Verify::Writes) if !work.transfer.writes() => {
-            refuse("the job writes nothing", "take reads, or leave it out")
+            refuse("the job writes nothing", "use reads, or leave it out")
         }
         Some(_) if set.payload == Payload::Zero => {
-            refuse("zeros look like a hole, so nothing would be verified", "take another payload")
+            refuse("zeros cannot be told from a hole, so nothing would be verified", "use another payload")
         }
         Some(_) | None => Ok(()),
     }
@@ -376,17 +392,23 @@ fn pieces(key: &str, plan: &Plan, work: &DataWork, set: &FileSet) -> Result<(), 
     let refuse = |problem: &str, valid: &str| Err(Refusal::new(key.clone(), problem, valid));
     positive(&key, bytes)?;
     if !set.transfer_bytes.is_multiple_of(bytes) {
-        return refuse(&format!("{bytes} bytes are no part of a transfer of {}", set.transfer_bytes), "take a divisor");
+        return refuse(
+            &format!("{bytes} bytes do not divide the transfer of {} bytes", set.transfer_bytes),
+            "use a divisor of the transfer",
+        );
     }
     if work.transfer != Transfer::Read || work.verify.is_some() {
-        return refuse("only whole transfers are written or compared", "leave it out, or read without verify");
+        return refuse(
+            "writes and verified reads work on whole transfers only",
+            "leave it out, or read without verify",
+        );
     }
     let ascending = |job: &Job| match &job.work {
         Work::Data(write) => write.files != work.files || !write.transfer.writes() || write.order == Order::Sequential,
         Work::Metadata(_) | Work::Find(_) => true,
     };
     if matches!(work.order, Order::IorShuffled(_) | Order::IorDrawn(_)) || !plan.jobs().all(ascending) {
-        return refuse("whole transfers are dealt out, or come in another order", "write in sequential order");
+        return refuse("the files are not read or not written in ascending order", "write in sequential order");
     }
     Ok(())
 }
@@ -409,10 +431,10 @@ fn reads(
     if all || own {
         return Ok(());
     }
-    let problem = "reads what no phase before it has written in full";
+    let problem = "the job reads files that no earlier phase writes in full";
     Err(Refusal::new(
         key,
         problem,
-        "put a write phase before it whose order meets each transfer once, by as many ranks",
+        "add an earlier write phase, with as many ranks, whose order covers each transfer once",
     ))
 }

@@ -22,14 +22,14 @@ pub(super) fn pace(key: &str, plan: &Plan, job: &Job, step: usize) -> Result<(),
         positive(&format!("{key}.limit.{name}"), count)?;
     }
     if limit.wear_out && limit.stonewall_ns.is_none() {
-        let problem = "there is no stonewall after which ranks could wear out";
-        return Err(Refusal::new(format!("{key}.limit.wear_out"), problem, "give limit.stonewall_ns as well"));
+        let problem = "wear_out needs a stonewall";
+        return Err(Refusal::new(format!("{key}.limit.wear_out"), problem, "set limit.stonewall_ns as well"));
     }
     if let (Some(minimum_ns), Some(stonewall_ns)) = (limit.minimum_ns, limit.stonewall_ns)
         && minimum_ns > stonewall_ns
     {
-        let problem = format!("{minimum_ns} ns is more than the stonewall of {stonewall_ns} ns");
-        let valid = format!("take at most {stonewall_ns} ns");
+        let problem = format!("{minimum_ns} ns is longer than the stonewall of {stonewall_ns} ns");
+        let valid = format!("use at most {stonewall_ns} ns");
         return Err(Refusal::new(format!("{key}.limit.minimum_ns"), problem, valid));
     }
     match job.rate {
@@ -48,7 +48,11 @@ pub(super) fn pace(key: &str, plan: &Plan, job: &Job, step: usize) -> Result<(),
 fn duration(key: &str, duration_ns: u64) -> Result<(), Refusal> {
     positive(key, duration_ns)?;
     if duration_ns > A_DAY_NS {
-        return Err(Refusal::new(key, format!("{duration_ns} ns"), format!("take at most {A_DAY_NS} (a day)")));
+        return Err(Refusal::new(
+            key,
+            format!("{duration_ns} ns is too long"),
+            format!("use at most {A_DAY_NS} (a day)"),
+        ));
     }
     Ok(())
 }
@@ -59,13 +63,10 @@ fn at_rate_of(key: &str, plan: &Plan, step: usize, earlier: AtRateOf) -> Result<
     let refuse = |problem: String, valid: &str| Err(Refusal::new(format!("{key}.step"), problem, valid));
     let there = plan.steps.get(..step).and_then(|before| before.get(earlier.step as usize));
     let Some(Step::Phase(phase)) = there else {
-        return refuse(
-            format!("step {} is no phase before this one", earlier.step),
-            "give the index of an earlier phase",
-        );
+        return refuse(format!("step {} is not an earlier phase", earlier.step), "use the index of an earlier phase");
     };
     let [job] = &phase.jobs[..] else {
-        return refuse(format!("{} has {} jobs", phase.name, phase.jobs.len()), "name a phase with one job");
+        return refuse(format!("{} has {} jobs", phase.name, phase.jobs.len()), "use a phase with one job");
     };
     let mixed = match &job.work {
         Work::Data(work) => matches!(work.transfer, Transfer::Mixed(_)),
@@ -73,7 +74,10 @@ fn at_rate_of(key: &str, plan: &Plan, step: usize, earlier: AtRateOf) -> Result<
         Work::Find(_) => false,
     };
     if mixed {
-        return refuse(format!("{} does several kinds of operations", phase.name), "name a phase that does one kind");
+        return refuse(
+            format!("{} mixes several kinds of operations", phase.name),
+            "use a phase with one kind of operation",
+        );
     }
     Ok(())
 }
@@ -86,22 +90,22 @@ fn only_for_data(key: &str, job: &Job) -> Result<(), Refusal> {
         Work::Find(_) => "find",
     };
     let refuse = |name: &str, valid: &str| {
-        Err(Refusal::new(format!("{key}.{name}"), format!("work of the kind {kind} has none"), valid))
+        Err(Refusal::new(format!("{key}.{name}"), format!("{kind} work does not support this"), valid))
     };
     if job.limit.bytes_per_rank.is_some() {
-        return refuse("limit.bytes_per_rank", "take limit.operations_per_rank");
+        return refuse("limit.bytes_per_rank", "use limit.operations_per_rank");
     }
     if job.limit.minimum_ns.is_some() {
-        return refuse("limit.minimum_ns", "take more items");
+        return refuse("limit.minimum_ns", "use more items");
     }
     if matches!(job.rate, Some(Rate::BytesPerS(_))) {
-        return refuse("rate.bytes_per_s", "take rate.operations_per_s");
+        return refuse("rate.bytes_per_s", "use rate.operations_per_s");
     }
     if kind == "find" && !job.limit.is_none() {
         return refuse("limit", "leave it out: a walk visits every entry");
     }
     if kind == "find" && (job.rate.is_some() || job.think.is_some()) {
-        return refuse("rate", "leave rate and think out: a walk goes as fast as it can");
+        return refuse("rate", "leave rate and think out: a walk runs as fast as it can");
     }
     Ok(())
 }

@@ -38,43 +38,47 @@ pub(super) fn tree(key: &str, plan: &Plan, name: &str, tree: &Tree, ranks: u32) 
     if tree.items == Items::Directories && tree.sharing == Sharing::SharedItems {
         return refuse(
             "items",
-            "directories cannot be shared as files are".to_owned(),
-            "take files, or share the tree",
+            "items that are directories cannot be shared".to_owned(),
+            "use files, or share the tree instead",
         );
     }
     if tree.displaced > 0 && tree.sharing != Sharing::Unique {
-        return refuse("displaced", "all ranks have one tree".to_owned(), "leave it out");
+        return refuse("displaced", "all ranks share one tree".to_owned(), "leave it out");
     }
     if tree.names == ItemNames::MdWorkbench && tree.sharing != Sharing::Unique {
-        return refuse("names", "they do not tell whose items are whose".to_owned(), "take mdtest, or sharing unique");
+        return refuse(
+            "names",
+            "these names do not distinguish the items of different ranks".to_owned(),
+            "use mdtest, or sharing unique",
+        );
     }
     if let Some(Payload::Zero | Payload::Repeated | Payload::Unique | Payload::Reducible { .. }) = tree.payload {
-        let valid = "take one of ior-offset, ior-timestamp, ior-incompressible, ior-random, or leave it out";
-        return refuse("payload", "small files hold what mdtest writes".to_owned(), valid);
+        let valid = "use one of ior-offset, ior-timestamp, ior-incompressible, ior-random, or leave it out";
+        return refuse("payload", "items of trees hold only what mdtest writes".to_owned(), valid);
     }
     let Some(shape) = Shape::counted(tree, ranks) else {
         let problem = format!(
-            "depth {}, {} branches, {} items in each directory of each rank",
+            "depth {}, {} branches and {} items in each directory of each rank are too many entries",
             tree.depth, tree.branch, tree.items_per_directory
         );
-        let valid = format!("keep its directories and items together at or below {MOST_ENTRIES}");
+        let valid = format!("keep directories and items together at or below {MOST_ENTRIES}");
         return refuse("depth", problem, &valid);
     };
     let container = container_name(&plan.case, name);
     if container.len() > LONGEST_NAME_BYTES {
-        let problem = format!("{container} has {} letters", container.len());
-        return Err(Refusal::new(key, problem, "take shorter names of case and tree"));
+        let problem = format!("the directory name {container} is too long ({} characters)", container.len());
+        return Err(Refusal::new(key, problem, "use shorter names for case and tree"));
     }
     if let Some(set) = plan.files.keys().find(|set| name == *set || name.starts_with(&format!("{set}."))) {
-        let problem = format!("its directory would have the name of a file of the file set {set:?}");
-        return Err(Refusal::new(key, problem, "give it another name"));
+        let problem = format!("the tree's directory would have the name of a file of file set {set:?}");
+        return Err(Refusal::new(key, problem, "rename the tree"));
     }
     if let Target::Directory(target) = &plan.target {
         let above = target.join(workspace_name(&plan.run)).as_os_str().len() + container.len() + 2;
         let bytes = above + shape.longest_path_bytes();
         if bytes > LONGEST_PATH_BYTES {
             let problem = format!("the deepest path would have {bytes} bytes");
-            let valid = format!("take fewer levels: a path has at most {LONGEST_PATH_BYTES} bytes");
+            let valid = format!("use fewer levels: a path has at most {LONGEST_PATH_BYTES} bytes");
             return refuse("depth", problem, &valid);
         }
     }
@@ -139,16 +143,16 @@ pub(super) fn work(
     let (api, can) = (&storage.asked.api, &storage.can);
     let Some(names) = can.names.filter(|_| !matches!(plan.target, Target::Device(_))) else {
         let problem = format!("{api} has no directory entries on this target");
-        return Err(Refusal::new(key, problem, "take the storage API posix on a directory"));
+        return Err(Refusal::new(key, problem, "use the storage API posix on a directory"));
     };
     let Some(tree) = plan.trees.get(&work.tree) else {
         let known: Vec<&str> = plan.trees.keys().map(String::as_str).collect();
         let problem = format!("there is no tree {:?}", work.tree);
-        return Err(Refusal::new(format!("{key}.tree"), problem, format!("take one of: {}", known.join(", "))));
+        return Err(Refusal::new(format!("{key}.tree"), problem, format!("use one of: {}", known.join(", "))));
     };
     if tree.items == Items::Directories && !names.directories {
         let refusal =
-            Refusal::new(format!("trees.{}.items", work.tree), format!("{api} has no directories"), "take files");
+            Refusal::new(format!("trees.{}.items", work.tree), format!("{api} has no directories"), "use files");
         return Err(storage.blame("api", refusal));
     }
     let ranks = plan.ranks.total().unwrap_or(0);
@@ -195,8 +199,8 @@ pub(super) fn aligned(key: &str, work: &MetadataWork, unit: u64) -> Result<(), R
     if bytes.is_multiple_of(unit) {
         return Ok(());
     }
-    let problem = format!("{bytes} bytes are no whole sectors, and direct I/O moves nothing else");
-    let valid = format!("take a multiple of {unit}, or leave out storage.direct");
+    let problem = format!("{bytes} bytes are not whole sectors, which direct I/O needs");
+    let valid = format!("use a multiple of {unit}, or leave out storage.direct");
     Err(Refusal::new(format!("{key}.{name}"), problem, valid))
 }
 
@@ -232,7 +236,11 @@ impl Asked<'_> {
     fn possible(&self, can: &Capabilities, names: NameCapabilities) -> Result<(), Refusal> {
         let api = self.api;
         if self.work.paths == Paths::At && !names.at {
-            return self.refuse("paths", format!("{api} names no entries in open directories"), "take full");
+            return self.refuse(
+                "paths",
+                format!("{api} cannot address entries relative to an open directory"),
+                "use full",
+            );
         }
         if self.on_directories_of_the_tree() && !names.directories {
             return self.refuse("operation", format!("{api} has no directories"), "leave the job out");
@@ -242,12 +250,12 @@ impl Asked<'_> {
                 self.refuse("operation", format!("{api} cannot rename"), "leave the job out")
             }
             MetadataOperation::Create { with: CreateWith::Mknod, .. } if !names.mknod => {
-                self.refuse("operation.with", format!("{api} has no mknod"), "take open")
+                self.refuse("operation.with", format!("{api} has no mknod"), "use open")
             }
             MetadataOperation::Create { fsync: true, .. } | MetadataOperation::Write { fsync: true, .. }
                 if !can.sync =>
             {
-                self.refuse("operation.fsync", format!("{api} cannot force data to stable storage"), "take false")
+                self.refuse("operation.fsync", format!("{api} cannot force data to stable storage"), "use false")
             }
             _ => Ok(()),
         }
@@ -263,34 +271,37 @@ impl Asked<'_> {
                 return Err(Refusal::new(key, "a tree is created and removed as a whole", "leave it out"));
             }
             if self.work.order != EntryOrder::Sequential {
-                return self.refuse("order", "a directory comes after the one that it is in", "take sequential");
+                return self.refuse("order", "a directory can be created only after its parent", "use sequential");
             }
         } else if self.shape.items_per_part() == 0 {
-            return self.refuse("tree", "it has no items", "give it items_per_directory, or leave the job out");
+            return self.refuse("tree", "the tree has no items", "set items_per_directory, or leave the job out");
         }
         match self.work.operation {
             Kind::Read { .. } | Kind::Write { .. } | Kind::Replace { .. } if directories => {
-                self.refuse("operation", "items that are directories hold no bytes", "take a tree with files")
+                self.refuse("operation", "items that are directories hold no data", "use a tree with files")
             }
             Kind::Create { with: CreateWith::Mknod, .. } if directories => {
-                self.refuse("operation.with", "mknod makes no directories", "take open")
+                self.refuse("operation.with", "mknod cannot create directories", "use open")
             }
             Kind::Create { write_bytes, fsync, .. } if directories && (write_bytes > 0 || fsync) => {
-                self.refuse("operation", "directories hold no bytes", "take write_bytes 0 and fsync false")
+                self.refuse("operation", "directories hold no data", "use write_bytes 0 and fsync false")
             }
-            Kind::Create { with: CreateWith::Mknod, write_bytes, fsync } if write_bytes > 0 || fsync => {
-                self.refuse("operation.with", "mknod opens no file to write or sync", "take open")
-            }
+            Kind::Create { with: CreateWith::Mknod, write_bytes, fsync } if write_bytes > 0 || fsync => self.refuse(
+                "operation.with",
+                "mknod does not open the file, so it cannot be written or synced",
+                "use open",
+            ),
             Kind::Create { with: CreateWith::Mknod, .. } if self.tree.sharing == Sharing::SharedItems => {
-                self.refuse("operation.with", "mknod fails for all ranks but the first", "take open")
+                self.refuse("operation.with", "mknod fails for all ranks but the first", "use open")
             }
             _ if self.changes_names() && self.tree.sharing != Sharing::SharedItems => {
                 let parts = self.shape.parts;
                 if self.members <= parts {
                     return Ok(());
                 }
-                let problem = format!("{} ranks would change the items of {parts}, some of them twice", self.members);
-                self.refuse("tree", problem, format!("give the job at most {parts} ranks"))
+                let problem =
+                    format!("{} ranks would change the items of {parts}, some of them more than once", self.members);
+                self.refuse("tree", problem, format!("use at most {parts} ranks for the job"))
             }
             _ => Ok(()),
         }
@@ -303,8 +314,8 @@ impl Asked<'_> {
             positive(&format!("{}.{name}", self.key), bytes)?;
         }
         if bytes > LARGEST_TRANSFER_BYTES {
-            let valid = format!("take at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
-            return self.refuse(name, format!("{bytes} bytes in one call"), valid);
+            let valid = format!("use at most {LARGEST_TRANSFER_BYTES} (1 GiB)");
+            return self.refuse(name, format!("a call cannot move {bytes} bytes"), valid);
         }
         Ok(())
     }
@@ -324,8 +335,8 @@ impl Asked<'_> {
         };
         match self.tree.payload {
             Some(_) if bytes > 0 => Ok(()),
-            Some(_) => self.refuse("verify", "no bytes are read or written", "leave it out"),
-            None => self.refuse("verify", "nobody knows what the files hold", "give the tree a payload"),
+            Some(_) => self.refuse("verify", "nothing is read or written that could be verified", "leave it out"),
+            None => self.refuse("verify", "the content of the files is unknown", "set a payload for the tree"),
         }
     }
 
@@ -336,28 +347,24 @@ impl Asked<'_> {
         if self.tree.sharing == Sharing::SharedItems {
             return self.refuse(
                 "tree",
-                "a file that all ranks have can be replaced by one only",
-                "give ranks their own",
+                "a file shared by all ranks can be replaced by only one of them",
+                "use sharing unique",
             );
         }
         if self.members != parts {
-            let problem = format!("{} ranks would replace the files of {parts}", self.members);
-            return self.refuse("tree", problem, format!("give the job {parts} ranks"));
+            let problem = format!("{} ranks cannot replace the files of {parts}", self.members);
+            return self.refuse("tree", problem, format!("use {parts} ranks for the job"));
         }
         if self.work.order != EntryOrder::Interleaved {
-            return self.refuse(
-                "order",
-                "files are replaced one of each directory after the other",
-                "take interleaved",
-            );
+            return self.refuse("order", "replace visits the directories in turn, one file each", "use interleaved");
         }
         if self.work.paths == Paths::At {
-            return self.refuse("paths", "the files lie in the directories of several ranks", "take full");
+            return self.refuse("paths", "the files are in the directories of several ranks", "use full");
         }
         let sets = self.shape.directories_with_items();
         if sets > MOST_SETS {
-            let problem = format!("{sets} directories have files");
-            return self.refuse("tree", problem, format!("take at most {MOST_SETS}"));
+            let problem = format!("{sets} directories with files are too many for replace");
+            return self.refuse("tree", problem, format!("use at most {MOST_SETS}"));
         }
         Ok(())
     }
@@ -389,8 +396,8 @@ impl Asked<'_> {
     fn grow(&self, tree_state: &mut TreeState, step: usize) -> Result<(), Refusal> {
         let changes = self.changes_names();
         if tree_state.used.is_some_and(|(last, changed)| last == step && (changed || changes)) {
-            let problem = format!("another job of this phase works on the tree {:?}", self.work.tree);
-            return self.refuse("tree", problem, "change a tree and use it in different phases");
+            let problem = format!("another job of this phase uses the tree {:?}", self.work.tree);
+            return self.refuse("tree", problem, "change the tree and use it in separate phases");
         }
         tree_state.used = Some((step, changes));
         let parts = self.shape.parts;
@@ -406,7 +413,11 @@ impl Asked<'_> {
     fn create_tree(&self, tree_state: &mut TreeState, parts: &[u32]) -> Result<(), Refusal> {
         for tree in parts.iter().map(|&part| self.shape.tree_of(part) as usize) {
             if std::mem::replace(&mut tree_state.directories[tree], true) {
-                return self.refuse("operation", "the directories of the tree are there already", "remove them before");
+                return self.refuse(
+                    "operation",
+                    "the tree's directories already exist",
+                    "remove them in an earlier phase",
+                );
             }
         }
         Ok(())
@@ -416,11 +427,11 @@ impl Asked<'_> {
         for tree in parts.iter().map(|&part| self.shape.tree_of(part)) {
             let mut items = self.shape.parts_in(tree).map(|part| tree_state.items[part as usize]);
             if items.any(|items| items != Grove::Bare) {
-                let problem = "some of its directories still have items";
-                return self.refuse("operation", problem, "put a job before it, without a limit, that removes them");
+                let problem = "the tree still has items";
+                return self.refuse("operation", problem, "add an earlier job, without a limit, that removes them");
             }
             if !std::mem::replace(&mut tree_state.directories[tree as usize], false) {
-                return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
+                return self.refuse("operation", NO_DIRECTORIES, "add an earlier create-tree job");
             }
         }
         Ok(())
@@ -432,38 +443,38 @@ impl Asked<'_> {
         let items = &mut tree_state.items[part as usize];
         let (bytes_there, even) = match (self.work.operation, *items) {
             (Kind::Create { .. }, _) if !tree_state.directories[self.shape.tree_of(part) as usize] => {
-                return self.refuse("operation", NO_DIRECTORIES, "put a create-tree job before it");
+                return self.refuse("operation", NO_DIRECTORIES, "add an earlier create-tree job");
             }
             (Kind::Create { write_bytes, .. }, Grove::Bare) => {
                 *items = Grove::Planted { bytes: write_bytes, even: self.is_even() };
                 return Ok(());
             }
             (Kind::Create { .. }, Grove::Planted { .. }) => {
-                return self.refuse(
-                    "operation",
-                    "the items are there already",
-                    "put a job before it that removes them",
-                );
+                return self.refuse("operation", "the items already exist", "add an earlier job that removes them");
             }
             (_, Grove::Unknown) => {
                 let problem =
-                    "a job with a limit has renamed, replaced or removed some of the items, and nobody knows which";
-                return self.refuse("operation", problem, "rename, replace and remove without a limit");
+                    "an earlier job with a limit renames, replaces or removes some of the items, and which is unknown";
+                return self.refuse("operation", problem, "leave out the limit of jobs that rename, replace or remove");
             }
             (_, Grove::Bare) => {
-                let problem = format!("the items of rank {part} of the tree are not there");
-                return self.refuse("operation", problem, "put a job before it, of as many ranks, that creates them");
+                let problem = format!("the items of rank {part} do not exist");
+                return self.refuse("operation", problem, "add an earlier job, with as many ranks, that creates them");
             }
             (_, Grove::Planted { bytes, even }) => (bytes, even),
         };
         *items = match self.work.operation {
             Kind::Read { bytes } | Kind::Replace { bytes } if bytes > bytes_there => {
-                let problem = format!("{bytes} bytes would be read of files that hold {bytes_there}");
+                let problem = format!("{bytes} bytes cannot be read from files that hold {bytes_there}");
                 return self.refuse("operation.bytes", problem, format!("read at most {bytes_there}, or write more"));
             }
             Kind::Replace { .. } if !even => {
                 let problem = "a limit may have left more items in some directories than in others";
-                return self.refuse("operation", problem, "create them in the order interleaved, without a stonewall");
+                return self.refuse(
+                    "operation",
+                    problem,
+                    "create the items in the order interleaved, without a stonewall",
+                );
             }
             Kind::Write { bytes, .. } if !limited => Grove::Planted { bytes: bytes.max(bytes_there), even },
             Kind::Rename | Kind::Replace { .. } | Kind::Remove if limited => Grove::Unknown,
@@ -475,23 +486,23 @@ impl Asked<'_> {
     }
 }
 
-const NO_DIRECTORIES: &str = "the directories of the tree are not there";
+const NO_DIRECTORIES: &str = "the tree's directories do not exist";
 
 /// Refuses a walk below a tree that is nowhere, or in several places.
 fn below(key: &str, plan: &Plan, work: &FindWork, tree: &str) -> Result<(), Refusal> {
     let refuse = |problem: String, valid: &str| Err(Refusal::new(format!("{key}.tree"), problem, valid));
     if work.root.is_some() {
-        return refuse("a root and a tree to begin in".to_owned(), "take one of them");
+        return refuse("both a root and a tree are set".to_owned(), "set one of them");
     }
     if !plan.trees.contains_key(tree) {
-        return refuse(format!("there is no tree {tree:?}"), "name one of the plan's");
+        return refuse(format!("there is no tree {tree:?}"), "use a tree of the plan");
     }
     let containers = match &plan.target {
         Target::InPlace(place) => place.trees.get(tree).map_or(0, |tree| tree.containers.len()),
         Target::Directory(_) | Target::Device(_) | Target::Url(_) => 1,
     };
     if containers > 1 {
-        return refuse(format!("{tree:?} lies in {containers} directories"), "walk from a root above them");
+        return refuse(format!("{tree:?} spans {containers} directories"), "set a root above them instead");
     }
     Ok(())
 }
@@ -504,40 +515,57 @@ pub(super) fn find(key: &str, plan: &Plan, work: &FindWork, step: usize, can: &C
     }
     match &work.root {
         Some(root) if !root.is_absolute() => {
-            return refuse("root", format!("{} is relative", root.display()), "give the absolute path of a directory");
+            return refuse(
+                "root",
+                format!("{} is a relative path", root.display()),
+                "write the absolute path of a \
+                                                                                     directory",
+            );
         }
         Some(_) => {}
         None if can.files && matches!(plan.target, Target::Directory(_) | Target::InPlace(_)) => {}
         None => {
-            let problem = format!("{} creates nothing here that could be walked through", plan.storage.api);
-            return refuse("root", problem, "name a directory");
+            let problem = format!("{} creates no directories to walk on this target", plan.storage.api);
+            return refuse("root", problem, "set a directory");
         }
     }
     if let Some(name) = &work.name
         && (name.is_empty() || name.contains(['/', '\0']))
     {
-        return refuse("name", format!("no entry is called {name:?}"), "give a pattern of a name, such as *.dat");
+        return refuse(
+            "name",
+            format!("{name:?} cannot match the name of an entry"),
+            "write a pattern for names, such as *.dat",
+        );
     }
     let sizes = [work.size_bytes, work.at_least_bytes, work.at_most_bytes];
     if work.entries == Some(Items::Directories) && sizes.iter().any(Option::is_some) {
-        return refuse("entries", "only files have a size in bytes".to_owned(), "take files, or no sizes");
+        return refuse("entries", "only files have a size in bytes".to_owned(), "use files, or no sizes");
     }
     if work.size_bytes.is_some() && (work.at_least_bytes.is_some() || work.at_most_bytes.is_some()) {
-        return refuse("size_bytes", "a size and a range of sizes".to_owned(), "take one of them");
+        return refuse("size_bytes", "both an exact size and a range of sizes are set".to_owned(), "set one of them");
     }
     if let (Some(least), Some(most)) = (work.at_least_bytes, work.at_most_bytes)
         && least > most
     {
-        return refuse("at_least_bytes", format!("{least} is more than {most}"), "take at most at_most_bytes");
+        return refuse(
+            "at_least_bytes",
+            format!("{least} is more than at_most_bytes, {most}"),
+            "use at most at_most_bytes",
+        );
     }
     let Some(since) = work.newer_than_step else { return Ok(()) };
     if work.newer_than_unix_ns.is_some() {
-        return refuse("newer_than_step", "two times after which entries changed".to_owned(), "take one of them");
+        return refuse(
+            "newer_than_step",
+            "both newer_than_step and newer_than_unix_ns are set".to_owned(),
+            "set one of them",
+        );
     }
     let phase = matches!(plan.steps.get(since as usize), Some(Step::Phase(_)));
     if !phase || since as usize >= step {
-        let problem = format!("step {since} is no phase before this one");
-        return refuse("newer_than_step", problem, "give the index of an earlier phase");
+        let problem = format!("step {since} is not an earlier phase");
+        return refuse("newer_than_step", problem, "use the index of an earlier phase");
     }
     Ok(())
 }

@@ -55,8 +55,8 @@ pub fn validate(plan: &Plan) -> Result<(), Refusal> {
     steps(plan, ranks, &common)?;
     data::countable("steps", "all jobs together write", plan.written_bytes())?;
     if !(SHORTEST_SAMPLE_NS..=LONGEST_SAMPLE_NS).contains(&plan.sample_interval_ns) {
-        let problem = format!("a sample of {} ns", plan.sample_interval_ns);
-        let valid = format!("take {SHORTEST_SAMPLE_NS} (1 ms) to {LONGEST_SAMPLE_NS} (1 h)");
+        let problem = format!("a sample interval of {} ns is out of range", plan.sample_interval_ns);
+        let valid = format!("use {SHORTEST_SAMPLE_NS} (1 ms) to {LONGEST_SAMPLE_NS} (1 h)");
         return Err(Refusal::new("sample_interval_ns", problem, valid));
     }
     Ok(())
@@ -101,21 +101,22 @@ fn identifier(key: &str, value: &str) -> Result<(), Refusal> {
         return Ok(());
     }
     let valid = "use 1 to 128 letters, digits, '.', '_' or '-', not beginning with '.'";
-    Err(Refusal::new(key, format!("{value:?} is no identifier"), valid))
+    Err(Refusal::new(key, format!("{value:?} is not a valid name"), valid))
 }
 
 fn ranks(plan: &Plan) -> Result<u32, Refusal> {
     let counts = [("ranks.clients", plan.ranks.clients), ("ranks.per_client", plan.ranks.per_client)];
     for (key, count) in counts {
         if count == 0 {
-            return Err(Refusal::new(key, "0 does no I/O", "take 1 or more"));
+            return Err(Refusal::new(key, "0 does no I/O", "use 1 or more"));
         }
     }
     match plan.ranks.total() {
         Some(total) if total <= MOST_RANKS => Ok(total),
         _ => {
-            let problem = format!("{} clients with {} ranks each", plan.ranks.clients, plan.ranks.per_client);
-            Err(Refusal::new("ranks", problem, format!("take at most {MOST_RANKS} ranks in all")))
+            let problem =
+                format!("{} clients with {} ranks each are too many ranks", plan.ranks.clients, plan.ranks.per_client);
+            Err(Refusal::new("ranks", problem, format!("use at most {MOST_RANKS} ranks in all")))
         }
     }
 }
@@ -125,31 +126,36 @@ fn target(target: &Target) -> Result<(), Refusal> {
         if path.is_absolute() {
             return Ok(());
         }
-        Err(Refusal::new(key, format!("{} is relative", path.display()), valid))
+        Err(Refusal::new(key, format!("{} is a relative path", path.display()), valid))
     };
     match target {
         Target::Directory(path) => {
-            absolute("target.directory", path, "give the absolute path of an existing directory")
+            absolute("target.directory", path, "write the absolute path of an existing directory")
         }
         Target::InPlace(place) => {
-            absolute("target.in-place.directory", &place.directory, "give the absolute path of an existing directory")?;
+            absolute(
+                "target.in-place.directory",
+                &place.directory,
+                "write the absolute path of an existing directory",
+            )?;
             let containers = place.trees.values().flat_map(|tree| &tree.containers);
             let paths = place.files.values().flatten().chain(containers).chain(&place.directories);
-            paths.into_iter().try_for_each(|path| absolute("target.in-place", path, "give absolute paths"))
+            paths.into_iter().try_for_each(|path| absolute("target.in-place", path, "write absolute paths"))
         }
         Target::Device(device) => {
-            absolute("target.device.path", &device.path, "give the absolute path of a block device")?;
+            absolute("target.device.path", &device.path, "write the absolute path of a block device")?;
             if device.path == device.destroy_data {
                 return Ok(());
             }
-            let problem = format!("{} is not {}", device.destroy_data.display(), device.path.display());
-            let valid = "name the device a second time if all that is on it may be destroyed";
+            let problem =
+                format!("{} is not the target device {}", device.destroy_data.display(), device.path.display());
+            let valid = "repeat the path of the device if all data on it may be destroyed";
             Err(Refusal::new("target.device.destroy_data", problem, valid))
         }
         Target::Url(url) if url.contains("://") => Ok(()),
         Target::Url(url) => {
             // Not repeated here: it may hold a secret.
-            let problem = format!("{} letters without a scheme", url.len());
+            let problem = format!("the URL ({} characters) has no scheme", url.len());
             Err(Refusal::new("target.url", problem, "write for example s3://bucket/prefix"))
         }
     }
@@ -161,15 +167,15 @@ fn in_place(plan: &Plan, ranks: u32) -> Result<(), Refusal> {
     for (name, set) in geometries(&plan.files, ranks) {
         let given = place.files.get(name).map_or(0, Vec::len) as u64;
         if given != set.files() {
-            let problem = format!("{given} paths for the {} files of {name}", set.files());
-            return Err(Refusal::new(format!("target.in-place.files.{name}"), problem, "give one for each"));
+            let problem = format!("there are {given} paths for the {} files of {name}", set.files());
+            return Err(Refusal::new(format!("target.in-place.files.{name}"), problem, "list one path for each file"));
         }
     }
     for (name, tree) in &plan.trees {
         let containers = place.trees.get(name).map_or(0, |tree| tree.containers.len());
         if containers == 0 || (containers > 1 && tree.sharing != Sharing::Unique) {
-            let problem = format!("{containers} directories for the tree {name}");
-            let valid = "give one, or several where each rank has a tree of its own";
+            let problem = format!("the tree {name} has {containers} directories");
+            let valid = "list one, or several where each rank has its own tree";
             return Err(Refusal::new(format!("target.in-place.trees.{name}"), problem, valid));
         }
     }
@@ -186,7 +192,7 @@ fn steps(plan: &Plan, ranks: u32, common: &JobStorage<'_>) -> Result<(), Refusal
                 identifier(&format!("{key}.name"), &phase.name)?;
                 if !names.insert(&phase.name) {
                     let problem = format!("two phases are called {:?}", phase.name);
-                    return Err(Refusal::new(format!("{key}.name"), problem, "give each phase a name of its own"));
+                    return Err(Refusal::new(format!("{key}.name"), problem, "give each phase a different name"));
                 }
                 let jobs = jobs(&key, plan, phase, index, ranks, common, &mut state);
                 jobs.map_err(|refusal| refusal.in_phase(&phase.name))?;
@@ -196,13 +202,13 @@ fn steps(plan: &Plan, ranks: u32, common: &JobStorage<'_>) -> Result<(), Refusal
                 let place = matches!(plan.target, Target::InPlace(_));
                 if !place || files.iter().any(|name| !plan.files.contains_key(name)) {
                     let problem = format!("{} cannot be removed", files.join(", "));
-                    let valid = "name file sets whose files the target in-place names; others are removed at the end";
+                    let valid = "list file sets of an in-place target; others are removed at the end";
                     return Err(Refusal::new(format!("{key}.files"), problem, valid));
                 }
             }
             Step::Pause { duration_ns } if *duration_ns > A_DAY_NS => {
-                let problem = format!("a pause of {duration_ns} ns");
-                let valid = format!("take at most {A_DAY_NS} (a day)");
+                let problem = format!("a pause of {duration_ns} ns is too long");
+                let valid = format!("use at most {A_DAY_NS} (a day)");
                 return Err(Refusal::new(format!("{key}.duration_ns"), problem, valid));
             }
             Step::Pause { .. } => {}
@@ -234,8 +240,8 @@ fn jobs(
 ) -> Result<(), Refusal> {
     let count = phase.jobs.len();
     if count == 0 || count > MOST_JOBS {
-        let problem = format!("{count} jobs in a phase");
-        return Err(Refusal::new(format!("{key}.jobs"), problem, format!("take 1 to {MOST_JOBS}")));
+        let problem = format!("a phase cannot have {count} jobs");
+        return Err(Refusal::new(format!("{key}.jobs"), problem, format!("use 1 to {MOST_JOBS}")));
     }
     let mut names = HashSet::new();
     let mut busy: Vec<RankRange> = Vec::new();
@@ -244,7 +250,7 @@ fn jobs(
         identifier(&format!("{key}.name"), &job.name)?;
         if !names.insert(&job.name) {
             let problem = format!("two jobs of the phase are called {:?}", job.name);
-            return Err(Refusal::new(format!("{key}.name"), problem, "give each job a name of its own"));
+            return Err(Refusal::new(format!("{key}.name"), problem, "give each job a different name"));
         }
         range(&format!("{key}.ranks"), job.ranks, ranks)?;
         let own = job.range(ranks);
@@ -252,8 +258,8 @@ fn jobs(
             busy.iter().find(|other| own.first < other.first + other.count && other.first < own.first + own.count)
         {
             let problem =
-                format!("ranks {} to {} have another job in this phase", other.first, other.first + other.count - 1);
-            return Err(Refusal::new(format!("{key}.ranks"), problem, "give each job of a phase ranks of its own"));
+                format!("ranks {} to {} already have a job in this phase", other.first, other.first + other.count - 1);
+            return Err(Refusal::new(format!("{key}.ranks"), problem, "give each job of a phase different ranks"));
         }
         busy.push(own);
         job::pace(&key, plan, job, step)?;
@@ -264,7 +270,7 @@ fn jobs(
             Work::Data(work) => data::work(&work_key, plan, job, work, &storage, &mut state.filled)?,
             Work::Metadata(work) => metadata::work(&work_key, plan, job, work, step, &storage, &mut state.trees)?,
             Work::Find(_) if job.storage.is_some() => {
-                let problem = "a walk goes through mounted file systems by itself";
+                let problem = "a walk does not use a storage API";
                 return Err(Refusal::new(format!("{key}.storage"), problem, "leave it out"));
             }
             Work::Find(work) => metadata::find(&work_key, plan, work, step, &storage.can)?,

@@ -53,10 +53,14 @@ impl<'a> JobStorage<'a> {
         if self.can.files == common.can.files {
             return Ok(());
         }
-        let (does, other) = if self.can.files { ("keeps files", "does not") } else { ("keeps no files", "does") };
+        let (does, other) = if self.can.files { ("stores files", "does not") } else { ("stores no files", "does") };
         let (own, of_plan) = (&self.asked.api, &common.asked.api);
-        let problem = format!("{own} {does}, and {of_plan}, which the plan says for the other jobs, {other}");
-        Err(Refusal::new(format!("{}.api", self.key), problem, "take one that does the same, or another case"))
+        let problem = format!("{own} {does}, but {of_plan}, the storage API of the other jobs, {other}");
+        Err(Refusal::new(
+            format!("{}.api", self.key),
+            problem,
+            "use a storage API of the same kind, or a separate case",
+        ))
     }
 
     /// What is wrong with a file set for this storage. Of a job's own the file set may suit all others, so then the fault
@@ -87,33 +91,33 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
         |option: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{option}"), problem, valid));
     let deepest = can.depth.min(MOST_IN_FLIGHT);
     if asked.depth > deepest {
-        let problem = format!("{} keeps at most {deepest} in flight, not {}", asked.api, asked.depth);
-        return refuse("depth", problem, format!("take at most {deepest}{}", others(|can| can.depth > 1)));
+        let problem = format!("{} keeps at most {deepest} transfers in flight, not {}", asked.api, asked.depth);
+        return refuse("depth", problem, format!("use at most {deepest}{}", others(|can| can.depth > 1)));
     }
     let cannot = |option: &str, what: &str, able: fn(&Capabilities) -> bool| {
         refuse(option, format!("{} {what}", asked.api), format!("leave it out{}", others(able)))
     };
     if asked.vectors > 1 && !can.vectors {
-        return cannot("vectors", "has no vectored calls", |can| can.vectors);
+        return cannot("vectors", "does not support vectored I/O", |can| can.vectors);
     }
     if asked.vectors > MOST_VECTORS {
-        let problem = format!("{} pieces in one call", asked.vectors);
-        return refuse("vectors", problem, format!("take at most {MOST_VECTORS}"));
+        let problem = format!("a call cannot take {} vectors", asked.vectors);
+        return refuse("vectors", problem, format!("use at most {MOST_VECTORS}"));
     }
     if asked.direct && !can.direct {
-        return cannot("direct", "cannot go past the page cache", |can| can.direct);
+        return cannot("direct", "does not support direct I/O", |can| can.direct);
     }
     if let Some(uring) = asked.uring {
         if !can.uring {
             return cannot("uring", "does not use io_uring", |can| can.uring);
         }
         if uring.iopoll && !asked.direct {
-            let problem = "polling works on direct I/O only".to_owned();
+            let problem = "polling (iopoll) works only with direct I/O".to_owned();
             return refuse("uring.iopoll", problem, "set storage.direct, or leave it out".to_owned());
         }
         if uring.batch > asked.depth {
-            let problem = format!("{} transfers together, but only {} in flight", uring.batch, asked.depth);
-            return refuse("uring.batch", problem, format!("take at most {}", asked.depth));
+            let problem = format!("a batch of {} transfers is larger than the depth of {}", uring.batch, asked.depth);
+            return refuse("uring.batch", problem, format!("use at most {}", asked.depth));
         }
     }
     Ok(can)
@@ -124,8 +128,8 @@ fn named(key: &str, asked: &Storage) -> Result<&'static dyn StorageApi, Refusal>
     let Some(path) = &asked.plugin else {
         return storage::by_name(&asked.api).ok_or_else(|| {
             let own = storage::all_names().join(", ");
-            let valid = format!("take one of: {own}; or name a plug-in with storage.plugin (ioassay api list)");
-            Refusal::new(format!("{key}.api"), format!("{:?} is unknown", asked.api), valid)
+            let valid = format!("use one of: {own}; or name a plug-in with storage.plugin (ioassay api list)");
+            Refusal::new(format!("{key}.api"), format!("there is no storage API {:?}", asked.api), valid)
         });
     };
     let plugin =
@@ -133,8 +137,8 @@ fn named(key: &str, asked: &Storage) -> Result<&'static dyn StorageApi, Refusal>
     if plugin.name() == asked.api {
         return Ok(plugin);
     }
-    let problem = format!("{:?} is not what {} is called", asked.api, path.display());
-    Err(Refusal::new(format!("{key}.api"), problem, format!("take {}", plugin.name())))
+    let problem = format!("{:?} is not the name of the plug-in {}", asked.api, path.display());
+    Err(Refusal::new(format!("{key}.api"), problem, format!("use {}", plugin.name())))
 }
 
 /// Refuses a plan whose ranks must be MPI processes where they are none.
@@ -157,9 +161,9 @@ fn target(api: &str, target: &Target, can: &Capabilities) -> Result<(), Refusal>
         }
         let apis: Vec<&str> = storage::all().filter(|api| which(&api.capabilities())).map(|api| api.name()).collect();
         let valid = if apis.is_empty() {
-            "take another target".to_owned()
+            "use another target".to_owned()
         } else {
-            format!("take the storage API {}", apis.join(" or "))
+            format!("use the storage API {}", apis.join(" or "))
         };
         Err(Refusal::new(key, problem, valid))
     };
@@ -175,7 +179,7 @@ fn target(api: &str, target: &Target, can: &Capabilities) -> Result<(), Refusal>
         Target::Url(url) => {
             let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
             let knows = |can: &Capabilities| can.schemes.contains(&scheme);
-            takes(knows(can), "target.url", format!("{api} does not speak {scheme:?}"), &knows)
+            takes(knows(can), "target.url", format!("{api} does not support the URL scheme {scheme:?}"), &knows)
         }
     }
 }
@@ -183,5 +187,5 @@ fn target(api: &str, target: &Target, can: &Capabilities) -> Result<(), Refusal>
 /// Which APIs can do something, as the end of a remedy.
 fn others(able: impl Fn(&Capabilities) -> bool) -> String {
     let names: Vec<&str> = storage::all().filter(|api| able(&api.capabilities())).map(|api| api.name()).collect();
-    if names.is_empty() { String::new() } else { format!(", or take the storage API {}", names.join(" or ")) }
+    if names.is_empty() { String::new() } else { format!(", or use the storage API {}", names.join(" or ")) }
 }
