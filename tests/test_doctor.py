@@ -136,7 +136,7 @@ def test_a_target_that_hangs_keeps_nobody_and_is_named_with_the_call(lab: str, l
         on(lab, "client1", "fsfreeze", "--unfreeze", WHERE)
     assert command.process.returncode == 1, err
     checks = {check["check"]: check for check in json.loads(out)["sites"][0]["checks"]}
-    assert "has not answered client1" in checks["target"]["seen"]
+    assert "has not responded on client1" in checks["target"]["seen"]
     assert "mkdirat hangs" in checks["target"]["seen"]
     assert not_well(checks) == {"target", "same file system", "left behind"}, checks
     # What the call was to do it does now; the line said so.
@@ -190,7 +190,7 @@ def test_a_target_that_is_not_there_has_failed_with_what_to_do(tmp_path: Path) -
     code, checks = examined(tmp_path, "--target", tmp_path / "nowhere")
     assert code == 1
     assert not_well(checks) == {"target"}, checks
-    assert "name an existing directory" in checks["target"]["remedy"].lower()
+    assert "use an existing directory" in checks["target"]["remedy"].lower()
 
 
 def test_without_a_target_the_nodes_are_looked_at(tmp_path: Path) -> None:

@@ -100,7 +100,7 @@ def test_a_hung_engine_is_killed_in_time_and_the_rest_is_named(measurement: Meas
     code, _, err = measurement.end()
     assert code == 3
     assert "did not stop in time" in err
-    assert "the target does not answer" in err
+    assert "the target does not respond" in err
     assert measurement.document.leftovers == [str(measurement.target / f"ioassay-{measurement.document.run}")]
     _finish_what_is_left(measurement)
 

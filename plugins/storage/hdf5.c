@@ -25,7 +25,7 @@ struct file {
 static const struct ioassay_option options[] = {
     IOASSAY_COLLECTIVE_OPTION,
     {"chunk", "0", "Store the dataset in chunks of this size. 0: contiguous.", IOASSAY_BYTES, 0},
-    {"alignment", "1", "Let objects in the file begin at multiples of this size (H5Pset_alignment).", IOASSAY_BYTES, 0},
+    {"alignment", "1", "Align objects in the file to multiples of this size (H5Pset_alignment).", IOASSAY_BYTES, 0},
     {"collective_metadata", "no",
      "Read and write metadata collectively (H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write).", IOASSAY_FLAG,
      0},
@@ -36,10 +36,10 @@ static const struct ioassay_option options[] = {
 
 static int configure(const struct ioassay_setup *setup, uint64_t *capabilities) {
     if (ioassay_number(setup, "alignment") == 0) {
-        return ioassay_fail(setup, EINVAL, "alignment 0 aligns nothing; take 1 for none");
+        return ioassay_fail(setup, EINVAL, "alignment 0 is not possible; use 1 for none");
     }
     if (ioassay_number(setup, "chunk") > UINT32_MAX) {
-        return ioassay_fail(setup, EINVAL, "chunk: HDF5 takes less than 4 GiB");
+        return ioassay_fail(setup, EINVAL, "chunk: HDF5 needs chunks smaller than 4 GiB");
     }
     if (ioassay_number(setup, "collective")) {
         *capabilities |= IOASSAY_COLLECTIVE_TRANSFERS;
@@ -57,7 +57,7 @@ static herr_t first(unsigned depth, const H5E_error2_t *error, void *text) {
 }
 
 static int fail(const struct connection *connection, const char *call) {
-    const char *text = "it does not say why";
+    const char *text = "HDF5 gave no reason";
     int code;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first, &text);
     code = ioassay_fail(connection->mpi.setup, EIO, "%s: %s", call, text);
@@ -148,11 +148,12 @@ static int open_dataset(struct file *file, const struct ioassay_opening *opening
     }
     file->space = H5Dget_space(file->dataset);
     if (H5Sget_simple_extent_ndims(file->space) != 1) {
-        return ioassay_fail(file->connection->mpi.setup, EINVAL, "the dataset in it is not one of bytes in a row");
+        return ioassay_fail(file->connection->mpi.setup, EINVAL, "the dataset in the file is not a one-dimensional array "
+                            "of bytes");
     }
     H5Sget_simple_extent_dims(file->space, &file->bytes, NULL);
     if (opening->access != IOASSAY_READ && file->bytes < opening->bytes) {
-        return ioassay_fail(file->connection->mpi.setup, EEXIST, "the dataset in it has %llu bytes, and not %llu",
+        return ioassay_fail(file->connection->mpi.setup, EEXIST, "the dataset in the file has %llu bytes instead of %llu",
                             (unsigned long long)file->bytes, (unsigned long long)opening->bytes);
     }
     return 0;

@@ -13,10 +13,10 @@
 
 /* The options that all of them have. */
 #define IOASSAY_COLLECTIVE_OPTION                                                                                      \
-    {"collective", "no", "Move each transfer of a shared file together with all who share it (IOR's -c).",             \
+    {"collective", "no", "Make each transfer of a shared file a collective call of its ranks (IOR's -c).",             \
      IOASSAY_FLAG, 0}
 #define IOASSAY_HINTS_OPTION                                                                                           \
-    {"hints", NULL, "Hints to MPI-IO (MPI_Info), such as `{cb_nodes: 4}`. One that is not taken is said aloud.",       \
+    {"hints", NULL, "MPI-IO hints (MPI_Info), such as `{cb_nodes: 4}`. Hints that take no effect are reported.",       \
      IOASSAY_MAP, 0}
 #define IOASSAY_SHOW_HINTS_OPTION                                                                                      \
     {"show_hints", "no", "Print the hints in effect on standard error.", IOASSAY_FLAG, 0}
@@ -93,7 +93,7 @@ static inline int ioassay_mpi_begin(const struct ioassay_setup *setup, struct io
             const char *key = setup->value[i].key + 6, *value = setup->value[i].value;
             /* What is too long would be an error of MPI's that ends the process. */
             if (strlen(key) > MPI_MAX_INFO_KEY || strlen(value) >= MPI_MAX_INFO_VAL || *value == '\0') {
-                return ioassay_fail(setup, EINVAL, "the hint %.80s is empty or longer than this MPI takes", key);
+                return ioassay_fail(setup, EINVAL, "the hint %.80s is empty or longer than this MPI allows", key);
             }
             if (mpi->hints == MPI_INFO_NULL) {
                 MPI_Info_create(&mpi->hints);

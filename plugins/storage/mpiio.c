@@ -28,7 +28,7 @@ struct file {
 
 static const struct ioassay_option options[] = {
     IOASSAY_COLLECTIVE_OPTION,
-    {"view", "no", "See the file through MPI_File_set_view: only the rank's own blocks (IOR's --mpiio.useFileView).",
+    {"view", "no", "Access each rank's own blocks through MPI_File_set_view (IOR's --mpiio.useFileView).",
      IOASSAY_FLAG, 0},
     {"interleave", "0",
      "Cut each transfer into pieces of this size, which lie in the file in turn with those of all who share it, and "
@@ -41,7 +41,7 @@ static const struct ioassay_option options[] = {
 
 static int configure(const struct ioassay_setup *setup, uint64_t *capabilities) {
     if (ioassay_number(setup, "view") && ioassay_number(setup, "interleave")) {
-        return ioassay_fail(setup, EINVAL, "view and interleave are two ways to lay out a file; take one of them");
+        return ioassay_fail(setup, EINVAL, "view and interleave are mutually exclusive; use one of them");
     }
     if (ioassay_number(setup, "collective")) {
         *capabilities |= IOASSAY_COLLECTIVE_TRANSFERS;
@@ -203,7 +203,7 @@ static int64_t moved(const struct file *file, int error, MPI_Status *status, con
 
 static int elsewhere(const struct file *file) {
     return ioassay_fail(file->connection->mpi.setup, EINVAL,
-                        "the transfer lies in another rank's blocks, which the view hides");
+                        "the transfer is in another rank's blocks, which the view hides");
 }
 
 static int64_t write_at(void *opened, const void *data, uint64_t bytes, uint64_t offset) {

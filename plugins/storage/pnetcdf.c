@@ -81,10 +81,10 @@ static int prepare(struct file *file, const struct ioassay_opening *opening, int
         error = find(file);
     }
     if (error != NC_NOERR) {
-        return fail(connection, error, fresh ? "defining the variable" : "looking at the variable");
+        return fail(connection, error, fresh ? "defining the variable" : "inspecting the variable");
     }
     if (opening->access != IOASSAY_READ && (uint64_t)file->bytes < opening->bytes) {
-        return ioassay_fail(connection->mpi.setup, EEXIST, "the variable in it has %lld bytes, and not %llu",
+        return ioassay_fail(connection->mpi.setup, EEXIST, "the variable in the file has %lld bytes instead of %llu",
                             (long long)file->bytes, (unsigned long long)opening->bytes);
     }
     if (!connection->mpi.collective) {

@@ -29,9 +29,9 @@ struct file {
 
 /* What users may say below `storage.options`. The engine checks names and kinds, so that none of that is done here. */
 static const struct ioassay_option options[] = {
-    {"noatime", "no", "Leave the files' access times as they are (O_NOATIME), which only their owner may.",
+    {"noatime", "no", "Do not update access times (O_NOATIME); only the files' owner can use this.",
      IOASSAY_FLAG, 0},
-    {"most", "0", "Move at most so many bytes in a call, as a store with a limit would. 0: as many as asked.",
+    {"most", "0", "Move at most this many bytes per call, as a store with a limit would. 0: no limit.",
      IOASSAY_BYTES, 0},
     {NULL, NULL, NULL, 0, 0},
 };
@@ -41,7 +41,7 @@ static int configure(const struct ioassay_setup *setup, uint64_t *capabilities) 
     (void)capabilities;
     uint64_t most = ioassay_number(setup, "most");
     if (most > INT64_MAX) {
-        return ioassay_fail(setup, EINVAL, "most is %llu bytes, more than any call moves", (unsigned long long)most);
+        return ioassay_fail(setup, EINVAL, "most: %llu bytes are more than a call can move", (unsigned long long)most);
     }
     return 0;
 }
@@ -94,7 +94,7 @@ static int open_file(void *made, const char *path, const struct ioassay_opening 
     if (code != 0) {
         close(file->descriptor);
         free(file);
-        return ioassay_fail(connection->setup, code, "the file cannot be given %llu bytes: %s",
+        return ioassay_fail(connection->setup, code, "the file's size cannot be set to %llu bytes: %s",
                             (unsigned long long)opening->bytes, strerror(code));
     }
     *opened = file;

@@ -151,8 +151,8 @@ def _silent(path: str, reached: str, limit_s: float) -> CannotRun:
     of = f" of {mount.source}" if mount and mount.source else ""
     on = f" It is on {mount.point} ({mount.file_system}{of})." if mount else ""
     return CannotRun(
-        f"{path} does not answer for {limit_s:.0f} s.{on}",
-        "See whether its server answers, and what the kernel log says (dmesg); then try again.",
+        f"{path} has not responded for {limit_s:.0f} s.{on}",
+        "Check whether its server responds, and read the kernel log (dmesg); then try again.",
     )
 
 

@@ -40,7 +40,7 @@ pub fn start(asked: &Arguments) -> Result<Role, Failure> {
     // On hosts the process that stays outside of them is the guard.
     if command.uses_target() && hosts.is_empty() {
         guard::go_on_in_child(command.stops_with_parent())
-            .map_err(|error| failure::because_of(&error, "begin", "the engine cannot begin", "raise ulimit -u"))?;
+            .map_err(|error| failure::because_of(&error, "begin", "the engine cannot start", "raise ulimit -u"))?;
     }
     Ok(Role::Command(Box::new(Forked::on_hosts(hosts)?)))
 }

@@ -29,8 +29,8 @@ struct Disk {
     first: Child,
 }
 
-const UP: &str = "mkfs.$2 -q \"$1/disk\" > /dev/null && mount -o \"loop,$3\" \"$1/disk\" \"$1/mnt\" && mkdir \"$1/mnt/target\" && echo up \
-                  && exec sleep infinity";
+const UP: &str = "mkfs.$2 -q \"$1/disk\" > /dev/null && mount -o \"loop,$3\" \"$1/disk\" \"$1/mnt\" && mkdir \
+                  \"$1/mnt/target\" && echo up && exec sleep infinity";
 
 /// As a site would write it.
 const REMOUNT: &str =
@@ -215,7 +215,7 @@ fn a_remount_that_unmounts_nothing_is_told_by_what_is_still_in_memory() {
     ran.complete();
     let cold = cold_of(&ran);
     assert_eq!(cold.resident_bytes, Some(2 << 20));
-    assert!(cold.attempts[0].detail.contains("still in memory"), "{cold:?}");
+    assert!(cold.attempts[0].detail.contains("still in the page cache"), "{cold:?}");
     assert!(warm_hosts(phase_of(&ran, "read")).is_some());
 }
 
@@ -230,7 +230,7 @@ fn a_remount_of_a_file_system_that_somebody_uses_fails_and_names_who() {
     let ran = disk.run(remount(REMOUNT));
     assert_eq!(ran.code, 1);
     let message = &ran.failure().message;
-    assert!(message.contains("exit status 32") && message.contains("busy"), "{message}");
+    assert!(message.contains("exited with status 32") && message.contains("busy"), "{message}");
     assert!(message.contains(&format!("sleep ({}), its working directory", user.0.id())), "{message}");
     assert_eq!((ran.phases().len(), ran.removed().left.len()), (2, 0), "the phases before it are kept");
 }
@@ -240,7 +240,7 @@ fn what_a_remount_left_unmounted_is_named_and_can_be_cleaned_later() {
     let Some(disk) = Disk::new() else { return };
     let ran = disk.run(remount("umount \"$IOASSAY_MOUNT_POINT\""));
     assert_eq!(ran.code, 1);
-    assert!(ran.failure().message.contains("is not mounted now"), "{}", ran.failure().message);
+    assert!(ran.failure().message.contains("is no longer mounted"), "{}", ran.failure().message);
     let [left] = ran.removed().left.as_slice() else { panic!("{:?}", ran.removed()) };
     assert!(left.because.contains("not mounted"), "{left:?}");
     let pid = disk.first.id().to_string();
@@ -331,7 +331,7 @@ fn a_hook_that_fails_ends_the_case_and_says_for_whom_what_and_how() {
     assert_eq!((ran.code, ran.phases().len()), (1, 1));
     let failure = ran.failure();
     assert_eq!((failure.rank, failure.phase.as_deref()), (Some(0), Some("cold-cache")));
-    for part in ["for nfs1", "exit status 5", "one | Unit nfs-server.service not found."] {
+    for part in ["hook nfs1", "exited with status 5", "one | Unit nfs-server.service not found."] {
         assert!(failure.message.contains(part), "{}", failure.message);
     }
     assert!(failure.remedy.contains("by hand"), "{}", failure.remedy);
@@ -358,7 +358,7 @@ fn a_hook_that_hangs_is_ended_by_its_time_limit() {
     let (_, ran) = on_a_directory(&[named("write", "write"), hook("sleep 600", 300_000_000), named("read", "read")]);
     assert_eq!(ran.code, 1);
     let message = &ran.failure().message;
-    assert!(message.contains("killed at its time limit of 300 ms"), "{message}");
+    assert!(message.contains("killed after its time limit of 300 ms"), "{message}");
     assert_eq!(cold_of(&ran).hooks[0].end, CommandEnd::TimedOut(300_000_000));
 }
 

@@ -145,7 +145,7 @@ fn a_device_that_is_mounted_or_too_small_or_not_named_twice_is_not_touched() {
     let mut tree = plan(&device.path, "posix", false, 1 << 20);
     tree["steps"][0]["jobs"][0]["work"]["size"] = json!("full");
     let (code, events) = device.run(&tree);
-    assert_eq!((code, failure(&events).contains("size: posix cannot give a file its size")), (Some(2), true));
+    assert_eq!((code, failure(&events).contains("size: posix cannot set a file's size")), (Some(2), true));
     assert!(untouched());
 
     let no_device = plan(device.directory.path(), "posix", false, 1 << 20);

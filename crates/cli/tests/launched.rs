@@ -74,10 +74,8 @@ fn bench_of_two_nodes(mpi: &Mpi, ranks: u32) -> Bench {
 fn on_two_nodes(mut bench: Bench, unshare: &str) -> Bench {
     let script = bench.path("node");
     let text = format!(
-        "#!/bin/sh\n\
-         node=$((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % 2))\n\
-         test $node = 1 && more='{unshare}'\n\
-         exec unshare --uts $more sh -c 'hostname $0; exec \"$@\"' node$node \"$@\"\n"
+        "#!/bin/sh\nnode=$((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % 2))\ntest $node = 1 && more='{unshare}'\nexec \
+         unshare --uts $more sh -c 'hostname $0; exec \"$@\"' node$node \"$@\"\n"
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
@@ -463,7 +461,7 @@ fn a_process_that_mpi_cannot_begin_in_ends_the_others() {
         let ended = bench.engine(&["run", &bench.write(&plan)]).output().unwrap();
         assert!(begin.elapsed() < ENDED, "{:?}", begin.elapsed());
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(!ended.status.success() && said.contains("MPI has ended this process"), "{said}");
+        assert!(!ended.status.success() && said.contains("MPI terminated this process"), "{said}");
         nothing_is_left(&bench);
     }
 }

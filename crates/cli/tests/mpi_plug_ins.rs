@@ -126,7 +126,7 @@ fn hints_are_read_back_and_options_that_do_not_fit_are_named() {
     }
     for (options, problem) in [
         ("transfer=1000 interleave=300", "cannot be cut into pieces of 300"),
-        ("view=1 interleave=4096", "take one of them"),
+        ("view=1 interleave=4096", "use one of them"),
         ("hints.empty=", "the hint empty is empty"),
     ] {
         let Some((right, said, _)) = drive("mpiio", "shared", options) else { return };

@@ -280,7 +280,7 @@ fn what_is_not_ours_is_not_cleaned_and_links_lead_nowhere() {
     fs::write(tree.join("file.mdtest.0.1"), "ours").unwrap();
     let cleaned = clean("ioassay-r6");
     assert_eq!((cleaned.code, cleaned.removed().files), (3, 1), "{}", cleaned.said);
-    assert!(cleaned.removed().left[0].because.contains("no regular file"), "{:?}", cleaned.removed());
+    assert!(cleaned.removed().left[0].because.contains("not a regular file"), "{:?}", cleaned.removed());
     assert_eq!(fs::read_to_string(elsewhere.join("file.mdtest.0.0")).unwrap(), "keep");
 }
 
@@ -338,7 +338,7 @@ fn a_server_that_is_silent_for_a_while_is_asked_for_a_sign_of_life_and_awaited()
 
 #[test]
 fn a_server_that_dies_or_falls_silent_ends_the_run_with_its_name_and_a_remedy() {
-    for (signal, expected, most) in [("KILL", "server1: ", 15), ("STOP", "no other sign of life", 60)] {
+    for (signal, expected, most) in [("KILL", "server1: ", 15), ("STOP", "no network activity", 60)] {
         let Some(nfs) = Nfs::of_its_own() else { return };
         let bench = nfs.bench();
         let mut engine = start_waiting(&bench, &reading_for(&nfs.url(), Duration::from_secs(600)));
@@ -366,12 +366,12 @@ fn what_cannot_be_mounted_or_written_to_is_named_with_a_remedy_in_seconds() {
     fs::write(nfs.path("file"), "").unwrap();
     let begin = Instant::now();
     for (url, expected, remedy) in [
-        ("nfs://server1/elsewhere", "does not mount /elsewhere", "showmount -e server1"),
-        (&format!("{URL}/absent"), "does not mount /export/absent", "the directory exists"),
+        ("nfs://server1/elsewhere", "refused to mount /elsewhere", "showmount -e server1"),
+        (&format!("{URL}/absent"), "refused to mount /export/absent", "the directory exists"),
         (&format!("{URL}?nfsport=1&mountport=1"), "onnection refused", "nfsport"),
         ("nfs://no-such-host.invalid/export", "no-such-host.invalid", "this node reaches it"),
         (&format!("{}/sub?uid=4321&gid=4321", nfs.url()), "EACCES", "run as a user"),
-        (&format!("{}/file", nfs.url()), "does not mount /export/", "the directory exists"),
+        (&format!("{}/file", nfs.url()), "refused to mount /export/", "the directory exists"),
     ] {
         let plan = waiting(url);
         let ran = nfs.bench().run(&plan);
@@ -439,19 +439,19 @@ fn what_nfs_cannot_do_is_refused_before_any_request() {
     let work = "/steps/0/jobs/0/work";
     for (plan, expected) in [
         (changed(&format!("{work}/lock"), json!("range")), "cannot lock"),
-        (changed(&format!("{work}/advice"), json!(["random"])), "to the kernel"),
-        (changed("/storage/direct", json!(true)), "page cache"),
+        (changed(&format!("{work}/advice"), json!(["random"])), "does not support the advice"),
+        (changed("/storage/direct", json!(true)), "direct I/O"),
         (changed("/storage/vectors", json!(4)), "vectored"),
         (changed("/storage/depth", json!(4096)), "at most 1024"),
-        (changed("/storage/api", json!("posix")), "does not speak \"nfs\""),
+        (changed("/storage/api", json!("posix")), "does not support the URL scheme \"nfs\""),
         (changed("/target/url", json!("nfs://me:hunter2@host/export")), "user or password"),
-        (changed("/target/url", json!("nfs://host/export?version=4")), "is no option"),
-        (changed("/target/url", json!("nfs://host:2049/export")), "names no place"),
-        (changed("/target/url", json!("s3://bucket/x")), "does not speak \"s3\""),
+        (changed("/target/url", json!("nfs://host/export?version=4")), "is not an option"),
+        (changed("/target/url", json!("nfs://host:2049/export")), "is not a valid host"),
+        (changed("/target/url", json!("s3://bucket/x")), "does not support the URL scheme \"s3\""),
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
         (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "does not apply to URLs"),
         (tree(create("mknod"), "full"), "mknod"),
-        (tree(create("open"), "at"), "open directories"),
+        (tree(create("open"), "at"), "relative to an open directory"),
     ] {
         let ran = Bench::new().run(&plan);
         assert_eq!(ran.code, 2, "{expected}: {}", ran.said);

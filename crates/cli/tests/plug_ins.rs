@@ -171,17 +171,17 @@ fn refused(plan: &Plan) -> Refusal {
 #[test]
 fn a_plug_in_whose_description_is_wrong_is_refused_by_its_path_and_what_is_wrong() {
     for (number, problem) in [
-        (1, "has version 99 of the header"),
+        (1, "was built with version 99 of the header"),
         (2, "lacks read_at"),
         (3, "lacks sync"),
-        (4, "is called \"\""),
-        (5, "is called \"My API\""),
-        (6, "the kind of chunk is 77"),
-        (7, "the default of chunk is \"many\""),
+        (4, "has the name \"\""),
+        (5, "has the name \"My API\""),
+        (6, "the option chunk has the unknown kind 77"),
+        (7, "the default of chunk, \"many\""),
         (8, "capabilities that this engine does not know"),
-        (9, "gives no description"),
-        (11, "each of its options has 0 bytes (option_bytes)"),
-        (12, "each of its options has 24 bytes (option_bytes)"),
+        (9, "returned no description"),
+        (11, "an invalid size of its options, 0 bytes (option_bytes)"),
+        (12, "an invalid size of its options, 24 bytes (option_bytes)"),
     ] {
         let refusal = refused(&wrong_plan(number));
         assert_eq!(refusal.key, "storage.plugin");
@@ -201,7 +201,7 @@ fn options_of_a_newer_header_that_are_larger_are_all_found() {
     plan.storage.options = BTreeMap::from([("hints.cb_nodes".to_owned(), "4".to_owned())]);
     assert_eq!(validate(&plan), Ok(()));
     plan.storage.options = BTreeMap::from([("chunks".to_owned(), "4k".to_owned())]);
-    assert_eq!(refused(&plan).valid, "take chunk, hints.KEY, together");
+    assert_eq!(refused(&plan).valid, "use chunk, hints.KEY, together");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_rank_that_has_not_read_the_plan_itself_loads_its_plug_ins() {
     };
     assert_eq!(run(&wrong(50).1), Ok(()));
     let failure = run(Path::new("/nowhere/mine.so")).unwrap_err();
-    assert!(failure.message.contains("/nowhere/mine.so is no file") && failure.remedy.contains("ioassay api build"));
+    assert!(failure.message.contains("/nowhere/mine.so is not a file") && failure.remedy.contains("ioassay api build"));
 }
 
 #[test]
@@ -226,11 +226,11 @@ fn what_is_no_plug_in_is_refused_by_its_path() {
     let nothing = tempfile::NamedTempFile::new().unwrap();
     let skeleton_path = skeleton(&[]).plugin.unwrap();
     for (api, plugin, key, problem) in [
-        ("mine", Some(PathBuf::from("/nowhere/mine.so")), "storage.plugin", "is no file"),
-        ("mine", Some(PathBuf::from("mine.so")), "storage.plugin", "is no file"),
+        ("mine", Some(PathBuf::from("/nowhere/mine.so")), "storage.plugin", "is not a file"),
+        ("mine", Some(PathBuf::from("mine.so")), "storage.plugin", "is not a file"),
         ("mine", Some(nothing.path().to_owned()), "storage.plugin", "cannot be loaded"),
-        ("mine", Some(skeleton_path), "storage.api", "is not what"),
-        ("mine", None, "storage.api", "is unknown"),
+        ("mine", Some(skeleton_path), "storage.api", "is not the name of the plug-in"),
+        ("mine", None, "storage.api", "there is no storage API"),
     ] {
         let plan = by(Storage { plugin, ..Storage::of(api) }, wrong_plan(0));
         let refusal = refused(&plan);
@@ -250,16 +250,16 @@ fn options_are_refused_by_their_keys_also_by_the_plug_in_itself() {
     let refusal = refused(&with(0, "chunks", "4k"));
     assert_eq!(
         (refusal.key.as_str(), refusal.valid.as_str()),
-        ("storage.options.chunks", "take chunk, hints.KEY, together")
+        ("storage.options.chunks", "use chunk, hints.KEY, together")
     );
     assert_eq!(refused(&with(0, "chunk", "4x")).key, "storage.options.chunk");
     let refusal = refused(&with(28, "chunk", "4k"));
     assert_eq!(refusal.key, "storage.options");
     assert!(refusal.problem.contains("chunk 4096 contradicts everything"), "{}", refusal.problem);
-    assert!(refused(&wrong_plan(25)).problem.contains("more than it said before"));
+    assert!(refused(&wrong_plan(25)).problem.contains("capabilities that it did not declare before"));
     let mut plan = plan(SMALL, 1, vec![phase("write", work(Transfer::Write, Order::Sequential))]);
     plan.storage.options = BTreeMap::from([("chunk".to_owned(), "4k".to_owned())]);
-    assert!(refused(&plan).problem.contains("posix is no plug-in"));
+    assert!(refused(&plan).problem.contains("posix is not a plug-in"));
 }
 
 /// What a case says that is done by plug-in `number` of those that are wrong.
@@ -274,11 +274,11 @@ fn failure_of(number: u32, options: &[(&str, &str)], steps: Vec<Step>) -> Failur
 #[test]
 fn a_plug_in_that_breaks_its_contract_ends_the_phase_and_nothing_else() {
     for (number, message) in [
-        (20, "said that it moved 101 of 100 bytes"),
-        (21, "said that it moved 200 of 100 bytes"),
-        (22, "said that it moved 9223372036854775807 of 100 bytes"),
-        (23, "returned -9223372036854775808, which is no errno"),
-        (24, "returned 5 where 0 is success"),
+        (20, "reported 101 bytes moved of 100 requested"),
+        (21, "reported 200 bytes moved of 100 requested"),
+        (22, "reported 9223372036854775807 bytes moved of 100 requested"),
+        (23, "returned -9223372036854775808, which is not an errno"),
+        (24, "returned 5 instead of 0"),
     ] {
         let failure = failure_of(number, &[], write_and_read(Order::Sequential));
         assert!(failure.message.contains(message), "{number}: {}", failure.message);
@@ -410,7 +410,7 @@ fn nothing_is_built_or_loaded_below_a_directory_of_another_user() {
     let library = PathBuf::from(String::from_utf8(built.stdout).unwrap().trim());
     std::os::unix::fs::chown(&above, Some(65534), None).unwrap();
     let plan = by(support::plug_ins::storage("null-plugin", library), plan(SMALL, 1, vec![]));
-    let others = format!("others may change {}", above.display());
+    let others = format!("other users can change {}", above.display());
     assert!(refused(&plan).problem.contains(&others), "{}", refused(&plan).problem);
     let built = build_in(&cache, "umask 022");
     assert_eq!(built.status.code(), Some(3));

@@ -224,7 +224,7 @@ fn a_changed_byte_fails_the_run_with_file_offset_expected_and_found() {
             file.write_all_at(&[byte[0] ^ 1], 20_001)
         });
         assert_eq!(failure.operation, "verify", "{}", api.name());
-        assert!(failure.message.contains("c1.data.00000000: at offset 20001 there is "), "{}", failure.message);
+        assert!(failure.message.contains("c1.data.00000000: at offset 20001 found "), "{}", failure.message);
         assert!(failure.message.contains(" was written"), "{}", failure.message);
     }
 }

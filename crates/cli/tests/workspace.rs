@@ -123,7 +123,7 @@ fn a_run_goes_on_in_its_directory_when_a_link_is_put_in_the_place_of_that() {
     for api in ["posix", "uring", "mmap"] {
         let ground = Ground::new();
         let ran = ground.attacked(api, "mv WORKSPACE AWAY && ln -s OUTSIDE WORKSPACE");
-        went_on_where_it_was(&ran, &ground, &ground.away(), &format!("lies at {} now", ground.away().display()));
+        went_on_where_it_was(&ran, &ground, &ground.away(), &format!("is now at {}", ground.away().display()));
         ground.nothing_is_outside();
         assert_eq!(fs::read_link(ground.workspace()).unwrap(), ground.outside(), "what was put there stays");
     }
@@ -189,7 +189,7 @@ fn what_lies_where_a_file_is_to_be_created_is_refused_and_not_written() {
         let left = &ran.removed().left;
         let stays = api != "uring";
         assert_eq!(left.len(), usize::from(stays), "{left:?}");
-        assert!(!stays || left[0].because.contains("no regular file"), "{left:?}");
+        assert!(!stays || left[0].because.contains("not a regular file"), "{left:?}");
     }
 }
 
@@ -247,6 +247,6 @@ fn a_target_that_would_be_filled_to_the_last_byte_is_refused() {
     assert!(Command::new("umount").arg(&target).status().unwrap().success());
     assert_eq!(exact.code, 3);
     let message = &exact.failure().message;
-    assert!(message.contains("needs 64.0 MiB and 16.0 MiB that stay free: 16.0 MiB too few"), "{message}");
+    assert!(message.contains("needs 64.0 MiB plus a reserve of 16.0 MiB: 16.0 MiB short"), "{message}");
     with_room.complete();
 }

@@ -128,7 +128,7 @@ impl Root {
 }
 
 const KEEP_AWAY: &str =
-    "see who renames or mounts directories there, and keep others away from the target during a run";
+    "find out what renames or mounts directories there, and keep other processes off the target during a run";
 
 /// What every open has: a symbolic link is never followed, and no program that is started inherits the file.
 const ALWAYS: OFlag = OFlag::O_NOFOLLOW.union(OFlag::O_CLOEXEC);

@@ -65,8 +65,8 @@ pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Fai
 #[cold]
 pub fn nothing_written(offset: u64) -> io::Error {
     let what = format!("the write call at byte {offset} returned 0: nothing was written, and no error was reported");
-    let remedy = "check free space and quota of the target, read the kernel log (dmesg) and the server's log, and report it \
-                  to the maker of the file system or storage plug-in";
+    let remedy = "check free space and quota of the target, read the kernel log (dmesg) and the server's log, and \
+                  report it to the vendor of the file system or the author of the storage plug-in";
     Explained { what, remedy: remedy.to_owned() }.into_io()
 }
 
@@ -74,7 +74,7 @@ pub fn nothing_written(offset: u64) -> io::Error {
 pub fn with_text(errno: i32, text: &str) -> io::Error {
     let what = format!("{text} ({:?})", Errno::from_raw(errno));
     // The sentence says which argument it is, and the usual remedy would guess.
-    let remedy = if errno == libc::EINVAL { "correct what it names, and run again" } else { remedy(Some(errno)) };
+    let remedy = if errno == libc::EINVAL { "correct the cause, and run again" } else { remedy(Some(errno)) };
     Explained { what, remedy: remedy.to_owned() }.into_io()
 }
 
@@ -115,25 +115,26 @@ fn remedy(errno: Option<i32>) -> &'static str {
         Some(libc::EDQUOT) => "raise the quota of this user or group on the target, or measure with a smaller total",
         Some(libc::EIO) => "the storage reported an I/O error: read the kernel log (dmesg) and the server's log",
         Some(libc::EROFS) => "the target is mounted read-only: remount it read-write or choose another target",
-        Some(libc::ENOENT) => "the path vanished while it was in use: keep others away from the target during a run",
+        Some(libc::ENOENT) => "the path disappeared while in use: keep other processes off the target during a run",
         Some(libc::EEXIST | libc::ENOTEMPTY) => {
-            "somebody else has put something there: keep others away from the target during a run"
+            "another process created something there: keep other processes off the target during a run"
         }
         Some(libc::ELOOP | libc::EXDEV) => {
-            "somebody has put a symbolic link or a mount there: keep others away from the target during a run"
+            "another process put a symbolic link or a mount there: keep other processes off the target during a run"
         }
-        Some(libc::ESTALE) => "the server no longer knows the file: remount the target and run again",
-        Some(libc::EACCES | libc::EPERM) => "run as a user who may write there, or choose another target",
+        Some(libc::ESTALE) => "the server no longer knows the file handle: remount the target and run again",
+        Some(libc::EACCES | libc::EPERM) => "run as a user with write permission there, or choose another target",
         Some(libc::EFBIG) => {
             "the file system or ulimit -f does not allow a file this large: use more files or less data"
         }
-        Some(libc::EMFILE | libc::ENFILE) => "raise the limit of open files (ulimit -n)",
+        Some(libc::EMFILE | libc::ENFILE) => "raise the limit on open files (ulimit -n)",
         Some(libc::ENOMEM) => "use fewer ranks per node or a smaller transfer",
         Some(libc::EOPNOTSUPP) => {
-            "the target cannot do this: leave out what the plan asks for besides (direct, uring.iopoll, preallocated)"
+            "the target does not support this: leave out special options of the plan (direct, uring.iopoll, \
+             preallocated)"
         }
         Some(libc::EINVAL) => {
-            "the target does not take such a call: with direct I/O, take transfers and offsets that are multiples of 4096"
+            "the target rejects this call: with direct I/O, use transfers and offsets that are multiples of 4096"
         }
         Some(libc::ETIMEDOUT | libc::EHOSTDOWN | libc::ENOTCONN) => "check the network and the server of the target",
         _ => "read the kernel log (dmesg), then run again",

@@ -17,7 +17,7 @@ use crate::ranks::{Ranks, Stopped};
 use crate::supervise::{self, Ending};
 use crate::survey::{self, SurveyRequest};
 
-const START_REMEDY: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+const START_REMEDY: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
 /// Ranks that are forked.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl Forked {
     pub fn on_hosts(processes: &[PathBuf]) -> Result<Self, Failure> {
         Hosts::enter(processes).map(Self).map_err(|error| {
             let message = format!("the hosts cannot be entered: {error}");
-            failure::plain("enter hosts", message, "see whether all of them are still up, as root")
+            failure::plain("enter hosts", message, "check that all of them are still up, and run as root")
         })
     }
 
@@ -49,7 +49,7 @@ impl Forked {
                 Ok(()) => body(rank),
                 Err(error) => {
                     let message = format!("host number {} cannot be entered: {error}", node + 1);
-                    rank.fail(&failure::plain("enter host", message, "see whether it is still up"));
+                    rank.fail(&failure::plain("enter host", message, "check that it is still up"));
                     Err(Stopped)
                 }
             }

@@ -33,7 +33,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn printed(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            let remedy = "free space where it goes, or print to another place, and run again".to_owned();
+            let remedy = "free space where it is written, or redirect it, and run again".to_owned();
             Err(Failure { path: None, remedy, ..failure::on_path("write", "standard output".as_ref(), &error) })
         }
         _ => Ok(()),

@@ -248,8 +248,8 @@ impl<'a> Supervisor<'a> {
 
     fn stuck(&self) -> Failure {
         let numbers: Vec<String> = self.children.iter().map(|child| child.rank.to_string()).collect();
-        let message = format!("rank(s) {} cannot be killed: they hang in the kernel", numbers.join(", "));
-        failure::plain("stop", message, "check the server of the target; the processes end when it answers")
+        let message = format!("ranks {} cannot be killed: they hang in the kernel", numbers.join(", "));
+        failure::plain("stop", message, "check the server of the target; the processes end when it responds")
     }
 
     /// Kills those that have not ended.
@@ -272,11 +272,12 @@ enum Escalation {
 }
 
 const KILLED: &str =
-    "look for the out-of-memory killer in the kernel log, or who else may have killed it; then run again";
+    "check the kernel log for the out-of-memory killer, or find out what else killed it; then run again";
 
 /// A mapped file has no error numbers.
-const MAPPING_LOST: &str = "a mapped file could not be read or written: it became shorter, its disk is full or broken, or \
-                            memory is; read the kernel log (dmesg), or take the storage API posix, which tells which";
+const MAPPING_LOST: &str = "a mapped file could not be read or written: it was truncated, its disk is full or failed, \
+                            or memory failed; read the kernel log (dmesg), or use the storage API posix, which \
+                            reports the error";
 
 fn died(rank: u32, how: &str, remedy: &str) -> Failure {
     let message = format!("rank {rank} on {} {how}", ioassay_host::host_name());

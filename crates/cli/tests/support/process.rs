@@ -273,7 +273,7 @@ pub fn check_clean_up(bench: impl Fn() -> Bench, plan: &Value, place: &Path, lef
     // A second run of that name must not touch the first one's files.
     let refused = bench().run(plan);
     assert_eq!(refused.code, 3);
-    assert!(refused.failure().message.contains("exists already"), "{}", refused.said);
+    assert!(refused.failure().message.contains("already exists"), "{}", refused.said);
     assert_eq!(left(), there);
 
     let stranger = place.join("ioassay-r1/thesis.dat");

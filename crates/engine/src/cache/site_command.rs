@@ -164,9 +164,11 @@ pub fn succeeded(run: &CommandRun) -> bool {
 pub fn failure_of(run: &CommandRun, purpose: &str, remedy: &str) -> Failure {
     let host = run.host.as_ref().map_or_else(String::new, |host| format!(" {host}"));
     let how = match &run.end {
-        CommandEnd::Exited(status) => format!("ended with exit status {status}"),
+        CommandEnd::Exited(status) => format!("exited with status {status}"),
         CommandEnd::Signaled(signal) => format!("was killed by {signal}"),
-        CommandEnd::TimedOut(limit_ns) => format!("was killed at its time limit of {}", Nanoseconds(*limit_ns).about()),
+        CommandEnd::TimedOut(limit_ns) => {
+            format!("was killed after its time limit of {}", Nanoseconds(*limit_ns).about())
+        }
         CommandEnd::Stopped => "was killed because the run was stopped".to_owned(),
         CommandEnd::NotStarted(why) => format!("could not be started: {why}"),
     };
@@ -285,8 +287,8 @@ mod tests {
     #[test]
     fn a_failure_names_host_command_end_and_last_words() {
         let failure = failure_of(&ran("seq 9; echo \"no such unit\"; exit 5"), "restart", "look");
-        let wanted = "restart nfs1: `sh -c 'seq 9; echo \"no such unit\"; exit 5'` ended with exit status 5; it printed: \
-                      6 | 7 | 8 | 9 | no such unit";
+        let wanted = "restart nfs1: `sh -c 'seq 9; echo \"no such unit\"; exit 5'` exited with status 5; it printed: 6 \
+                      | 7 | 8 | 9 | no such unit";
         assert_eq!((failure.message.as_str(), failure.remedy.as_str()), (wanted, "look"));
     }
 }

@@ -18,7 +18,8 @@ use crate::plan::Sizes;
 use crate::ranks::{Ranks, Stopped};
 
 /// What is to be known of a remount that emptied nothing.
-const STILL_THERE: &str = "the pages are still in memory: the command unmounted nothing, or the file system is mounted elsewhere on the node too";
+const STILL_THERE: &str = "the pages are still in the page cache: the command did not unmount the file system, or it \
+                           is also mounted elsewhere on the node";
 
 impl<R: Ranks> Rank<'_, R> {
     /// Empties the caches of servers, then tries the ways of `cold` until next to nothing of the file sets is resident on
@@ -130,7 +131,7 @@ impl<R: Ranks> Rank<'_, R> {
         let (shift, detail) = match self.ranks.size() {
             1 => (0, "there is only one rank"),
             _ if several => (self.case.seating.first_on(1), "each rank reads what a rank of the next node wrote"),
-            _ => (1, "all ranks share this node's cache, so what is resident stays warm"),
+            _ => (1, "all ranks share this node's page cache, so resident data stays resident"),
         };
         self.reads_shifted_by = shift;
         CacheAttempt { method, done: shift > 0, detail: detail.to_owned(), commands: Vec::new() }

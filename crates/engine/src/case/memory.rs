@@ -10,7 +10,8 @@ use procfs::process::Process;
 use crate::failure;
 use crate::plan::moved_at_once;
 
-const REMEDY: &str = "use fewer ranks, smaller transfers or a lower depth, reserve less (-M), or raise that limit";
+const REMEDY: &str = "use fewer ranks, smaller transfers or a lower depth, reserve less memory (-M), or raise the \
+                      limit";
 
 /// What stays free for everything else: a thirty-second.
 const RESERVE: u64 = 32;
@@ -22,9 +23,9 @@ pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
     let of_rank = buffers.saturating_add(plan.memory_bytes);
     let refuse = |needed: u64, whose: &str, limit: u64| {
         let [needed, limit] = [needed, limit].map(|bytes| Bytes(bytes).about());
-        let asked = if plan.memory_bytes > 0 { "buffers and what they reserve" } else { "buffers" };
+        let asked = if plan.memory_bytes > 0 { "buffers and reserved memory" } else { "buffers" };
         let message =
-            format!("the {asked} of {} need {needed} of memory, and {whose} is {limit}", count(ranks, "rank"));
+            format!("the {asked} of {} need {needed} of memory, but {whose} is {limit}", count(ranks, "rank"));
         Err(failure::plain("check memory", message, REMEDY))
     };
     if let Some(limit) = memory::limit() {
@@ -36,7 +37,7 @@ pub(crate) fn check(plan: &Plan, ranks: u32) -> Result<(), Failure> {
     let (limit, _) = getrlimit(Resource::RLIMIT_AS).unwrap_or((RLIM_INFINITY, RLIM_INFINITY));
     let mapped = Process::myself().and_then(|own| own.stat()).map_or(0, |own| own.vsize);
     if limit != RLIM_INFINITY && of_rank.saturating_add(mapped) > limit {
-        return refuse(of_rank.saturating_mul(ranks.into()), "ulimit -v, for each of them,", limit);
+        return refuse(of_rank.saturating_mul(ranks.into()), "ulimit -v for each of them", limit);
     }
     Ok(())
 }

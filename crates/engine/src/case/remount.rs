@@ -35,13 +35,13 @@ pub fn leave_mount(plan: &Plan) -> bool {
 /// What failures call the step.
 const PHASE: &str = "cold-cache";
 
-const HOOK: &str = "run the command for";
-const HOOK_REMEDY: &str = "run it by hand on the first node until it ends with exit status 0 within its time limit, or \
-                           change `hooks` in the study; see whether the server is still well";
+const HOOK: &str = "hook";
+const HOOK_REMEDY: &str = "run it by hand on the first node until it exits with status 0 within its time limit, or \
+                           change `hooks` in the study; check that the server is still healthy";
 
 const REMOUNT: &str = "remount";
-const REMOUNT_REMEDY: &str = "see that the file system is mounted there; run the command by hand until it ends with exit \
-                              status 0 within its time limit, and say it in the study (`remount: {command: …}`)";
+const REMOUNT_REMEDY: &str = "check that the file system is mounted there; run the command by hand until it exits \
+                              with status 0 within its time limit, and set it in the study (`remount: {command: …}`)";
 
 impl<R: Ranks> Rank<'_, R> {
     /// Runs the hooks as rank 0, one after the other until one fails, and returns what it did; the others wait elsewhere.
@@ -88,9 +88,9 @@ impl<R: Ranks> Rank<'_, R> {
         let target = workspace.parent().unwrap_or(workspace);
         let host = &ioassay_host::host_name();
         let Some(mount) = mounts::mount_of(target) else {
-            let message = format!("{REMOUNT} {host}: nothing tells what is mounted at {}", target.display());
+            let message = format!("{REMOUNT} {host}: cannot determine what is mounted at {}", target.display());
             self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
-            return Outcome { refused: Some("nothing tells what is mounted".to_owned()), command: None };
+            return Outcome { refused: Some("cannot determine what is mounted".to_owned()), command: None };
         };
         let run = site_command::run(command, Some(host), &told(&mount, target), || self.ranks.must_stop());
         // Whatever mounts on demand does it now.
@@ -103,11 +103,11 @@ impl<R: Ranks> Rank<'_, R> {
             Some(state)
         } else if !there {
             let state = unmounted(&mount);
-            let message = format!("{REMOUNT} {host}: the command ended well, but {state}");
+            let message = format!("{REMOUNT} {host}: the command succeeded, but {state}");
             self.fail_here(failure::plain(REMOUNT, message, REMOUNT_REMEDY));
             Some(state)
         } else {
-            let unseen = || "the workspace is not seen any more".to_owned();
+            let unseen = || "the workspace is no longer visible".to_owned();
             self.wait_for_workspace().is_err().then(unseen)
         };
         Outcome { refused, command: Some(run) }
@@ -143,5 +143,8 @@ fn still_mounted(mount: &Mount) -> String {
 }
 
 fn unmounted(mount: &Mount) -> String {
-    format!("{} is not mounted now: mount it, then `ioassay clean RUN` removes what lies there", mount.mount_point)
+    format!(
+        "{} is no longer mounted: mount it, then remove what the run left there with `ioassay clean RUN`",
+        mount.mount_point
+    )
 }

@@ -44,8 +44,8 @@ impl<R: Ranks> Rank<'_, R> {
     fn unseen(&self, error: &io::Error) -> Failure {
         let own = ioassay_host::host_name();
         let seen = failure::on_path("open", &self.case.workspace.sample(), error);
-        let message = format!("{own} does not see what the first node has created: {}", seen.message);
-        let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";
+        let message = format!("{own} does not see the directory that the first node created: {}", seen.message);
+        let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
         Failure { message, remedy: remedy.to_owned(), ..seen }
     }
 }

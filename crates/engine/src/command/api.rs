@@ -35,7 +35,7 @@ pub fn build(asked: &Build) -> Ended {
     if sources::shipped(&asked.what).is_none() && Path::new(&asked.what).extension().is_none() {
         let names: Vec<&str> = SHIPPED.iter().map(|shipped| shipped.name).collect();
         let message = format!("there is no storage API {:?} to build", asked.what);
-        let remedy = format!("take one of {}, or a file such as ./mine.c", names.join(", "));
+        let remedy = format!("use one of {}, or a file such as ./mine.c", names.join(", "));
         return Ended::refused(failure::plain("build", message, &remedy));
     }
     match built(asked) {
@@ -80,7 +80,8 @@ fn own(asked: &Build, more: &[&str]) -> Result<PathBuf, Failure> {
             files: &[(&file, &text), HEADER],
             compiler: asked.compiler.as_deref().unwrap_or_else(|| sources::compiler(CC)),
             arguments: &arguments,
-            remedy: "correct what the compiler names; where it is missing, install gcc or take another with --compiler",
+            remedy: "fix the compiler's errors; if there is no compiler, install gcc or name another one with \
+                     --compiler",
         },
     )
 }

@@ -59,7 +59,7 @@ fn run_plan(
     let could_not = |failure| not_begun(Ended::could_not(failure));
     let contents = if storage::keeps_files(plan) { Contents::of(plan) } else { Contents::default() };
     let own = plan.clone();
-    let room = with_timeout_of(plan, "look for room", move || check_room(&own))?;
+    let room = with_timeout_of(plan, "check free space", move || check_room(&own))?;
     room.map_err(could_not)?;
     plan::validate_meeting(plan, storage::mpi::in_ranks())
         .map_err(|refusal| not_begun(Ended::refused(refused(&refusal))))?;
@@ -71,7 +71,7 @@ fn run_plan(
     }
     // What speaks to the target has come to its end when this returns: ranks are forked from one thread.
     let own = plan.clone();
-    let created = with_timeout_of(plan, "create its directory", move || Workspace::create(&own, &contents));
+    let created = with_timeout_of(plan, "create its workspace", move || Workspace::create(&own, &contents));
     let created = created.map_err(|hung| Box::new(Conclusion { removed: may_appear(plan), ..*hung }))?;
     let workspace = created.map_err(could_not)?;
     guard::may_remain(&workspace.places());
@@ -102,7 +102,7 @@ fn may_appear(plan: &Plan) -> Option<Removed> {
     if !matches!(plan.target, Target::Directory(_) | Target::Url(_)) {
         return None;
     }
-    let because = "may appear when the target answers".to_owned();
+    let because = "it may still appear when the target responds".to_owned();
     let left = |path| Left { path, because: because.clone() };
     let places = Workspace::join(plan, None).map(|workspace| workspace.places()).unwrap_or_default();
     Some(Removed { files: 0, left: places.into_iter().map(left).collect() })
@@ -146,8 +146,8 @@ fn with_timeout_of<T: Send + 'static>(
         }
         (Err(_), None) => {
             let limit = Nanoseconds(limit.as_nanos() as u64).about();
-            let message = format!("the time limit of {limit} is over, and the target has not let the engine {what}");
-            let remedy = "see whether the target's server answers (and the kernel log: dmesg)";
+            let message = format!("the target did not let the engine {what} within the time limit of {limit}");
+            let remedy = "check whether the target's server responds, and read the kernel log (dmesg)";
             Err(Box::new(Conclusion::of(Ended::could_not(failure::plain("use target", message, remedy)))))
         }
     }

@@ -72,7 +72,7 @@ pub(super) fn what_remains(removed: &Removed) -> Option<Failure> {
         more => format!(", and {more} more"),
     };
     let message = format!("{} remains on the target: {}{more}", first.path, first.because);
-    Some(failure::plain("remove", message, "look at it; `ioassay clean RUN` removes what is the run's own"))
+    Some(failure::plain("remove", message, "inspect it; `ioassay clean RUN` removes the run's own files"))
 }
 
 /// Writes the events of a plan that is refused.

@@ -109,7 +109,7 @@ pub fn launch(command: &[OsString]) -> Ended {
     let error = std::process::Command::new(program).args(arguments).exec();
     let program = Path::new(program);
     let failure = failure::on_path("start", program, &error);
-    Ended::could_not(Failure { remedy: "see that it is installed, and in PATH".to_owned(), ..failure })
+    Ended::could_not(Failure { remedy: "check that it is installed and in PATH".to_owned(), ..failure })
 }
 
 /// Writes the events of a command for which nothing could be begun. Of many processes that fail alike, one reports it.
@@ -188,7 +188,7 @@ fn remove_left(name: &Path) -> (Event, Ended) {
         Ok(Some(workspace)) => {
             let removed = workspace.remove();
             let left = removed.left.first().map(|left| format!("{} {}", left.path, left.because));
-            let remedy = "look at it and remove it by hand, then clean again";
+            let remedy = "inspect it and remove it by hand, then clean again";
             let ended = left.map(|left| Ended::with(COULD_NOT_RUN, failure::plain("clean", left, remedy)));
             (Event::Removed(removed), ended.unwrap_or_default())
         }

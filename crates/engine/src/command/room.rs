@@ -28,6 +28,6 @@ fn check_file_size(plan: &Plan) -> Result<(), Failure> {
     }
     let [needed, limit] = [needed, limit].map(|bytes| Bytes(bytes).about());
     let ranks = count(plan.rank_count(), "rank");
-    let message = format!("ulimit -f is {limit}, and {ranks} meet in a file in memory that reaches to {needed}");
-    Err(failure::plain("check limits", message, "ulimit -f unlimited, or use one rank"))
+    let message = format!("ulimit -f is {limit}, but the sparse shared-memory file of {ranks} extends to {needed}");
+    Err(failure::plain("check limits", message, "run `ulimit -f unlimited`, or use one rank"))
 }

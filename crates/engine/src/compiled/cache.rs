@@ -43,8 +43,8 @@ impl Cache {
             .or_else(|| set("HOME").map(|home| home.join(".cache/ioassay")))
             .and_then(|directory| std::path::absolute(directory).ok());
         let nowhere = || {
-            let message = "there is no place for what is compiled: no home directory is set".to_owned();
-            failure::plain("compile", message, "set IOASSAY_CACHE to a directory that all nodes see")
+            let message = "there is no directory for compiled libraries: HOME is not set".to_owned();
+            failure::plain("compile", message, "set IOASSAY_CACHE to a directory shared by all nodes")
         };
         directory.map(|directory| Self::at(directory.join(kind))).ok_or_else(nowhere)
     }
@@ -102,7 +102,7 @@ impl Cache {
     }
 
     fn cannot(&self, operation: &str, error: &io::Error) -> Failure {
-        let remedy = "set IOASSAY_CACHE to a directory that can be written, and that all nodes see".to_owned();
+        let remedy = "set IOASSAY_CACHE to a writable directory shared by all nodes".to_owned();
         Failure { remedy, ..failure::on_path(operation, &self.directory, error) }
     }
 }

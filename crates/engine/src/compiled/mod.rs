@@ -95,7 +95,7 @@ impl Source<'_> {
 
     fn compiler(&self) -> Result<Compiler, Failure> {
         Compiler::find(self.compiler).ok_or_else(|| {
-            let message = format!("there is no compiler {} here, which {} needs", self.compiler, self.name);
+            let message = format!("{} needs the compiler {}, which is not installed", self.compiler, self.name);
             failure::plain("compile", message, self.remedy)
         })
     }

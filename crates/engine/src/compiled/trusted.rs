@@ -93,9 +93,8 @@ fn is_trusted(about: &Metadata) -> bool {
 
 fn changeable(path: &Path) -> io::Error {
     Explained {
-        what: format!("others may change {}, and what lies there would be run", path.display()),
-        remedy: "make it your own and nobody else's (chown, chmod go-w), or set IOASSAY_CACHE to a directory that is"
-            .to_owned(),
+        what: format!("other users can change {}, whose code would be run", path.display()),
+        remedy: "make it writable by you only (chown, chmod go-w), or set IOASSAY_CACHE to such a directory".to_owned(),
     }
     .into_io()
 }

@@ -91,7 +91,7 @@ pub fn join(library: Option<PathBuf>, in_ranks: bool) -> Result<Launched, Failur
 }
 
 fn begin(library: PathBuf, launcher: Option<Launcher>, in_ranks: bool) -> Result<Launched, Failure> {
-    let cannot = |error: io::Error| failure::because_of(&error, "begin", "the engine cannot begin", LIMITS);
+    let cannot = |error: io::Error| failure::because_of(&error, "begin", "the engine cannot start", LIMITS);
     supervise::block_signals().map_err(cannot)?;
     supervise::stop_with_parent().map_err(cannot)?;
     let brief = Brief { library, launcher, shared: in_ranks };
@@ -106,8 +106,8 @@ fn begin(library: PathBuf, launcher: Option<Launcher>, in_ranks: bool) -> Result
     let Some(told) = wait(&told)? else {
         join_for_a_while(printed);
         mpi::end_for_all();
-        let message = "MPI has ended a rank's process".to_owned();
-        return Err(failure::plain("begin MPI", message, "see what it has printed"));
+        let message = "MPI terminated a rank's process".to_owned();
+        return Err(failure::plain("begin MPI", message, "read what MPI printed"));
     };
     let membership = told?;
     let place = membership.enter().map_err(cannot)?;
@@ -167,7 +167,7 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
     Ok(Divided { child, other: ours, printed })
 }
 
-const LIMITS: &str = "raise the limits of processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+const LIMITS: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
 /// Speaks MPI in a thread, which tells this process and the rank's where they meet.
 fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Joined>, JoinHandle<()>) {
@@ -205,11 +205,15 @@ fn wait(told: &Receiver<Joined>) -> Result<Option<Joined>, Failure> {
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
         }
         if let Some(signal) = supervise::next_signal() {
-            return Err(failure::plain("begin MPI", format!("stopped by {signal} before all had met"), "run again"));
+            return Err(failure::plain(
+                "begin MPI",
+                format!("stopped by {signal} before all processes had connected"),
+                "run again",
+            ));
         }
         if begin.elapsed() > BEGINNING {
-            let message = format!("MPI has not begun within {} s", BEGINNING.as_secs());
-            let remedy = "look whether the nodes reach each other: `ioassay doctor`, or any program of MPI";
+            let message = format!("MPI did not start within {} s", BEGINNING.as_secs());
+            let remedy = "check that the nodes reach each other: run `ioassay doctor`, or any MPI program";
             return Err(failure::plain("begin MPI", message, remedy));
         }
     }
@@ -244,25 +248,25 @@ impl RankSet for Launched {
     fn unfit(&self, plan: &Plan) -> Option<Failure> {
         let (wanted, there) = (plan.rank_count(), self.ranks());
         let refuse = |message: String| {
-            let remedy =
-                "start as many as the plan has: clients x ranks on each (mpirun -npernode, srun --ntasks-per-node)";
+            let remedy = "start as many ranks as the plan has: clients x ranks per client (mpirun -npernode, srun \
+                          --ntasks-per-node)";
             Some(failure::plain("meet", message, remedy))
         };
         if wanted != there {
-            return refuse(format!("the plan is for {wanted} ranks, and the launcher has started {there}"));
+            return refuse(format!("the plan is for {wanted} ranks, but the launcher started {there}"));
         }
         let per_client = plan.ranks.per_client;
         // One client of all ranks is wherever they are.
         let nodes = if plan.ranks.clients > 1 { self.nodes() } else { 0 };
         let uneven = (0..nodes).find(|&node| !self.seating.ranks_on(node).is_multiple_of(per_client))?;
         let (name, ranks) = (&self.names[uneven as usize], self.seating.ranks_on(uneven));
-        refuse(format!("{name} has {ranks} ranks, and a client of the plan has {per_client}"))
+        refuse(format!("{name} has {ranks} ranks, but a client of the plan has {per_client}"))
     }
 
     fn run(&mut self, ready: &Ready<'_>, log: &mut EventLog, watch: &mut dyn FnMut(Watched)) -> Ending {
         if self.broken {
-            let message = "a rank of an earlier case has not come to its end".to_owned();
-            let failure = failure::plain("run", message, "look at the messages before this one, then run again");
+            let message = "a rank of an earlier case has not finished".to_owned();
+            let failure = failure::plain("run", message, "read the messages above, then run again");
             return Ending { failure: Some(failure), signal: None };
         }
         let order = CaseOrder {

@@ -70,7 +70,7 @@ impl Loaded {
         // SAFETY: takes nothing, may be called at any time.
         let version = unsafe { (functions.version)() };
         if version != VERSION {
-            let message = format!("{} is of version {version}, and this engine wants {VERSION}", path.display());
+            let message = format!("{} has version {version}, but this engine needs {VERSION}", path.display());
             return Err(build_it(message));
         }
         Ok(Self(functions))
@@ -116,9 +116,9 @@ static BEGINS: AtomicBool = AtomicBool::new(false);
 /// Some MPIs end the process where they cannot begin, and say why in words for their own developers.
 extern "C" fn ended_by_mpi() {
     if BEGINS.load(Ordering::SeqCst) {
-        let said = "ioassay-engine: MPI has ended this process instead of beginning; why, it has said before this. Maybe \
-                    another MPI's launcher started it\n  \
-                    try: the mpirun that belongs to the mpicc (ioassay mpi list), with srun another --mpi (srun --mpi=list)\n";
+        let said = "ioassay-engine: MPI terminated this process while starting, for the reason printed above. Another \
+                    MPI's launcher may have started it\n  try: the mpirun that belongs to the mpicc (ioassay mpi \
+                    list), or another --mpi with srun (srun --mpi=list)\n";
         let _ = io::stderr().write_all(said.as_bytes());
         end_for_all();
     }
@@ -306,7 +306,7 @@ impl<W: Wire> Wire for LeaderWire<W> {
         let Some((from, message)) = self.all.receive()? else { return Ok(None) };
         match self.processes.binary_search(&from) {
             Ok(node) => Ok(Some((node as u32, message))),
-            Err(_) => Err(io::Error::other(format!("process {from} speaks out of turn"))),
+            Err(_) => Err(io::Error::other(format!("process {from} sent an unexpected message"))),
         }
     }
 

@@ -215,13 +215,13 @@ fn wait(mut over: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
 }
 
 fn broken(error: &io::Error) -> Failure {
-    let remedy = "run a program of MPI on the same nodes with the same launcher; `ioassay doctor` looks at both";
+    let remedy = "run any MPI program on the same nodes with the same launcher; `ioassay doctor` checks both";
     failure::plain("meet over MPI", format!("MPI: {error}"), remedy)
 }
 
 fn apart(error: &io::Error) -> Failure {
-    let message = format!("processes of {} cannot meet in memory: {error}", ioassay_host::host_name());
-    let remedy = "start them as one user, in one container or in none (they look at each other in /proc)";
+    let message = format!("processes on {} cannot share memory: {error}", ioassay_host::host_name());
+    let remedy = "start them as the same user and in the same container or none (they need each other's /proc entries)";
     failure::plain("meet", message, remedy)
 }
 
@@ -232,6 +232,6 @@ fn wrong_launcher(launcher: &Launcher, library: &str, size: u32) -> Failure {
         launcher.size, launcher.variable
     );
     let remedy =
-        "take the mpirun that belongs to the mpicc (ioassay mpi list), with srun another --mpi (srun --mpi=list)";
+        "use the mpirun that belongs to the mpicc (ioassay mpi list), or another --mpi with srun (srun --mpi=list)";
     failure::plain("meet over MPI", message, remedy)
 }

@@ -58,7 +58,7 @@ impl Roster {
         let (first, others) = hellos.split_first().expect("who asks is there");
         if let Some(other) = others.iter().find(|other| other.engine_version != first.engine_version) {
             let message = format!(
-                "{} has engine {}, and {} has engine {}",
+                "{} has engine {}, but {} has engine {}",
                 first.host, first.engine_version, other.host, other.engine_version
             );
             return Err(failure::plain("meet", message, "install the same version of ioassay on all nodes"));
@@ -172,6 +172,6 @@ mod tests {
     fn another_engine_on_some_node_is_refused_by_name() {
         let other = Hello { engine_version: "2".into(), ..hello("b") };
         let failure = Roster::of(&[hello("a"), other]).unwrap_err();
-        assert!(failure.message.contains("a has engine 1, and b has engine 2"), "{}", failure.message);
+        assert!(failure.message.contains("a has engine 1, but b has engine 2"), "{}", failure.message);
     }
 }

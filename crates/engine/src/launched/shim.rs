@@ -25,8 +25,8 @@ pub fn source(compiler: &str) -> Source<'_> {
         ],
         compiler,
         arguments: &[],
-        remedy: "load the MPI of the site (module load), or install its compiler (Debian: libopenmpi-dev or libmpich-dev; \
-                 RHEL: openmpi-devel or mpich-devel), or name it with --compiler",
+        remedy: "load the MPI of the site (module load), install its compiler (Debian: libopenmpi-dev or \
+                 libmpich-dev; RHEL: openmpi-devel or mpich-devel), or name it with --compiler",
     }
 }
 
@@ -53,8 +53,9 @@ pub fn of_this_site(launcher: &Launcher) -> Result<PathBuf, Failure> {
             return Ok(found);
         }
         if begin.elapsed() > BUILDING {
-            let message = "the first process has not built the library for MPI, or its cache is not seen on this node";
-            let remedy = "build it before: ioassay mpi build, with IOASSAY_CACHE in a directory that all nodes see";
+            let message = "the first process did not build the MPI library, or its cache is not visible on this node";
+            let remedy = "build it beforehand: ioassay mpi build, with IOASSAY_CACHE set to a directory shared by all \
+                          nodes";
             return Err(failure::plain("load MPI", message.to_owned(), remedy));
         }
         std::thread::sleep(Duration::from_millis(100));

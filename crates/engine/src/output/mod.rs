@@ -54,7 +54,7 @@ impl EventLog {
 /// What it means for a run that its events cannot be written: its numbers would be lost.
 pub fn cannot_write(error: &io::Error) -> Failure {
     let message = format!("the events file cannot be written: {error}");
-    failure::plain("write events", message, "free space where the run directory lies")
+    failure::plain("write events", message, "free space on the file system of the run directory")
 }
 
 /// A progress file: lines for the eye, neither synced nor complete.

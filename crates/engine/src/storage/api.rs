@@ -233,7 +233,7 @@ pub trait StorageApi: Sync {
             None => Ok(self.capabilities_for(target)),
             Some(key) => Err(WrongOption {
                 key: key.clone(),
-                problem: format!("{} is no plug-in and has no options of its own", self.name()),
+                problem: format!("{} is not a plug-in and has no options", self.name()),
                 valid: "leave it out".to_owned(),
             }),
         }

@@ -42,19 +42,19 @@ impl<P: Copy> Location<P> {
         let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) = place.split_once('/').unwrap_or((place, ""));
         if authority.contains('@') {
-            let problem = format!("there is a user or password before {:?}", host(authority));
+            let problem = format!("the URL has a user or password before {:?}", host(authority));
             return unfit(&problem, &format!("leave it out, {}", grammar.credentials));
         }
         if let Err(valid) = (grammar.authority)(authority) {
-            return unfit(&format!("{authority:?} names no place"), valid);
+            return unfit(&format!("{authority:?} is not a valid host"), valid);
         }
         let prefix = path.trim_end_matches('/');
         let strange = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '%' | '#' | '\\');
         if prefix.contains(strange)
             || (!prefix.is_empty() && prefix.split('/').any(|part| matches!(part, "" | "." | "..")))
         {
-            let valid = "use names without blanks, %, # and \\, and none that is empty, '.' or '..'";
-            return unfit(&format!("{prefix:?} is no path"), valid);
+            let valid = "use names without spaces, %, # and \\, and none that is empty, '.' or '..'";
+            return unfit(&format!("{prefix:?} is not a valid path"), valid);
         }
         let options = options(grammar, query)?;
         let [scheme, authority, prefix, query] = [scheme, authority, prefix, query].map(str::to_owned);
@@ -134,15 +134,15 @@ fn options(grammar: &Grammar, query: &str) -> Result<BTreeMap<String, String>, U
         if !grammar.options.contains(&key.as_ref()) {
             let known = if grammar.options.is_empty() { "none".to_owned() } else { grammar.options.join(", ") };
             return unfit(
-                &format!("{key:?} is no option of this target"),
-                &format!("known: {known}; {}", grammar.credentials),
+                &format!("{key:?} is not an option of this target"),
+                &format!("valid options: {known}; {}", grammar.credentials),
             );
         }
         if let Err(valid) = (grammar.value)(&key, &value) {
-            return unfit(&format!("the value of {key:?} cannot be meant"), valid);
+            return unfit(&format!("the value of {key:?} is invalid"), valid);
         }
         if options.insert(key.to_string(), value.into_owned()).is_some() {
-            return unfit(&format!("{key:?} stands twice in the URL"), "leave one of them out");
+            return unfit(&format!("{key:?} appears twice in the URL"), "remove one of them");
         }
     }
     Ok(options)

@@ -37,7 +37,7 @@ pub fn communicator() -> Option<i32> {
 /// Why `api` cannot be used without.
 pub fn missing(api: &str) -> Explained {
     Explained {
-        what: format!("{api} needs ranks that are MPI processes, and these are not"),
-        remedy: "start it with --launcher mpirun or srun (a front end: mpirun ioassay-engine …)".to_owned(),
+        what: format!("{api} needs ranks that are MPI processes, but these are not"),
+        remedy: "use --launcher mpirun or srun (for a front end: mpirun ioassay-engine …)".to_owned(),
     }
 }

@@ -111,7 +111,7 @@ pub(super) fn open(
     };
     if opening.access.writes() {
         if !device && !is_regular(&file)? {
-            return Err(io::Error::other("is no regular file, and is not written to"));
+            return Err(io::Error::other("is not a regular file, so it is not written"));
         }
         match opening.size {
             Some(SizeAtOpen::Full) => file.set_len(opening.bytes)?,

@@ -63,23 +63,25 @@ fn explained(error: io::Error) -> io::Error {
     let disabled = std::fs::read_to_string(switch).is_ok_and(|value| value.trim() != "0");
     let why = match error.raw_os_error() {
         Some(libc::EPERM) if disabled => {
-            format!("the kernel forbids io_uring to this user: {switch} must be 0, or 1 with the user in the group that \
-                     kernel.io_uring_group names")
+            format!(
+                "the kernel denies this user io_uring: set {switch} to 0, or to 1 with the user in the group \
+                 kernel.io_uring_group"
+            )
         }
         Some(libc::EPERM | libc::EACCES) => {
-            "the kernel forbids io_uring here, as a container's seccomp filter does: let the filter pass io_uring_setup, \
-             io_uring_enter and io_uring_register"
+            "io_uring is forbidden here, for example by a container's seccomp filter: allow io_uring_setup, \
+             io_uring_enter and io_uring_register in the filter"
                 .to_owned()
         }
         Some(libc::ENOSYS) => {
-            "this kernel has no io_uring, or a filter hides it: it takes Linux 5.6 or newer, outside of the filter"
+            "this kernel has no io_uring, or a seccomp filter hides it: use Linux 5.6 or newer without such a filter"
                 .to_owned()
         }
-        Some(libc::ENOMEM) => "io_uring may not pin that much memory (ulimit -l): raise it, lower the depth, or leave \
-                               out registered_buffers"
+        Some(libc::ENOMEM) => "io_uring cannot lock that much memory: raise ulimit -l, lower the depth, or leave out \
+                               registered_buffers"
             .to_owned(),
         Some(libc::EINVAL | libc::EOPNOTSUPP) => {
-            "this kernel's io_uring cannot do what the plan's storage.uring asks: leave out iopoll and sqpoll, or lower \
+            "this kernel's io_uring does not support the plan's storage.uring: leave out iopoll and sqpoll, or lower \
              the depth"
                 .to_owned()
         }
@@ -153,7 +155,7 @@ impl Ring {
     fn drain(&mut self) {
         while self.in_flight > 0 {
             if let Err(error) = self.finish(1, |_, _| {}) {
-                say!("ioassay-engine: io_uring does not end its transfers ({error}), and so this process ends");
+                say!("ioassay-engine: io_uring does not complete its transfers ({error}), so this process aborts");
                 // Going on would give memory back that the kernel still writes to.
                 std::process::abort();
             }

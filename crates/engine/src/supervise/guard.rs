@@ -199,11 +199,13 @@ impl Guard {
     fn say_what_may_remain(&mut self, signal: StopSignal) {
         self.pass_on();
         let place = hanging::of_process(self.child).map_or_else(String::new, |call| format!(" ({call})"));
-        say!("ioassay-engine: stopped by {signal}, and the target does not answer{place}");
+        say!("ioassay-engine: stopped by {signal}, but the target does not respond{place}");
         for place in self.page.places() {
             say!("ioassay-engine: {place} may remain");
         }
-        say!("  try: see whether the target's server answers (and the kernel log: dmesg), then remove what is there");
+        say!(
+            "  try: check whether the target's server responds, read the kernel log (dmesg), then remove what is there"
+        );
     }
 
     fn pass_on(&mut self) {

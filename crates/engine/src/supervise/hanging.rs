@@ -75,14 +75,14 @@ pub fn after(limit_ns: u64, working: &[(u32, Pid)]) -> Option<Failure> {
     let others = working.len() - 1;
     let limit = Nanoseconds(limit_ns).about();
     let does = match &call {
-        Some(Call { name, path: Some(path) }) => format!("is in {name} on {}", path.display()),
-        Some(Call { name, path: None }) => format!("is in {name}"),
-        None => "computes".to_owned(),
+        Some(Call { name, path: Some(path) }) => format!("is still in {name} on {}", path.display()),
+        Some(Call { name, path: None }) => format!("is still in {name}"),
+        None => "is still computing".to_owned(),
     };
-    let beside = if others == 0 { String::new() } else { format!(", and {others} more of its node still work") };
-    let message = format!("the time limit of {limit} is over, and rank {rank} {does}{beside}");
-    let remedy =
-        "see whether the target's server answers (and the kernel log: dmesg); if it is only slow, raise `time-limit`";
+    let beside = if others == 0 { String::new() } else { format!(", and {others} more on its node are still running") };
+    let message = format!("the time limit of {limit} has passed, and rank {rank} {does}{beside}");
+    let remedy = "check whether the target's server responds, and read the kernel log (dmesg); if it is only slow, \
+                  raise `time-limit`";
     let (operation, path) = call.map_or(("run".to_owned(), None), |call| (call.name, call.path));
     Some(Failure {
         rank: Some(rank),
@@ -168,7 +168,7 @@ mod tests {
         child.wait().unwrap();
         assert!(call.unwrap().path.unwrap().display().to_string().starts_with("pipe:"));
         assert!(
-            said.message.contains("rank 3 is in read on pipe:") && said.message.contains("limit of 2.00 s"),
+            said.message.contains("rank 3 is still in read on pipe:") && said.message.contains("limit of 2.00 s"),
             "{}",
             said.message
         );

@@ -25,10 +25,13 @@ pub(crate) fn check() -> io::Result<()> {
             return Ok(());
         }
         if begin.elapsed() > DISAPPEARING {
-            let what = format!("this process has other threads and cannot be forked: {}", others.join(", "));
+            let what = format!(
+                "the engine cannot fork its ranks, because its process has other threads: {}",
+                others.join(", ")
+            );
             let remedy =
-                "a storage plug-in must not start threads before connect(), nor a preloaded library (LD_PRELOAD); \
-                          without either it is a defect of ioassay: report it with this message"
+                "storage plug-ins must not start threads before connect(), and preloaded libraries (LD_PRELOAD) must \
+                 not start any; without either, this is a bug in ioassay: report it with this message"
                     .to_owned();
             return Err(Explained { what, remedy }.into_io());
         }

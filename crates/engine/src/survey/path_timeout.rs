@@ -23,12 +23,12 @@ pub fn with_timeout<T: Send + 'static>(
 
 /// That `path` has not answered.
 pub fn no_answer(path: &Path, Hanging { waited, call }: Hanging) -> Failure {
-    let hangs = call.as_ref().map(|name| format!(": a call of {name} hangs")).unwrap_or_default();
+    let hangs = call.as_ref().map(|name| format!(": the system call {name} hangs")).unwrap_or_default();
     let waited = Nanoseconds(waited.as_nanos() as u64).about();
     let mounted = mounts::mounted_at(path).map(|mount| format!(" ({mount})")).unwrap_or_default();
     let message =
-        format!("{} has not answered {} for {waited}{hangs}{mounted}", path.display(), ioassay_host::host_name());
-    let remedy = "see whether its server answers, whether the node reaches it, and what the node's kernel says (dmesg)";
+        format!("{} has not responded on {} for {waited}{hangs}{mounted}", path.display(), ioassay_host::host_name());
+    let remedy = "check whether its server responds and the node reaches it, and read the node's kernel log (dmesg)";
     failure::about_path(&call.unwrap_or_else(|| "look".to_owned()), path, message, remedy)
 }
 
@@ -47,7 +47,7 @@ mod tests {
         let hangs = move || std::io::Read::read(&mut &receiver, &mut [0]);
         let failure = with_timeout(Duration::from_millis(100), path, || false, hangs).unwrap_err();
         drop(sender);
-        assert!(failure.message.starts_with("/mnt/x has not answered"), "{}", failure.message);
+        assert!(failure.message.starts_with("/mnt/x has not responded"), "{}", failure.message);
         assert_eq!(failure.operation, "recvfrom");
     }
 

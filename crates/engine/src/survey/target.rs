@@ -48,8 +48,11 @@ pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failur
 
 fn unseen(path: &Path, error: &io::Error) -> Failure {
     let seen = failure::on_path("open", path, error);
-    let message =
-        format!("{} does not see what the first node has created: {}", ioassay_host::host_name(), seen.message);
-    let remedy = "see that both have mounted the same file system there (compare `findmnt --target DIR`)";
+    let message = format!(
+        "{} does not see the directory that the first node created: {}",
+        ioassay_host::host_name(),
+        seen.message
+    );
+    let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
     Failure { message, remedy: remedy.to_owned(), ..seen }
 }

@@ -37,8 +37,8 @@ pub(super) fn claim(workspace: &(impl AsRawFd + std::os::fd::AsFd), path: &Path)
     let (owner, own) = (about.st_uid, geteuid().as_raw());
     if owner != own && !(own == 0 && owner == NOBODY) {
         let message =
-            format!("{} belongs to user {owner}, not to user {own}: nothing in it is touched", path.display());
-        return Err(failure::about_path("open workspace", path, message, "clean as the user who owns it"));
+            format!("{} belongs to user {owner}, not to user {own}: nothing in it was touched", path.display());
+        return Err(failure::about_path("open workspace", path, message, "run `ioassay clean` as its owner"));
     }
     let begin = Instant::now();
     while let Err(error) = lock(workspace, libc::LOCK_EX) {
@@ -47,7 +47,7 @@ pub(super) fn claim(workspace: &(impl AsRawFd + std::os::fd::AsFd), path: &Path)
         }
         if begin.elapsed() > ENDING {
             let user = user_of(about.st_ino).map(|pid| format!(" by process {pid}")).unwrap_or_default();
-            let message = format!("{} is in use{user}: nothing in it is touched", path.display());
+            let message = format!("{} is in use{user}: nothing in it was touched", path.display());
             return Err(failure::about_path("open workspace", path, message, "wait until that run has ended"));
         }
         std::thread::sleep(POLL_INTERVAL);

@@ -49,7 +49,7 @@ const BLKGETSIZE64: libc::Ioctl = 0x8008_1272_u32 as libc::Ioctl;
 /// The real path of a block device, and its size. An error if it is something else.
 fn look_at(path: &Path) -> Result<(PathBuf, u64), Failure> {
     let unusable = |error: &io::Error| Failure {
-        remedy: "name an existing block device that this user may write to".to_owned(),
+        remedy: "use an existing block device that this user can write to".to_owned(),
         ..failure::on_path("open target", path, error)
     };
     let real = path.canonicalize().map_err(|error| unusable(&error))?;
@@ -90,7 +90,7 @@ impl Device {
         let claim = OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(&real);
         let claim = claim.map_err(|error| {
             let failure = failure::on_path("claim", &real, &error);
-            let remedy = "unmount it, and take it out of the RAID or volume that it is part of".to_owned();
+            let remedy = "unmount it, and remove it from any RAID or volume group".to_owned();
             if error.raw_os_error() == Some(libc::EBUSY) { Failure { remedy, ..failure } } else { failure }
         })?;
         Ok(Self { _claim: Some(claim), ..Self::of(path, files, ranks)? })

@@ -74,7 +74,7 @@ pub fn room_for(target: &Path, bytes: u64, inodes: u64) -> Result<Room, Failure>
 
 fn unusable(target: &Path, error: &io::Error) -> Failure {
     Failure {
-        remedy: "name an existing directory of the file system that is to be measured".to_owned(),
+        remedy: "use an existing directory on the file system to be measured".to_owned(),
         ..failure::on_path("open target", target, error)
     }
 }
@@ -157,9 +157,9 @@ impl Directory {
         });
         removed.unwrap_or_else(|error| {
             let because = match error.raw_os_error() {
-                Some(libc::ENOENT) => "is not there: somebody removed it, or its file system is not mounted".into(),
+                Some(libc::ENOENT) => "does not exist: it was removed, or its file system is not mounted".into(),
                 Some(libc::ESTALE | libc::ENOTDIR | libc::ELOOP) => {
-                    "no longer leads to the directory that the run created: look for that one beside it".into()
+                    "no longer leads to the directory that the run created: look for that directory nearby".into()
                 }
                 _ => error.to_string(),
             };
@@ -241,7 +241,7 @@ mod tests {
         let removed = workspace.remove();
         assert_eq!((removed.files, removed.left.len()), (1, 1), "{removed:?}");
         assert_eq!(removed.left[0].path, workspace.path().to_str().unwrap());
-        assert!(removed.left[0].because.contains(&format!("lies at {} now", away.display())), "{removed:?}");
+        assert!(removed.left[0].because.contains(&format!("is now at {}", away.display())), "{removed:?}");
         assert_eq!(fs::read_to_string(workspace.path.join(NAMES[0])).unwrap(), "keep");
         // What stays keeps its list.
         assert_eq!(fs::read_dir(&away).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>(), [LIST]);
@@ -297,7 +297,7 @@ mod tests {
         let target = tempfile::tempdir().unwrap();
         fs::create_dir(path(target.path(), "r1")).unwrap();
         let failure = Directory::create(target.path(), "r1", &Contents::default()).unwrap_err();
-        assert!(failure.message.contains("exists already"), "{failure:?}");
+        assert!(failure.message.contains("already exists"), "{failure:?}");
         assert!(check(target.path(), "r1", 0, 0).is_err());
     }
 

@@ -124,8 +124,8 @@ fn refuse_tree(root: &Path) -> Result<(), Failure> {
     if fs::symlink_metadata(root).is_err() {
         return Ok(());
     }
-    let message = format!("{} exists: a tree is there already, which an earlier command has left", root.display());
-    let remedy = "remove it as it was created (mdtest -r, with the same other options), or name another directory";
+    let message = format!("{} already exists: an earlier command left a tree there", root.display());
+    let remedy = "remove it the way it was created (mdtest -r with the same other options), or use another directory";
     Err(failure::about_path("create tree", root, message, remedy))
 }
 
@@ -158,7 +158,7 @@ const BLOCK_BYTES: u64 = 512;
 /// An error if `path` is no regular file, or, without `overwrite`, one that neither ioassay nor IOR nor IOzone wrote.
 fn may_replace(path: &Path, touched: &Touched, overwrite: bool) -> Result<(), Failure> {
     let refuse = |what: &str, remedy: &str| {
-        let message = format!("{} exists and {what}: it is not overwritten", path.display());
+        let message = format!("{} exists and {what}: not overwritten", path.display());
         Err(failure::about_path("replace", path, message, remedy))
     };
     let about = match fs::symlink_metadata(path) {
@@ -166,24 +166,25 @@ fn may_replace(path: &Path, touched: &Touched, overwrite: bool) -> Result<(), Fa
         about => about.map_err(|error| failure::on_path("stat", path, &error))?,
     };
     if !about.is_file() {
-        return refuse("is no regular file", NO_FILE);
+        return refuse("is not a regular file", NO_FILE);
     }
     if overwrite || about.len() == 0 {
         return Ok(());
     }
     match is_known(path, touched) {
         Ok(true) => Ok(()),
-        Ok(false) => {
-            refuse("nothing shows that ioassay, IOR or IOzone wrote it with these sizes and ranks", SAY_OVERWRITE)
-        }
+        Ok(false) => refuse(
+            "does not look like a file that ioassay, IOR or IOzone wrote with these sizes and ranks",
+            SAY_OVERWRITE,
+        ),
         Err(error) => Err(failure::on_path("read", path, &error)),
     }
 }
 
-const SAY_OVERWRITE: &str = "name another file, or say --overwrite if it may be lost";
+const SAY_OVERWRITE: &str = "use another file, or add --overwrite if its data may be lost";
 
-const NO_FILE: &str = "name a regular file; a block device is measured by `ioassay run` with --target DEVICE \
-                       --destroy-data DEVICE, or obdfilter-survey, never through --overwrite";
+const NO_FILE: &str = "use a regular file; to measure a block device, use `ioassay run` with --target DEVICE \
+                       --destroy-data DEVICE, or obdfilter-survey: --overwrite never applies to devices";
 
 /// True if it is known who wrote the file that is at `path`.
 fn is_known(path: &Path, touched: &Touched) -> io::Result<bool> {
@@ -199,7 +200,7 @@ fn is_known(path: &Path, touched: &Touched) -> io::Result<bool> {
 fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let about = file.metadata()?;
-    if about.is_file() { Ok((file, about)) } else { Err(io::Error::other("is no regular file")) }
+    if about.is_file() { Ok((file, about)) } else { Err(io::Error::other("is not a regular file")) }
 }
 
 /// True if nobody has written into a file since a run of ours marked it.
@@ -282,7 +283,7 @@ impl Placed {
         let ours = match (about.is_file(), touched.written) {
             (false, false) => false,
             (false, true) => {
-                return Err(io::Error::other("is no regular file, so it is not the one that ioassay created"));
+                return Err(io::Error::other("is not a regular file, so it is not the one that ioassay created"));
             }
             (true, _) if written || self.place.overwrite => true,
             (true, true) => is_known(path, touched)?,
@@ -339,7 +340,7 @@ impl Placed {
 
 fn remove_tree(container: &Path, tree: &Planted, removed: &mut Removed) -> io::Result<()> {
     let (Some(above), Some(name)) = (container.parent(), container.file_name()) else {
-        return Err(io::Error::other("is no directory that can be removed"));
+        return Err(io::Error::other("is not a directory that can be removed"));
     };
     let named = CString::new(above.as_os_str().as_bytes())?;
     let open = match Mounted::own_directory(&named) {

@@ -50,7 +50,7 @@ pub fn parse(list: &[u8]) -> io::Result<(Mark, Contents)> {
 /// A name in the workspace as system calls want it. A list that names anything else was not written by us.
 pub fn name_of_ours(name: &str) -> io::Result<CString> {
     if name.is_empty() || name.contains('/') || name == "." || name == ".." || name == LIST {
-        return Err(io::Error::other("is no name of a file of ours"));
+        return Err(io::Error::other("is not a name that ioassay gives to files"));
     }
     Ok(CString::new(name)?)
 }

@@ -169,7 +169,7 @@ impl<P: Place> Marked<'_, P> {
         match self.place.create(own, LIST_NAME, &written) {
             Err(lost) if lost.kind() != io::ErrorKind::AlreadyExists => Err((
                 self.path.to_owned(),
-                io::Error::other(format!("{error}, and its list cannot be put back: {lost}")),
+                io::Error::other(format!("{error}, and its list of files cannot be restored: {lost}")),
             )),
             _ => Err((self.path.to_owned(), error)),
         }
@@ -180,28 +180,30 @@ impl<P: Place> Marked<'_, P> {
 fn swapped(path: &Path, now: Option<&Path>) -> String {
     let what = "no longer leads to the directory that the run created";
     match now {
-        Some(now) if now == path => format!("{what}: something is mounted over it; unmount that, then clean again"),
-        Some(now) => format!("{what}: that one lies at {} now; remove it there", now.display()),
-        None => format!("{what}, and the kernel does not say where that one lies now"),
+        Some(now) if now == path => {
+            format!("{what}: another file system is mounted over it; unmount that, then clean again")
+        }
+        Some(now) => format!("{what}, which is now at {}; remove it there", now.display()),
+        None => format!("{what}, and where that directory is now is unknown"),
     }
 }
 
 /// What exists already under the name of a workspace.
 pub(super) fn exists(path: &Path) -> Failure {
-    let message = format!("{} exists already: it is not this run's own", path.display());
+    let message = format!("{} already exists and does not belong to this run", path.display());
     let remedy =
-        "if an interrupted run left it, `ioassay clean RUN` removes it; otherwise start a run with another name";
+        "if an interrupted run left it, remove it with `ioassay clean RUN`; otherwise start a run with another name";
     failure::about_path("create directory", path, message, remedy)
 }
 
 /// What is no workspace, or not of the name that it has; `called` is how the user names such a one.
 pub(super) fn not_ours(path: &Path, called: &str) -> Failure {
-    let message = format!("{} is not a workspace of ioassay: nothing in it is touched", path.display());
+    let message = format!("{} is not a workspace of ioassay: nothing in it was touched", path.display());
     failure::about_path(
         "open workspace",
         path,
         message,
-        &format!("name the {called} that the run left under its target"),
+        &format!("use the {called} that the run left under its target"),
     )
 }
 

@@ -235,8 +235,8 @@ impl Prefix {
         // Over WebDAV a directory takes along what is in it, so it must have nothing.
         let there = self.there(client)?;
         if let Some(other) = there.objects.iter().chain(&there.directories).next() {
-            let message = format!("{} appeared while the workspace was removed", self.path.join(other).display());
-            return Err(failure::about_path("delete", &self.path, message, "look at it, and remove it by hand"));
+            let message = format!("{} appeared while the workspace was being removed", self.path.join(other).display());
+            return Err(failure::about_path("delete", &self.path, message, "inspect it, and remove it by hand"));
         }
         let deleted = client.wait(client.operator().delete(&self.key("")));
         deleted.map_err(|error| failure::on_path("delete", &self.path, &error))
@@ -270,7 +270,7 @@ impl Prefix {
         if operator.info().capability().delete_max_size.is_some_and(|size| size > 1) {
             let deleted = client.wait(operator.delete_iter(names.iter().map(|name| self.key(name))));
             if let (Err(error), Some(first)) = (deleted, names.first()) {
-                let because = format!("could not be deleted with {} others: {error}", names.len() - 1);
+                let because = format!("could not be deleted, like {} others: {error}", names.len() - 1);
                 self.left(removed, first, &because);
             }
         } else {

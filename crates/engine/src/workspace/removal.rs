@@ -26,7 +26,7 @@ pub(super) fn remove_file<P: Place>(place: &P, directory: &P::Open, name: &CStr)
         None => Ok(false),
         Some(Kind::File) => place.unlink(directory, name).map(|()| true),
         Some(Kind::Directory | Kind::Other) => {
-            Err(io::Error::other("is no regular file, so it is not the one that ioassay created"))
+            Err(io::Error::other("is not a regular file, so it is not the one that ioassay created"))
         }
     }
 }
@@ -190,7 +190,7 @@ fn remove_item<P: Place>(place: &P, directory: &P::Open, name: &CStr, shape: Sha
 fn strangers<P: Place>(place: &P, directory: &P::Open) -> String {
     let first = first_name(place, directory, |_| true).ok().flatten();
     let first = first.map(|name| format!(", such as {}", name.to_string_lossy())).unwrap_or_default();
-    format!("has something in it that ioassay did not create{first}")
+    format!("contains something that ioassay did not create{first}")
 }
 
 /// A name as part of a path.

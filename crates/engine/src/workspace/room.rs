@@ -40,7 +40,7 @@ impl Room {
         if let Some(free) = self.free_bytes.filter(|&free| needed > free) {
             let [free, short, bytes, reserve] = [free, needed - free, bytes, reserve].map(|bytes| Bytes(bytes).about());
             let message = format!(
-                "{} has {free} free, but a case needs {bytes} and {reserve} that stay free: {short} too few",
+                "{} has {free} free, but a case needs {bytes} plus a reserve of {reserve}: {short} short",
                 target.display()
             );
             return Err(failure::about_path("check space", target, message, FREE_SPACE));

@@ -139,10 +139,10 @@ pub(super) fn nothing_moved(write: bool, offset: u64, moved: u64) -> io::Error {
         return failure::nothing_written(offset + moved);
     }
     let message = match moved {
-        0 => format!("the file ends at or before byte {offset}, where the transfer begins"),
-        _ => format!("the file ends at byte {}, inside the transfer", offset + moved),
+        0 => format!("the file ends at or before byte {offset}, where the transfer starts"),
+        _ => format!("the file ends at byte {}, within the transfer", offset + moved),
     };
-    let remedy = "read no more than was written: the same block, segments, transfer and ranks".to_owned();
+    let remedy = "read no more than was written: use the same block, segments, transfer and ranks".to_owned();
     Explained { what: message, remedy }.into_io()
 }
 

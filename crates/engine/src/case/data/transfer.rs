@@ -126,13 +126,13 @@ pub(super) fn name(lane: usize) -> &'static str {
 fn wrong(path: &Path, mismatch: &Mismatch) -> Box<Failure> {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let message = format!(
-        "verify {}: at offset {} there is {}, but {} was written",
+        "verify {}: at offset {} found {}, but {} was written",
         path.display(),
         mismatch.offset,
         hex(&mismatch.found),
         hex(&mismatch.expected)
     );
-    let remedy = "the storage lost or changed data: keep the target as it is, run again with `verify: writes` to see \
-                  whether the write or a later moment is to blame, and tell its maker";
+    let remedy = "the storage lost or corrupted data: keep the target as it is, run again with `verify: writes` to \
+                  see whether it happens when writing or later, and report it to the storage vendor";
     Box::new(failure::about_path("verify", path, message, remedy))
 }

@@ -9,8 +9,9 @@ use crate::failure::Explained;
 use crate::workload::buffer::Buffer;
 use crate::workload::payload::{Content, Mismatch, Spot};
 
-const REMEDY: &str = "if it is not because of another payload or signature, the storage lost or changed data: keep the \
-                      target as it is, verify what is written to see when, and tell its maker";
+const REMEDY: &str = "check that payload and signature are those of the write; if they are, the storage lost or \
+                      corrupted data: keep the target as it is, verify writes to see when it happens, and report it \
+                      to the storage vendor";
 
 /// What the files of a tree hold.
 #[derive(Debug)]
@@ -98,7 +99,7 @@ fn spot(part: u32, number: u64) -> Spot {
 fn wrong(mismatch: &Mismatch, number: u64) -> io::Error {
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let (found, expected) = (hex(&mismatch.found), hex(&mismatch.expected));
-    let what = format!("at offset {} there is {found}, but {expected} was written", mismatch.offset - number);
+    let what = format!("at offset {} found {found}, but {expected} was written", mismatch.offset - number);
     Explained { what, remedy: REMEDY.to_owned() }.into_io()
 }
 

@@ -227,5 +227,5 @@ fn replacements(
 fn container(case: &Case<'_>, work: &MetadataWork, shape: &Shape, part: u32) -> Result<CString, Box<Failure>> {
     let path = case.workspace.container_of(&case.plan.case, &work.tree, shape.tree_of(part));
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| failure::about_path("build paths", &path, "it holds a zero byte".to_owned(), "rename it").into())
+        .map_err(|_| failure::about_path("build paths", &path, "it contains a NUL byte".to_owned(), "rename it").into())
 }

@@ -518,8 +518,7 @@ pub(super) fn find(key: &str, plan: &Plan, work: &FindWork, step: usize, can: &C
             return refuse(
                 "root",
                 format!("{} is a relative path", root.display()),
-                "write the absolute path of a \
-                                                                                     directory",
+                "write the absolute path of a directory",
             );
         }
         Some(_) => {}

@@ -196,8 +196,8 @@ impl Shared {
     }
 }
 
-const UNTOLD_MESSAGE: &str = "a rank failed, and was killed before it could say why";
-const UNTOLD_REMEDY: &str = "look into the kernel log (dmesg), then run again";
+const UNTOLD_MESSAGE: &str = "a rank failed, and was killed before it could report why";
+const UNTOLD_REMEDY: &str = "read the kernel log (dmesg), then run again";
 
 /// `failure` as JSON that there is room for: where names are of bytes that JSON writes with six letters each, all is cut.
 fn failure_text(failure: &Failure) -> Vec<u8> {

@@ -35,15 +35,15 @@ fn of_status(status: i32) -> io::Error {
 
 fn in_words(status: i32) -> io::Error {
     let (name, remedy) = match status {
-        10002 => ("NFS3ERR_NOT_SYNC", "keep others away from the target during a run"),
-        10003 => ("NFS3ERR_BAD_COOKIE", "keep others away from the target during a run"),
+        10002 => ("NFS3ERR_NOT_SYNC", "keep other processes off the target during a run"),
+        10003 => ("NFS3ERR_BAD_COOKIE", "keep other processes off the target during a run"),
         10006 => ("NFS3ERR_SERVERFAULT", "read the server's log, then run again"),
         10008 => (
             "NFS3ERR_JUKEBOX",
-            "the server asks its clients to try again later, for example because it fetches the file from tape: run \
-             again when it has it; no request is repeated, because that would hide it",
+            "the server asks clients to try again later, for example while it recalls the file from tape: run again \
+             once the file is there; requests are not retried, because that would hide the delay",
         ),
-        _ => ("a status that NFS version 3 does not have", "read the server's log, then run again"),
+        _ => ("a status that is not part of NFS version 3", "read the server's log, then run again"),
     };
     Explained { what: format!("the server answered {name} ({status})"), remedy: remedy.to_owned() }.into_io()
 }
@@ -52,12 +52,12 @@ fn in_words(status: i32) -> io::Error {
 pub(super) fn cannot_mount(host: &str, export: &str, errno: i32, said: &str) -> io::Error {
     let remedy = match errno {
         libc::EACCES | libc::EPERM | libc::ENOENT | libc::ENOTDIR => format!(
-            "see that the directory exists, that {host} exports it to this node (showmount -e {host}) and, where the \
-             engine does not run as root, that the export takes unprivileged ports (insecure)"
+            "check that the directory exists, that {host} exports it to this node (showmount -e {host}) and, unless \
+             the engine runs as root, that the export accepts unprivileged ports (insecure)"
         ),
         _ => unreachable(host),
     };
-    Explained { what: format!("{host} does not mount {export}: {}", without_wrapping(said)), remedy }.into_io()
+    Explained { what: format!("{host} refused to mount {export}: {}", without_wrapping(said)), remedy }.into_io()
 }
 
 /// A server that says nothing, or with which the connection broke.
@@ -67,14 +67,14 @@ pub(super) fn silent(host: &str, what: &str) -> io::Error {
 
 fn unreachable(host: &str) -> String {
     format!(
-        "see that {host} runs an NFS version 3 server and rpcbind (or name the ports: nfsport=… and mountport=…), that \
-         it has not stopped or restarted, and that this node reaches it over TCP"
+        "check that {host} runs an NFS version 3 server and rpcbind (or name the ports: nfsport=… and mountport=…), \
+         that it has not stopped or restarted, and that this node reaches it over TCP"
     )
 }
 
 /// A server that has forgotten what it had not committed.
 pub(super) fn forgotten() -> io::Error {
-    let what = "the server has restarted since, and has lost what it had not committed".to_owned();
+    let what = "the server restarted and lost uncommitted data".to_owned();
     Explained { what, remedy: "read the server's log, then run again".to_owned() }.into_io()
 }
 

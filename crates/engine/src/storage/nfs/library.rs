@@ -102,13 +102,13 @@ fn find(known: &[&str], others: &[&str]) -> Result<Library, Explained> {
     let load = |name: &&str| unsafe { libloading::Library::new(*name) };
     let missing = |what: String| Explained { what, remedy: INSTALL.to_owned() };
     if let Some(loaded) = known.iter().find_map(|name| load(name).ok()) {
-        return Library::of(loaded).map_err(|error| missing(format!("libnfs lacks a function: {error}")));
+        return Library::of(loaded).map_err(|error| missing(format!("libnfs lacks a required function: {error}")));
     }
     let what = match others.iter().find(|name| load(name).is_ok()) {
         Some(other) => {
-            format!("{other} is here, but has other functions than the versions known: {}", known.join(", "))
+            format!("{other} is installed, but only these versions of libnfs are supported: {}", known.join(", "))
         }
-        None => format!("libnfs, which speaks NFS, is not on this node: there is none of {}", known.join(", ")),
+        None => format!("libnfs is not installed on this node: none of {} was found", known.join(", ")),
     };
     Err(missing(what))
 }
@@ -262,7 +262,7 @@ unsafe extern "C" fn answered(_: RpcContext, status: c_int, data: *mut c_void, p
         RPC_SUCCESS => unsafe { (pending.decode)(data, pending.memory) },
         // SAFETY: with an error libnfs hands over a text, or nothing.
         RPC_ERROR => Err(Refused::Rpc(unsafe { text(data.cast()) })),
-        _ => Err(Refused::Rpc("the request was given up".to_owned())),
+        _ => Err(Refused::Rpc("the request was cancelled".to_owned())),
     };
     pending.answers.borrow_mut().push_back((pending.number, answer));
 }
@@ -276,7 +276,7 @@ unsafe extern "C" fn mounted(status: c_int, _: NfsContext, _: *mut c_void, priva
 /// `text` is null or ends with a zero byte.
 unsafe fn text(text: *const c_char) -> String {
     if text.is_null() {
-        return "libnfs does not say why".to_owned();
+        return "libnfs gave no reason".to_owned();
     }
     // SAFETY: the caller vouches for it.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
@@ -292,7 +292,7 @@ fn error_of(socket: c_int) -> io::Error {
     if asked == 0 && error != 0 {
         return io::Error::from_raw_os_error(error);
     }
-    io::Error::other("the server has closed the connection")
+    io::Error::other("the server closed the connection")
 }
 
 /// A client of libnfs: not connected at first, then mounted.
@@ -626,7 +626,7 @@ mod tests {
     #[test]
     fn a_library_that_is_not_there_is_missed_with_what_to_install() {
         let missing = find(&["libnfs.so.none"], &["libnfs.so.neither"]).err().unwrap();
-        assert!(missing.what.contains("there is none of libnfs.so.none"), "{missing:?}");
+        assert!(missing.what.contains("none of libnfs.so.none was found"), "{missing:?}");
         assert!(missing.remedy.contains("apt-get install libnfs13"), "{missing:?}");
     }
 
@@ -634,8 +634,8 @@ mod tests {
     fn a_library_whose_functions_are_unknown_is_refused_by_its_name() {
         // It stands for another version: what counts is that it can be loaded.
         let refused = find(&["libnfs.so.none"], &["libc.so.6"]).err().unwrap();
-        assert!(refused.what.starts_with("libc.so.6 is here, but has other functions"), "{refused:?}");
+        assert!(refused.what.starts_with("libc.so.6 is installed, but only these versions"), "{refused:?}");
         let lacking = find(&["libc.so.6"], &[]).err().unwrap();
-        assert!(lacking.what.contains("lacks a function"), "{lacking:?}");
+        assert!(lacking.what.contains("lacks a required function"), "{lacking:?}");
     }
 }

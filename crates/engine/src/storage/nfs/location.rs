@@ -22,9 +22,9 @@ impl Location {
     /// Takes `url` apart.
     pub fn parse(url: &str) -> Result<Self, Unfit> {
         if !is_nfs(url) {
-            return unfit("this is no URL of an NFS export", "write for example nfs://host/export/directory");
+            return unfit("this is not the URL of an NFS export", "write for example nfs://host/export/directory");
         }
-        let credentials = "NFS version 3 has no passwords, and its users are numbers: uid=… and gid=…".to_owned();
+        let credentials = "NFS version 3 has no passwords and identifies users by number: uid=… and gid=…".to_owned();
         Self::taken_apart(url, Version3, &Grammar { options: OPTIONS, value, authority, credentials })
     }
 
@@ -44,14 +44,14 @@ fn authority(authority: &str) -> Result<(), &'static str> {
     if !authority.is_empty() && authority.chars().all(plain) {
         return Ok(());
     }
-    Err("write a host's name or its IPv4 address; ports go into the query: nfsport=… and mountport=…")
+    Err("write a host name or an IPv4 address; ports belong in the query: nfsport=… and mountport=…")
 }
 
 fn value(key: &str, value: &str) -> Result<(), &'static str> {
     let digits = !value.is_empty() && value.chars().all(|c| c.is_ascii_digit());
     let (largest, valid) = match key {
-        "uid" | "gid" => (i32::MAX as u32, "write a number, 0 to 2147483647"),
-        _ => (u16::MAX.into(), "write a port, 1 to 65535"),
+        "uid" | "gid" => (i32::MAX as u32, "write a number from 0 to 2147483647"),
+        _ => (u16::MAX.into(), "write a port from 1 to 65535"),
     };
     let port_or_id = value.parse().is_ok_and(|number: u32| number <= largest && (number > 0 || key.ends_with("id")));
     if digits && port_or_id { Ok(()) } else { Err(valid) }

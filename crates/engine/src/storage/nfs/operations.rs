@@ -179,5 +179,5 @@ fn regular((handle, kind): (Handle, Kind)) -> io::Result<Handle> {
 /// A reply that is none to what was asked. The pairs are made in [`super::library`], so nobody should see this.
 #[cold]
 pub(super) fn unexpected(reply: &Reply) -> io::Error {
-    io::Error::other(format!("libnfs gave an answer to something else: {reply:?}"))
+    io::Error::other(format!("libnfs replied to a different request: {reply:?}"))
 }

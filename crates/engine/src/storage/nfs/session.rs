@@ -165,7 +165,7 @@ impl Session {
     #[cold]
     fn demand_sign(&mut self, silent: Duration) -> io::Result<()> {
         if silent >= self.silence {
-            let what = format!("no answer and no other sign of life for {} s", self.silence.as_secs());
+            let what = format!("no reply and no network activity for {} s", self.silence.as_secs());
             return Err(self.break_with(what));
         }
         if silent >= self.silence / 3 && !self.asked_for_sign {
@@ -210,7 +210,7 @@ fn mount(context: &Context, host: &str, export: &str) -> io::Result<()> {
             (Some(status), _) => return Err(failed(-status, &context.error())),
             (None, Err(error)) => return Err(failed(0, &error.to_string())),
             (None, Ok(())) if begin.elapsed() > MOUNT => {
-                return Err(failed(0, &format!("no answer for {} s", MOUNT.as_secs())));
+                return Err(failed(0, &format!("no reply for {} s", MOUNT.as_secs())));
             }
             (None, Ok(())) => {}
         }

@@ -97,6 +97,6 @@ fn http(timeout: Timeout) -> reqwest::Result<reqwest::Client> {
 }
 
 fn cannot_begin(error: impl Display) -> io::Error {
-    let remedy = "see that the certificates of this system can be read (ca-certificates)".to_owned();
-    Explained { what: format!("HTTP cannot be prepared: {error}"), remedy }.into_io()
+    let remedy = "check that the system's certificates are installed and readable (ca-certificates)".to_owned();
+    Explained { what: format!("the HTTP client cannot be set up: {error}"), remedy }.into_io()
 }

@@ -24,8 +24,9 @@ pub(super) fn explained(error: &Error, location: &Location) -> io::Error {
     let status = status(error);
     let cause = cause(error);
     if error.message() == SHORT {
-        let what = "fewer bytes came than were asked for: the object ends inside the transfer, or the answer was cut";
-        let remedy = "see whether somebody has truncated the object, and read the server's log".to_owned();
+        let what = "the server returned fewer bytes than requested: the object ends within the transfer, or the \
+                    response was truncated";
+        let remedy = "check whether the object was truncated, and read the server's log".to_owned();
         return io::Error::new(io::ErrorKind::UnexpectedEof, Explained { what: what.to_owned(), remedy });
     }
     let what = match (status, &cause) {
@@ -77,21 +78,22 @@ fn remedy(error: &Error, status: Option<u16>, below: bool, protocol: &Protocol) 
     let credentials = protocol.credentials.join(", ");
     match (status, error.kind()) {
         (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) if credentials.is_empty() => {
-            "run as a user who may do that there".to_owned()
+            "run as a user with permission for this operation".to_owned()
         }
         (Some(401 | 403), _) | (_, ErrorKind::PermissionDenied) => {
-            format!("check the credentials in the environment ({credentials}) and what they may do there")
+            format!("check the credentials in the environment ({credentials}) and their permissions")
         }
         (Some(404), _) | (_, ErrorKind::NotFound | ErrorKind::ConfigInvalid) => {
-            "see that the bucket, container or directory of the target exists, and keep others away from it".to_owned()
+            "check that the bucket, container or directory of the target exists, and keep other processes off it"
+                .to_owned()
         }
         (Some(429 | 503), _) | (_, ErrorKind::RateLimited) => {
-            "the server cannot keep up or limits its clients: use fewer ranks or a rate; no request is repeated, \
-             because that would hide it"
+            "the server is overloaded or throttles its clients: use fewer ranks or a rate limit; requests are not \
+             retried, because that would hide it"
                 .to_owned()
         }
         (None, _) if below => {
-            "see that the endpoint is right, that its server runs, and that this node reaches it".to_owned()
+            "check that the endpoint is correct, that its server runs, and that this node reaches it".to_owned()
         }
         _ => "read the server's log, then run again".to_owned(),
     }

@@ -49,7 +49,7 @@ impl ObjectFile {
         // Written to its end, it may be written again: as a whole.
         let again = offset == 0 && self.upload.is_none();
         if offset != self.written && !again {
-            let what = format!("byte {} of the object comes next, not byte {offset}", self.written);
+            let what = format!("an object is written in order: byte {} is next, not byte {offset}", self.written);
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         // A copy, because the sender keeps it until it is acknowledged and the buffer is needed before that.

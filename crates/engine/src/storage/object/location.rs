@@ -20,12 +20,12 @@ impl Location {
         if matches!(scheme, "http" | "https") {
             let authority = rest.split(['/', '?']).next().unwrap_or_default();
             let valid = format!("write webdav+{scheme}://{}/… if the server speaks WebDAV", host(authority));
-            return unfit(&format!("{scheme} only reads, and a case reads what it has written before"), &valid);
+            return unfit(&format!("{scheme} only reads, but a case must write what it reads"), &valid);
         }
         let Some(protocol) = protocol::of(scheme) else {
             return unfit(
-                &format!("nobody speaks {scheme:?}"),
-                &format!("take one of {}", protocol::SCHEMES.join(", ")),
+                &format!("there is no storage for the scheme {scheme:?}"),
+                &format!("use one of {}", protocol::SCHEMES.join(", ")),
             );
         };
         let grammar = Grammar {
@@ -50,9 +50,9 @@ fn no_authority(authority: &str) -> Result<(), &'static str> {
 
 fn value(key: &str, value: &str) -> Result<(), &'static str> {
     let (can_be_meant, valid) = match key {
-        "endpoint" => (is_endpoint(value), "write http://HOST:PORT or https://HOST, without a user and a password"),
-        "addressing" => (matches!(value, "path" | "virtual-host"), "take path or virtual-host"),
-        "anonymous" => (matches!(value, "true" | "false"), "take true or false"),
+        "endpoint" => (is_endpoint(value), "write http://HOST:PORT or https://HOST, without user and password"),
+        "addressing" => (matches!(value, "path" | "virtual-host"), "use path or virtual-host"),
+        "anonymous" => (matches!(value, "true" | "false"), "use true or false"),
         _ => {
             let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
             (!value.is_empty() && value.chars().all(plain), "use letters, digits, '.', '_' and '-'")

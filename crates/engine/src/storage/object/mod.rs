@@ -80,7 +80,7 @@ fn location_of(target: &Target) -> Result<Location, Unfit> {
     match target {
         Target::Url(url) => Location::parse(url),
         Target::Directory(_) | Target::InPlace(_) | Target::Device(_) => Err(Unfit {
-            problem: "this is no URL".to_owned(),
+            problem: "this is not a URL".to_owned(),
             valid: "write for example s3://bucket/prefix".to_owned(),
         }),
     }

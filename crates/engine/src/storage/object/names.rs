@@ -82,7 +82,7 @@ impl Names for ObjectNames {
         let range = 0..content.len() as u64;
         let mut received = self.client.wait(async { self.client.operator().reader(&key).await?.read(range).await })?;
         if received.remaining() < content.len() {
-            let what = format!("there are {} bytes of {}", received.remaining(), content.len());
+            let what = format!("the object has only {} of {} bytes", received.remaining(), content.len());
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
         received.copy_to_slice(content);

@@ -142,14 +142,14 @@ fn variable(name: &str) -> Option<String> {
 fn required(name: &str, otherwise: &str) -> Result<String, Explained> {
     variable(name).ok_or_else(|| Explained {
         what: format!("{name} is not set"),
-        remedy: format!("set it in the environment of ioassay{otherwise}"),
+        remedy: format!("set it in ioassay's environment{otherwise}"),
     })
 }
 
 fn made(operator: opendal::Result<Operator>) -> Result<Operator, Explained> {
     operator.map_err(|error| Explained {
         what: error.message().to_owned(),
-        remedy: "look at the URL of the target".to_owned(),
+        remedy: "check the URL of the target".to_owned(),
     })
 }
 
@@ -169,7 +169,7 @@ fn s3(location: &Location) -> Result<Operator, Explained> {
     if location.option("anonymous") == Some("true") {
         return made(Operator::new(s3.skip_signature()));
     }
-    let otherwise = ", or write anonymous=true into the query of the target's URL";
+    let otherwise = ", or add anonymous=true to the query of the target's URL";
     s3 = s3
         .access_key_id(&required("AWS_ACCESS_KEY_ID", otherwise)?)
         .secret_access_key(&required("AWS_SECRET_ACCESS_KEY", "")?);
@@ -182,7 +182,7 @@ fn s3(location: &Location) -> Result<Operator, Explained> {
 fn swift(location: &Location) -> Result<Operator, Explained> {
     let endpoint = match location.option("endpoint") {
         Some(endpoint) => endpoint.to_owned(),
-        None => required("OS_STORAGE_URL", ", or write endpoint=… into the query of the target's URL")?,
+        None => required("OS_STORAGE_URL", ", or add endpoint=… to the query of the target's URL")?,
     };
     let swift = services::Swift::default().endpoint(&endpoint).container(location.authority());
     made(Operator::new(swift.token(&required("OS_AUTH_TOKEN", "")?)))

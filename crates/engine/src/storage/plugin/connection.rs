@@ -110,7 +110,7 @@ impl Handed {
         match errno {
             Some(errno) if text.is_empty() => io::Error::from_raw_os_error(errno),
             Some(errno) => failure::with_text(errno, &text),
-            None => wrong(&format!("it returned {code}, which is no errno. {text}")),
+            None => wrong(&format!("it returned {code}, which is not an errno. {text}")),
         }
     }
 
@@ -119,7 +119,7 @@ impl Handed {
         match code {
             0 => Ok(()),
             ..0 => Err(self.error(code.into())),
-            _ => Err(wrong(&format!("it returned {code} where 0 is success"))),
+            _ => Err(wrong(&format!("it returned {code} instead of 0 or a negative errno"))),
         }
     }
 
@@ -137,7 +137,7 @@ impl Handed {
         if returned < 0 {
             return self.error(returned);
         }
-        wrong(&format!("it said that it moved {returned} of {asked} bytes"))
+        wrong(&format!("it reported {returned} bytes moved of {asked} requested"))
     }
 }
 
@@ -154,8 +154,8 @@ impl Drop for Handed {
 /// An error that is the plug-in's own fault.
 #[cold]
 fn wrong(what: &str) -> io::Error {
-    let remedy = "the plug-in is wrong: tell its maker".to_owned();
-    Explained { what: format!("the plug-in broke its contract: {what}"), remedy }.into_io()
+    let remedy = "this is a bug in the plug-in: report it to its author".to_owned();
+    Explained { what: format!("the plug-in violated its interface: {what}"), remedy }.into_io()
 }
 
 /// The capabilities that `plugin` has with these values, or its refusal of them.
@@ -169,7 +169,7 @@ pub(super) fn configured(plugin: &Plugin, values: &[(String, String)], target: &
     // What functions there are was looked at when it was loaded; more than it said then it does not get.
     let by_options = abi::COLLECTIVE_FILES | abi::COLLECTIVE_TRANSFERS;
     if capabilities & !(plugin.api.capabilities | by_options) != 0 {
-        return Err(wrong("with options it says it can do more than it said before"));
+        return Err(wrong("with options it declares capabilities that it did not declare before"));
     }
     Ok(capabilities)
 }
@@ -325,8 +325,8 @@ impl PluginFile {
 
 #[cold]
 fn cut(moved: usize, asked: usize) -> io::Error {
-    let what = format!("a collective call moved {moved} of {asked} bytes, and no rank can repeat it alone");
-    let remedy = "read no more than was written; if that is not it, take the option collective: no".to_owned();
+    let what = format!("a collective call moved {moved} of {asked} bytes, and a rank cannot retry it alone");
+    let remedy = "read no more than was written; otherwise use the option collective: no".to_owned();
     Explained { what, remedy }.into_io()
 }
 

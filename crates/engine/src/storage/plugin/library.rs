@@ -76,8 +76,8 @@ pub(super) fn load(path: &Path) -> Result<&'static Plugin, Unfit> {
     let taken = loaded.iter().find(|other| other.name == plugin.name).map(|other| other.path.display().to_string());
     let taken = taken.or_else(|| by_name(plugin.name).map(|_| "the engine itself".to_owned()));
     if let Some(taken) = taken {
-        let problem = format!("{} is called {}, and so is one of {taken}", path.display(), plugin.name);
-        return Err(Unfit { problem, valid: "give it a name of its own in its source, and build it again".to_owned() });
+        let problem = format!("{} has the name {}, which {taken} already uses", path.display(), plugin.name);
+        return Err(Unfit { problem, valid: "rename it in its source, and build it again".to_owned() });
     }
     let plugin: &'static Plugin = Box::leak(Box::new(plugin));
     loaded.push(plugin);
@@ -90,9 +90,9 @@ fn open(path: &Path) -> Result<Plugin, Unfit> {
         valid: valid.to_owned(),
     };
     if !path.is_absolute() || !path.is_file() {
-        let valid =
-            "give the absolute path of a library; `ioassay api build` makes one and `ioassay api list` names it";
-        return Err(unfit("is no file".to_owned(), valid));
+        let valid = "write the absolute path of a library; `ioassay api build` makes one and `ioassay api list` shows \
+                     where it is";
+        return Err(unfit("is not a file".to_owned(), valid));
     }
     let trusted = TrustedLibrary::open(path).map_err(|error| {
         let Failure { message, remedy, .. } = failure::on_path("load", path, &error);
@@ -107,24 +107,27 @@ fn open(path: &Path) -> Result<Plugin, Unfit> {
     let described = unsafe {
         let entry = library.get::<unsafe extern "C" fn() -> *const abi::Api>(abi::ENTRY);
         entry.map(|entry| entry()).map_err(|_| {
-            unfit(format!("is no storage API: it has no function {}", abi::ENTRY.to_string_lossy()), build)
+            unfit(format!("is not a storage API: it has no function {}", abi::ENTRY.to_string_lossy()), build)
         })?
     };
     if described.is_null() {
-        return Err(unfit("gives no description of itself".to_owned(), build));
+        return Err(unfit("returned no description of itself".to_owned(), build));
     }
     // SAFETY: every version begins so.
     let head = unsafe { ptr::read(described.cast::<abi::Head>()) };
     // SAFETY: the name is NULL or a text that stays.
     let name = unsafe { text(head.name) }.unwrap_or_default();
     if head.abi_version != abi::ABI {
-        let problem =
-            format!("({name:?}) has version {} of the header, and this engine {}", head.abi_version, abi::ABI);
+        let problem = format!(
+            "({name:?}) was built with version {} of the header, but this engine has {}",
+            head.abi_version,
+            abi::ABI
+        );
         return Err(unfit(problem, build));
     }
     // SAFETY: it has as many bytes as it says, and what is missing of ours is zero: no function, nothing.
     let api = unsafe { with_zeros(described, head.struct_bytes as usize) };
-    let plugin = Plugin::of(path, name, api).map_err(|problem| unfit(problem, "tell its maker"))?;
+    let plugin = Plugin::of(path, name, api).map_err(|problem| unfit(problem, "report it to its author"))?;
     // Never unloaded: see above.
     std::mem::forget(library);
     Ok(plugin)
@@ -135,12 +138,12 @@ impl Plugin {
     fn of(path: &Path, name: String, api: abi::Api) -> Result<Self, String> {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > 64 || !name.chars().all(letters) {
-            return Err(format!("is called {name:?}, which plans cannot say"));
+            return Err(format!("has the name {name:?}, which is not valid in plans"));
         }
         let said = |problem: &str| Err(format!("({name}) {problem}"));
         let has = |capability: u64| api.capabilities & capability != 0;
         if api.capabilities & !abi::KNOWN != 0 {
-            return said("has capabilities that this engine does not know");
+            return said("declares capabilities that this engine does not know");
         }
         let required = [
             ("connect", api.connect.is_some()),
@@ -160,14 +163,14 @@ impl Plugin {
             ("rename", api.rename.is_some() || !has(abi::RENAME)),
         ];
         if let Some((missing, _)) = required.iter().find(|(_, there)| !there) {
-            return said(&format!("lacks {missing}, which its capabilities need"));
+            return said(&format!("lacks {missing}, which its capabilities require"));
         }
         let says_option_bytes = api.head.struct_bytes as usize >= offset_of!(abi::Api, option_bytes) + size_of::<u64>();
         let option_bytes = if says_option_bytes { api.option_bytes } else { abi::FIRST_OPTION_BYTES as u64 };
         let fits = option_bytes >= abi::FIRST_OPTION_BYTES as u64
             && option_bytes.is_multiple_of(align_of::<abi::Described>() as u64);
         if !api.options.is_null() && !fits {
-            return said(&format!("says that each of its options has {option_bytes} bytes (option_bytes)"));
+            return said(&format!("declares an invalid size of its options, {option_bytes} bytes (option_bytes)"));
         }
         // SAFETY: NULL, or a list of options of this size that ends with a name of NULL.
         let options = unsafe { options(api.options, option_bytes as usize) };
@@ -193,10 +196,10 @@ unsafe fn options(list: *const abi::Described, option_bytes: usize) -> Result<Ve
         // SAFETY: NULL or texts that stay, as the header demands.
         let [name, standard, meaning] = unsafe { [text(raw.name), text(raw.standard), text(raw.meaning)] };
         let Some(name) = name else { return Ok(options) };
-        let kind = Kind::of(raw.kind).ok_or_else(|| format!("the kind of {name} is {}", raw.kind))?;
+        let kind = Kind::of(raw.kind).ok_or_else(|| format!("the option {name} has the unknown kind {}", raw.kind))?;
         options.push(Described::new(name, kind, standard, meaning.unwrap_or_default())?);
     }
-    Err(format!("{MOST_OPTIONS} options and no end"))
+    Err(format!("the list of options has no end after {MOST_OPTIONS}"))
 }
 
 /// A structure of the header as this engine has it, of one that may be older and shorter, or newer and longer.

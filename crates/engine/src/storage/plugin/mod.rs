@@ -90,7 +90,7 @@ impl StorageApi for Plugin {
         let bits = connection::configured(self, &values, target).map_err(|error| WrongOption {
             key: String::new(),
             problem: format!("{}: {error}", self.name),
-            valid: "change what it names; `ioassay api list` describes all options".to_owned(),
+            valid: "correct the option; `ioassay api list` describes all options".to_owned(),
         })?;
         Ok(Self::capabilities_by(bits))
     }

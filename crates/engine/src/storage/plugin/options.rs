@@ -41,21 +41,21 @@ impl Kind {
     /// `text` as the plug-in gets it, or what would be right.
     fn value(self, text: &str) -> Result<String, String> {
         match self {
-            Self::Text | Self::Map if text.contains('\0') => Err("take a text without zero bytes".to_owned()),
+            Self::Text | Self::Map if text.contains('\0') => Err("use a text without NUL bytes".to_owned()),
             Self::Text | Self::Map => Ok(text.to_owned()),
             Self::Flag => match text {
                 "yes" => Ok("1".to_owned()),
                 "no" => Ok("0".to_owned()),
-                _ => Err("take yes or no".to_owned()),
+                _ => Err("use yes or no".to_owned()),
             },
             Self::Count => text
                 .parse::<u64>()
                 .map(|number| number.to_string())
-                .map_err(|_| format!("take a whole number from 0 to {}", u64::MAX)),
+                .map_err(|_| format!("use a whole number from 0 to {}", u64::MAX)),
             Self::Bytes => text
                 .parse::<Bytes>()
                 .map(|bytes| bytes.0.to_string())
-                .map_err(|_| "take a size such as 4k, 64KiB or 1m".to_owned()),
+                .map_err(|_| "use a size such as 4k, 64KiB or 1m".to_owned()),
         }
     }
 
@@ -87,11 +87,11 @@ impl Described {
         let default = default.unwrap_or_else(|| kind.nothing().to_owned());
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         if name.is_empty() || !name.chars().all(letters) {
-            return Err(format!("an option is called {name:?}"));
+            return Err(format!("{name:?} is not a valid name for an option"));
         }
         match kind.value(&default) {
             Ok(_) if kind != Kind::Map || default.is_empty() => Ok(Self { name, kind, default, meaning }),
-            _ => Err(format!("the default of {name} is {default:?}")),
+            _ => Err(format!("the default of {name}, {default:?}, does not fit its kind")),
         }
     }
 
@@ -120,15 +120,15 @@ pub(super) fn values(
     let value = |(key, text): (String, String)| {
         let Some(option) = described.iter().find(|option| option.sets(&key)) else {
             let names: Vec<String> = described.iter().map(spelled).collect();
-            let valid = if names.is_empty() { "leave it out".to_owned() } else { format!("take {}", names.join(", ")) };
-            return Err(WrongOption { problem: format!("{api} has no such option"), valid, key });
+            let valid = if names.is_empty() { "leave it out".to_owned() } else { format!("use {}", names.join(", ")) };
+            return Err(WrongOption { problem: format!("{api} has no option of this name"), valid, key });
         };
         match option.kind.value(&text) {
             Ok(_) if key.contains('\0') => {
-                Err(WrongOption { key, problem: "has a zero byte".to_owned(), valid: "leave it out".to_owned() })
+                Err(WrongOption { key, problem: "contains a NUL byte".to_owned(), valid: "leave it out".to_owned() })
             }
             Ok(value) => Ok((key, value)),
-            Err(valid) => Err(WrongOption { key, problem: format!("{text:?} is no value of it"), valid }),
+            Err(valid) => Err(WrongOption { key, problem: format!("{text:?} is not a valid value"), valid }),
         }
     };
     texts.into_iter().map(value).collect()
@@ -173,14 +173,14 @@ mod tests {
     #[test]
     fn what_is_not_described_or_has_another_form_is_refused_by_its_key() {
         for (key, value, valid) in [
-            ("speed", "1", "take fast, chunk, count, name, hints.KEY"),
+            ("speed", "1", "use fast, chunk, count, name, hints.KEY"),
             ("hints", "a=b", "hints.KEY"),
             ("hints.", "a", "hints.KEY"),
             ("fast", "maybe", "yes or no"),
             ("chunk", "1.5x", "4k"),
             ("count", "-1", "whole number"),
             ("count", "99999999999999999999", "whole number"),
-            ("name", "a\0b", "zero bytes"),
+            ("name", "a\0b", "NUL bytes"),
             ("hints.a\0b", "c", "leave it out"),
         ] {
             let wrong = given(&[(key, value)]).unwrap_err();

@@ -33,8 +33,8 @@ pub static SHIPPED: [Shipped; 5] = [
         compilers: MPI,
         files: &[("mpiio.c", include_str!("../../../../../plugins/storage/mpiio.c")), HEADER, MPI_FILES],
         arguments: &[],
-        remedy: "load the MPI module of the site, or install libopenmpi-dev (Debian) or openmpi-devel (RHEL); \
-                 --compiler names another mpicc",
+        remedy: "load the site's MPI module, or install libopenmpi-dev (Debian) or openmpi-devel (RHEL); --compiler \
+                 selects another mpicc",
     },
     Shipped {
         name: "hdf5",
@@ -42,16 +42,16 @@ pub static SHIPPED: [Shipped; 5] = [
         files: &[("hdf5.c", include_str!("../../../../../plugins/storage/hdf5.c")), HEADER, MPI_FILES],
         // The static library is not made for libraries to be linked with.
         arguments: &["-shlib"],
-        remedy: "load the parallel HDF5 module of the site, or install libhdf5-openmpi-dev (Debian) or \
-                 hdf5-openmpi-devel (RHEL); --compiler names another h5pcc",
+        remedy: "load the site's parallel HDF5 module, or install libhdf5-openmpi-dev (Debian) or hdf5-openmpi-devel \
+                 (RHEL); --compiler selects another h5pcc",
     },
     Shipped {
         name: "pnetcdf",
         compilers: MPI,
         files: &[("pnetcdf.c", include_str!("../../../../../plugins/storage/pnetcdf.c")), HEADER, MPI_FILES],
         arguments: &["-lpnetcdf"],
-        remedy: "load the MPI and PnetCDF modules of the site, or install libpnetcdf-dev (Debian) or \
-                 pnetcdf-openmpi-devel (RHEL); elsewhere: -- -IDIR/include -LDIR/lib -Wl,-rpath,DIR/lib",
+        remedy: "load the site's MPI and PnetCDF modules, or install libpnetcdf-dev (Debian) or pnetcdf-openmpi-devel \
+                 (RHEL); if PnetCDF is elsewhere, add -- -IDIR/include -LDIR/lib -Wl,-rpath,DIR/lib",
     },
     Shipped {
         name: "null-plugin",

@@ -184,7 +184,7 @@ impl<'a, W: Wire> NodeLeader<'a, W> {
             self.active_ns = self.now_ns();
             self.heard_ns[from as usize] = self.active_ns;
             let Some((message, bytes)) = message::unpack(&packet) else {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("node {from} says nothing sensible")));
+                return Err(io::Error::new(io::ErrorKind::InvalidData, format!("node {from} sent an invalid message")));
             };
             self.handle(from, message, bytes)?;
         }

@@ -23,8 +23,8 @@ pub fn is_silent(since_ns: u64, now_ns: u64) -> bool {
     now_ns.saturating_sub(since_ns) > SILENCE.as_nanos() as u64
 }
 
-pub(super) const LOST_REMEDY: &str = "check the node and the network between the nodes (is it up, does its address answer?), then go on \
-                           with the run; processes on a lost node may run until they notice";
+pub(super) const LOST_REMEDY: &str = "check that the node is up and reachable over the network, then resume the run; \
+                                      processes on a lost node may run until they notice";
 
 /// The operation that failures of lost nodes name.
 const WATCHING: &str = "watch nodes";
@@ -97,7 +97,7 @@ impl<W: Wire> NodeLeader<'_, W> {
         let guarded = |rank: &LiveCounters| rank.guarded_ns.load(Ordering::SeqCst);
         if self.place.counters().iter().any(|rank| guarded(rank) > 0 && is_silent(guarded(rank), now_ns)) {
             self.place
-                .fail(&gone(&format!("a process that the launcher has started on {}", self.names[self.node as usize])));
+                .fail(&gone(&format!("a process that the launcher started on {}", self.names[self.node as usize])));
         }
         if self.is_first() {
             let quiet = |node: &u32| is_silent(self.heard_ns[*node as usize], now_ns) && !self.lost.contains(node);
