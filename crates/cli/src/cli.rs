@@ -14,145 +14,163 @@ use ioassay_engine::survey::SurveyRequest;
 use ioassay_protocol::events::Failure;
 use ioassay_protocol::front_end::Tool;
 
-/// The load engine of ioassay. It reads a plan, does the I/O that it says, and reports events, one JSON object a line.
+/// The load engine of ioassay: run plans and front ends.
+///
+/// It reads a plan, does its I/O, and writes events, one JSON object per line.
 #[derive(Parser)]
 #[command(name = "ioassay-engine", version, arg_required_else_help = true)]
 pub struct Arguments {
-    /// Spread the clients over hosts that are namespaces of this machine: one process in each, by number or directory of /proc.
+    /// Run clients in the namespaces of this process (repeat per host).
+    ///
+    /// Each value is a process in one host's namespaces: its number, or its directory of /proc.
     #[arg(long = "host", value_name = "PROCESS")]
     pub hosts: Vec<PathBuf>,
-    /// Meet over MPI with those that a launcher has started beside this one, through this library (`mpi build`).
+    /// Connect to the other processes of the launcher by this MPI library.
+    ///
+    /// `ioassay-engine mpi build` builds one.
     #[arg(long, value_name = "LIBRARY", conflicts_with = "hosts")]
     pub mpi: Option<PathBuf>,
-    /// The ranks' own processes speak MPI, for storage APIs that do so too.
+    /// Make the ranks MPI processes, for storage APIs that use MPI.
     #[arg(long)]
     pub mpi_in_ranks: bool,
     #[command(subcommand)]
     pub command: Command,
 }
 
-/// What is to be done.
+/// The commands.
 #[derive(Subcommand)]
 pub enum Command {
-    /// Run one case. Exit code 0: complete; 1: a phase failed; 2: the plan is refused; 3: it could not run.
+    /// Run the case of a plan.
+    ///
+    /// Exit code 0: complete; 1: a phase failed; 2: the plan is refused; 3: it could not run.
     Run {
-        /// The plan, one case (schemas/plan.json).
+        /// File with the plan of one case (schemas/plan.json).
         plan: PathBuf,
         /// Append events to this file (schemas/event.json).
         #[arg(long)]
         events: PathBuf,
-        /// Append a line of progress to this file some five times a second.
+        /// Append progress to this file, about five lines per second.
         #[arg(long)]
         progress: Option<PathBuf>,
-        /// End when the process that started the engine ends.
+        /// Stop when the process that started the engine ends.
         #[arg(long)]
         stop_with_parent: bool,
     },
-    /// Say whether plans can run: valid, and with room on their target. Nothing is written to the target.
+    /// Check that plans are valid and fit their target.
+    ///
+    /// Nothing is written to the target.
     Check {
-        /// Files with plans, one after the other.
+        /// Files with plans, one or more in each.
         #[arg(required = true)]
         plans: Vec<PathBuf>,
         /// Append events to this file (schemas/event.json).
         #[arg(long)]
         events: PathBuf,
     },
-    /// Look at all nodes, and whether they see one file system, before anything is measured there.
+    /// Inspect all nodes, and whether they share the target.
     Survey {
-        /// A directory that all nodes should see.
+        /// Directory that all nodes should see.
         #[arg(long)]
         target: Option<PathBuf>,
-        /// The name of the workspace that proves it, which must be new; it is removed again.
+        /// Name of the workspace for the test; it must not exist, and is removed.
         #[arg(long)]
         run: String,
-        /// How long the target may take to answer, in seconds.
+        /// Time limit for the target to respond, in seconds.
         #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..=3600))]
         limit_s: u64,
-        /// Ranks on each node, where no launcher has started them.
+        /// Ranks on each node, without a launcher.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
         ranks_per_node: u32,
         /// Append events to this file (schemas/event.json).
         #[arg(long)]
         events: PathBuf,
-        /// End when the process that started the engine ends.
+        /// Stop when the process that started the engine ends.
         #[arg(long)]
         stop_with_parent: bool,
     },
-    /// Become a launcher that ends when the process that started this one ends; with --host, one on that host.
+    /// Run a launcher that ends with the calling process.
+    ///
+    /// With --host, it runs on that host.
     Launch {
-        /// Its command line.
+        /// Command line of the launcher.
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         command: Vec<OsString>,
     },
-    /// The libraries that join the engine with MPIs of this site.
+    /// Build and list MPI connectors.
     #[command(subcommand)]
     Mpi(Mpi),
-    /// Remove what an interrupted run left: by its list, never by a pattern.
+    /// Remove what an interrupted run left on the target.
+    ///
+    /// Files are removed by the run's list, never by a pattern.
     Clean {
-        /// The directory `ioassay-RUN` under the target, or its URL, as the event `started` names it.
+        /// Directory `ioassay-RUN` under the target, or its URL (event `started`).
         workspace: PathBuf,
         /// Append events to this file (schemas/event.json).
         #[arg(long)]
         events: PathBuf,
     },
-    /// Build and list storage APIs that are plug-ins in C.
+    /// Build and list storage plug-ins in C.
     #[command(subcommand)]
     Api(Api),
-    /// IOR's command line (`ioassay-engine ior -h`).
+    /// Run IOR's command line (`ioassay-engine ior -h`).
     Ior(FrontEnd),
-    /// mdtest's command line (`ioassay-engine mdtest -h`).
+    /// Run mdtest's command line (`ioassay-engine mdtest -h`).
     Mdtest(FrontEnd),
-    /// IOzone's command line, its throughput mode (`ioassay-engine iozone -h`).
+    /// Run IOzone's command line (`ioassay-engine iozone -h`).
     Iozone(FrontEnd),
-    /// obdfilter-survey, which is told by its environment (`ioassay-engine obdfilter-survey -h`).
+    /// Run obdfilter-survey, set by environment variables.
+    ///
+    /// `ioassay-engine obdfilter-survey -h` lists them.
     ObdfilterSurvey(FrontEnd),
-    /// The IO500 with its .ini file (`ioassay-engine io500 -h`).
+    /// Run the IO500 from its .ini file (`ioassay-engine io500 -h`).
     Io500(FrontEnd),
 }
 
-/// What is done with libraries for MPI.
+/// Commands for MPI connectors.
 #[derive(Subcommand)]
 pub enum Mpi {
-    /// Build the library for the MPI of a compiler, if it is not there, and print where it is.
+    /// Build the connector for a compiler's MPI, and print its path.
+    ///
+    /// One that is already built is kept.
     Build {
-        /// The compiler of the MPI.
+        /// Compiler of the MPI.
         #[arg(long, default_value = "mpicc")]
         compiler: String,
-        /// Build it anew.
+        /// Rebuild it.
         #[arg(long)]
         force: bool,
     },
-    /// List the libraries that were built, with the MPI that each speaks.
+    /// List the connectors that were built, with the MPI of each.
     List {
-        /// As one JSON document.
+        /// Print one JSON document.
         #[arg(long)]
         json: bool,
-        /// Only this one.
+        /// List only this one.
         #[arg(long, value_name = "LIBRARY")]
         only: Option<PathBuf>,
     },
 }
 
-/// What is done with plug-ins.
+/// Commands for storage plug-ins.
 #[derive(Subcommand)]
 pub enum Api {
-    /// Compile one with the site's compiler, and print where it is.
+    /// Compile a plug-in, and print its path.
     Build {
-        /// mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a file of C source.
+        /// mpiio, hdf5, pnetcdf, null-plugin, skeleton-plugin, or a C source file.
         what: String,
-        /// The compiler. Default: mpicc, h5pcc or cc, as it needs.
+        /// Compiler [default: mpicc, h5pcc or cc, as the plug-in needs].
         #[arg(long)]
         compiler: Option<String>,
-        /// Put NAME.so into this directory, and not where its name finds it.
+        /// Write NAME.so to this directory instead of the plug-in cache.
         #[arg(long)]
         output: Option<PathBuf>,
-        /// More for the compiler, for example -lrados.
+        /// Arguments for the compiler, for example -lrados.
         #[arg(last = true)]
         arguments: Vec<String>,
     },
-    /// Say which there are, and their options.
+    /// List storage APIs and their options.
     List {
-        /// Further libraries.
+        /// Additional libraries.
         paths: Vec<PathBuf>,
         /// Print one JSON document.
         #[arg(long)]
@@ -171,11 +189,11 @@ impl Api {
     }
 }
 
-/// A command line of another tool.
+/// The command line of another tool.
 #[derive(clap::Args)]
 #[command(disable_help_flag = true)]
 pub struct FrontEnd {
-    /// The tool's own arguments, and among them --ranks N, --run DIR and --overwrite.
+    /// The tool's own arguments, and --ranks N, --run DIR and --overwrite.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<String>,
 }
