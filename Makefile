@@ -129,8 +129,7 @@ attack: build ## Attack it in every known way (as root, hours; goes on where it 
 	$(BIN)/python -m tests.attack --table $(OUTCOMES); exit $$failed
 
 PYTHON_SOURCES := python tests bench examples/reframe
-# docs/reference/front-ends.md is written by the engine's own code.
-DOCUMENTS := *.md docs/*.md docs/concepts docs/guides docs/reference/[!f]*.md
+DOCUMENTS := *.md docs
 
 format: build ## Format Rust, Python and documents (lines of 100 characters).
 	cargo fmt --all

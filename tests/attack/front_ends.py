@@ -64,7 +64,7 @@ class _Option:
 def _options(tool: str) -> list[_Option]:
     """What the front end says of its options, without those that take what others wrote (`--overwrite`)."""
     printed = subprocess.run([find_engine(), tool, "-h"], capture_output=True, text=True, check=True).stdout
-    own = printed.partition("Options of ioassay's own")[0]
+    own = printed.partition("ioassay's own options")[0]
     found = [(_OPTION.match(line), "[refused: " in line) for line in own.splitlines()]
     return [_Option(tuple(one["names"].split(", ")), one["value"], refused) for one, refused in found if one]
 

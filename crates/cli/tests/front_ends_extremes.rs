@@ -163,7 +163,7 @@ fn memory_that_the_node_or_a_limit_does_not_have_is_refused_with_whose_it_is() {
         let output = run(directory.path(), &words(line), limit);
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(3), "{line}: {said}");
-        assert!(said.contains("of memory, and") && said.contains(whose) && said.contains("try: "), "{line}: {said}");
+        assert!(said.contains("of memory, but") && said.contains(whose) && said.contains("try: "), "{line}: {said}");
         assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none(), "{line}");
     }
 }

@@ -224,7 +224,7 @@ fn overwrite_is_for_regular_files_and_for_nothing_else() {
             let line = format!("{} --overwrite", line.replace(" f", &format!(" {name}")));
             let output = engine(directory.path(), &line);
             assert_eq!(output.status.code(), Some(3), "{line}: {}", said(&output));
-            assert!(said(&output).contains("is no regular file"), "{line}: {}", said(&output));
+            assert!(said(&output).contains("is not a regular file"), "{line}: {}", said(&output));
             assert_eq!(fs::symlink_metadata(path(name)).unwrap().ino(), inode, "{line}");
         }
     }
@@ -364,9 +364,9 @@ fn the_io500_leaves_foreign_files_beside_its_own_alone() {
     let data = directory.path().join("data");
     fs::create_dir(&data).unwrap();
     fs::write(data.join("ior_file_easy"), vec![0xff; BYTES]).unwrap();
-    let config = "[global]\ndatadir = data\nresultdir = results\ntimestamp-datadir = FALSE\n[debug]\nstonewall-time = 1\n\
-                  [ior-easy]\nblockSize = 1m\n[mdtest-easy]\nn = 4\n[mdtest-hard]\nn = 4\n[ior-hard]\nsegmentCount = 10\n\
-                  [ior-rnd4K]\nblockSize = 1m\n[find]\nnproc = 1\n";
+    let config = "[global]\ndatadir = data\nresultdir = results\ntimestamp-datadir = FALSE\n[debug]\nstonewall-time = \
+                  1\n[ior-easy]\nblockSize = 1m\n[mdtest-easy]\nn = 4\n[mdtest-hard]\nn = 4\n[ior-hard]\nsegmentCount \
+                  = 10\n[ior-rnd4K]\nblockSize = 1m\n[find]\nnproc = 1\n";
     fs::write(directory.path().join("config.ini"), config).unwrap();
     let before = state(&data.join("ior_file_easy"));
     let output = engine(directory.path(), "io500 config.ini --overwrite");

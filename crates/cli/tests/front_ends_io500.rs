@@ -25,9 +25,8 @@ const SCORED: [&str; 12] = [
 ];
 
 /// Sections and keys of `config-sample-all.ini` of IO500/io500 at 02091cf.
-const OFFICIAL_KEYS: &str = "\
-global datadir timestamp-datadir resultdir timestamp-resultdir api drop-caches drop-caches-cmd io-buffers-on-gpu \
-verbosity scc dataPacketType
+const OFFICIAL_KEYS: &str = "global datadir timestamp-datadir resultdir timestamp-resultdir api drop-caches \
+                             drop-caches-cmd io-buffers-on-gpu verbosity scc dataPacketType
 debug stonewall-time pause-dir
 ior-easy API transferSize blockSize filePerProc uniqueDir run verbosity
 ior-easy-write API run
@@ -62,8 +61,8 @@ impl Lab {
         Self::with(
             tempfile::tempdir().unwrap(),
             &format!(
-                "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\n[ior-hard]\nsegmentCount = 80\n[mdtest-easy]\nn = 1200\n\
-                 [mdtest-hard]\nn = 800\n[debug]\nstonewall-time = 2\n{more}"
+                "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\n[ior-hard]\nsegmentCount = 80\n[mdtest-easy]\nn = \
+                 1200\n[mdtest-hard]\nn = 800\n[debug]\nstonewall-time = 2\n{more}"
             ),
         )
     }
@@ -276,7 +275,7 @@ fn md_workbench_has_as_many_files_as_the_ini_file_says_or_is_left_out() {
     assert!(out.contains("mdworkbench-bench        0.000000 kIOPS"), "{out}{err}");
     let (code, _, err) = ini("[mdworkbench]\nprecreatePerSet = 12\n").run(&["--mode=extended"]);
     assert_eq!(code, 2);
-    assert!(err.contains("[mdworkbench] filesPerProc") && err.contains("give both the same number"), "{err}");
+    assert!(err.contains("[mdworkbench] filesPerProc") && err.contains("set both to the same number"), "{err}");
 }
 
 #[test]
@@ -311,10 +310,11 @@ fn every_key_of_the_official_file_is_listed_and_read_back() {
 #[test]
 fn files_of_older_versions_are_accepted() {
     let lab = Lab::new("");
-    let old = "# as of 2023\n[global]\ndatadir = /scratch/io500\ntimestamp-datadir = FALSE\napi = POSIX\nscc = FALSE\n\
-               [ior-rnd4K]\nAPI =\nblockSize = 1073741824\nrun = FALSE\nrandomPrefill = 0\n[ior-rnd4K-write]\nrun = TRUE\n\
-               [ior-rnd1MB]\nrun = TRUE\n[ior-rnd1MB-read]\nAPI =\n[ior-rnd]\nblockSize = 1073741824\n[timestamp]\n\
-               [mdworkbench]\nwaitingTime = 0.0\nprecreatePerSet =\nfilesPerProc =\n[mdworkbench-delete]\nrun = TRUE\n";
+    let old = "# as of 2023\n[global]\ndatadir = /scratch/io500\ntimestamp-datadir = FALSE\napi = POSIX\nscc = \
+               FALSE\n[ior-rnd4K]\nAPI =\nblockSize = 1073741824\nrun = FALSE\nrandomPrefill = \
+               0\n[ior-rnd4K-write]\nrun = TRUE\n[ior-rnd1MB]\nrun = TRUE\n[ior-rnd1MB-read]\nAPI \
+               =\n[ior-rnd]\nblockSize = 1073741824\n[timestamp]\n[mdworkbench]\nwaitingTime = 0.0\nprecreatePerSet \
+               =\nfilesPerProc =\n[mdworkbench-delete]\nrun = TRUE\n";
     fs::write(lab.ini(), old).unwrap();
     let (code, out, err) = lab.run(&["--dry-run"]);
     assert_eq!(code, 0, "{err}");
@@ -331,7 +331,7 @@ fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
         (
             "[ior-easy]\nAPI = DFS --dfs.pool=p\n[mdtest-easy]\nAPI = DFS\n",
             &[],
-            "line 17: [ior-easy] API = DFS --dfs.pool=p (and line 19): DFS is no API of the engine",
+            "line 17: [ior-easy] API = DFS --dfs.pool=p (and line 19): DFS is not an API of the engine",
         ),
         ("", &["--map-api", "DFS=no-such-storage"], "--map-api DFS=no-such-storage: no-such-storage is neither"),
         (
@@ -341,7 +341,7 @@ fn what_is_not_done_is_refused_by_name_before_anything_is_written() {
         ),
         ("[ior-easy]\nAPI = POSIX --posix.nonsense\n", &[], "line 17: [ior-easy] API = POSIX --posix.nonsense: "),
         // What cannot go past the page cache is refused by the plan, before anything is measured.
-        ("[ior-easy]\nAPI = MMAP --posix.odirect\n", &[], "mmap cannot go past the page cache"),
+        ("[ior-easy]\nAPI = MMAP --posix.odirect\n", &[], "mmap does not support direct I/O"),
         ("", &["--verify", "result.txt"], "--verify"),
         ("", &["--config-hash"], "--official PATH"),
         ("", &["--cleanup"], "ioassay-engine clean"),
@@ -579,9 +579,9 @@ fn a_signal_ends_the_official_program_and_all_that_it_started() {
 #[test]
 fn what_the_official_program_needs_is_asked_for() {
     for (arguments, expected) in [
-        (&["--official", "/bin/true"][..], "write --run DIR"),
+        (&["--official", "/bin/true"][..], "add --run DIR"),
         (&["--launcher", "mpirun"], "add --official PATH"),
-        (&["--official", "/bin/true", "--run", "run"], "IOASSAY_SCALE_DOWN does not reach"),
+        (&["--official", "/bin/true", "--run", "run"], "IOASSAY_SCALE_DOWN has no effect"),
     ] {
         let lab = Lab::new("");
         let (code, _, err) = lab.run(arguments);
@@ -682,5 +682,5 @@ fn each_phase_leaves_what_ior_or_mdtest_would_print_of_it_and_the_times_of_every
     }
     assert!(result.contains(&format!("result-file     = {}", lab.results().join("ior-hard-write.txt").display())));
     assert_eq!(lab.result("mdtest-hard-stat.csv"), "a thesis");
-    assert!(result.contains("mdtest-hard-stat.csv exists and holds no results of this kind"), "{result}");
+    assert!(result.contains("mdtest-hard-stat.csv exists and does not contain results of this kind"), "{result}");
 }

@@ -147,7 +147,7 @@ fn what_is_kept_is_read_and_verified_by_a_later_command_in_every_layout() {
 fn what_a_file_holds_is_claimed_only_where_it_was_written_or_verified() {
     let directory = tempfile::tempdir().unwrap();
     let said = |line: &str| says(directory.path(), &format!("{line} -k -G 9 -F -b 64k -t 16k -o d"));
-    let (pattern, unknown) = ("one pattern again and again", "content is unknown");
+    let (pattern, unknown) = ("a repeating pattern", "content is unknown");
     for (line, claimed) in [("-w", true), ("-w -r", true), ("-r -R", true), ("-r", false)] {
         let said = said(line);
         assert_eq!((said.contains(pattern), said.contains(unknown)), (claimed, !claimed), "{line}: {said}");
@@ -330,7 +330,7 @@ fn whether_direct_transfers_must_be_whole_sectors_is_left_to_the_file_system() {
             let line = format!("--ranks 2 -w -r -R -G 3 -t {bytes} -b {bytes} -s 4 --posix.odirect -o d");
             let output = ior(directory, &line);
             assert_eq!(output.status.code(), Some(i32::from(!taken)), "{bytes}: {}", stderr(&output));
-            assert!(taken || stderr(&output).contains("take transfers and offsets that are multiples of 4096"));
+            assert!(taken || stderr(&output).contains("use transfers and offsets that are multiples of 4096"));
             assert_eq!(names(directory), Vec::<String>::new());
         }
     }
@@ -348,7 +348,7 @@ fn given_twice_z_reads_blocks_that_are_drawn_from_what_is_there_more_often_than_
         assert!(summary.split_whitespace().any(|word| word == moved), "{summary}");
     }
     for (line, problem) in [
-        ("-w -z -z -o new", "nothing can be written"),
+        ("-w -z -z -o new", "it can neither write nor verify"),
         ("-r -z -z -o missing", "No such file"),
         ("-r -z -z -b 4m -o shared", "less than a block"),
     ] {

@@ -410,7 +410,7 @@ fn every_refused_option_is_refused_by_its_name_and_nothing_is_written() {
         assert!(complaint.contains(option.name) && complaint.contains(because), "{complaint}");
     }
     for (line, named) in [
-        ("", "an option"),
+        ("", "at least one option"),
         ("-i0 -t 1 -%", "-%"),
         ("-i0 -t 2 --ranks 3", "--ranks 3"),
         ("-i0 --ranks 3", "--ranks 3"),
@@ -432,7 +432,7 @@ fn clients_on_other_hosts_are_refused_with_what_works_now() {
     let complaint = lab.fails(2, "-i0 -t 2 -+m list");
     assert!(complaint.contains("node17.example") && complaint.contains("MPI"), "{complaint}");
     fs::write(lab.path("list"), "localhost /tmp iozone\n").unwrap();
-    assert!(lab.fails(2, "-i0 -t 2 -+m list").contains("names 1 client"));
+    assert!(lab.fails(2, "-i0 -t 2 -+m list").contains("lists 1 client"));
     assert_eq!(lab.entries(), ["list"]);
 }
 

@@ -204,7 +204,7 @@ fn a_front_end_on_a_mount_that_hangs_ends_after_a_signal_and_names_what_may_rema
         let took = begin.elapsed();
         assert_eq!(status.code(), Some(3), "{line}, {hung:?}: {said}");
         assert!(
-            ["remain", "does not answer", "has not answered"].iter().any(|words| said.contains(words)),
+            ["remain", "does not respond", "has not responded"].iter().any(|words| said.contains(words)),
             "{line}, {hung:?}: {said}"
         );
         assert!(!under_way || said.contains(&mount.path().display().to_string()), "{line}, {hung:?}: {said}");

@@ -56,12 +56,12 @@ impl Common {
         }
         let ranks = ranks.map(|(name, value)| count(&name, &value)).transpose()?;
         if let Some(ranks) = ranks.filter(|&ranks| ranks > MOST_RANKS) {
-            return Err(usage(format!("{ranks} ranks are too many"), format!("take at most {MOST_RANKS}")));
+            return Err(usage(format!("{ranks} ranks are too many"), format!("use at most {MOST_RANKS}")));
         }
         if let (Some(ranks), Some((_, started))) = (ranks, given)
             && ranks != started
         {
-            let problem = format!("--ranks {ranks}, but the launcher has started {started}");
+            let problem = format!("--ranks {ranks}, but the launcher started {started}");
             return Err(usage(problem, "leave --ranks out"));
         }
         let (nodes, started) = given.unwrap_or((1, 1));
@@ -85,7 +85,7 @@ fn value_of(name: &str, inline: Option<String>, rest: &mut impl Iterator<Item = 
 
 fn count(name: &str, value: &str) -> Result<u32, Failure> {
     let counted = value.parse().ok().filter(|&count: &u32| count > 0);
-    counted.ok_or_else(|| usage(format!("{name} {value:?} is no count"), "write a whole number from 1 on"))
+    counted.ok_or_else(|| usage(format!("{name} {value:?} is not a valid count"), "write a whole number, 1 or more"))
 }
 
 /// A command line that cannot be meant.

@@ -27,11 +27,11 @@ const REASONS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "gone",
-        &["no option -B", "no option -H", "without a stonewall", "is no multiple"],
+        &["no option -B", "no option -H", "stoneWallingWearOut needs a stonewall", "is not a multiple"],
         "**What IOR 4.1 refuses too**",
     ),
     ("collective", &["-c with -D"], "**Collective transfers with a stonewall**"),
-    ("number", &["is neither 0 nor 1", "is no such number"], "**Numbers that IOR reads as 0**"),
+    ("number", &["is neither 0 nor 1", "is not a valid number"], "**Numbers that IOR reads as 0**"),
     ("typo", &["no option --"], "**A dash among letters**"),
 ];
 

@@ -43,18 +43,43 @@ pub fn reference() -> String {
     ];
     let tables = tables.map(|(title, about, known)| format!("## {title}\n\n{about}\n\n{}\n", options::table(&known)));
     let keys = io500::options::key_table();
-    format!("{HEAD}\n{}{keys}", tables.concat()).trim_end().to_owned() + "\n"
+    wrapped(&format!("{HEAD}\n{}{keys}", tables.concat()))
 }
+
+/// `page` with its paragraphs, each on one line, broken into lines of at most [`COLUMNS`]. Tables stay as they are.
+fn wrapped(page: &str) -> String {
+    let mut text = String::new();
+    for line in page.trim_end().lines() {
+        let mut column = 0;
+        for word in line.split(' ') {
+            let fits = column + 1 + word.chars().count() <= COLUMNS || line.starts_with('|');
+            if column > 0 {
+                text.push(if fits { ' ' } else { '\n' });
+                column = if fits { column + 1 } else { 0 };
+            }
+            text += word;
+            column += word.chars().count();
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Lines of documents are no longer than this.
+const COLUMNS: usize = 100;
 
 /// What stands before the tables.
 const HEAD: &str = "\
 <!-- Generated from the options in crates/frontends: run `make generate`. -->
+
 # The front ends, option by option
 
-Each option of each original: **same** means that it does what the original's does, **better** that it does what the
-original's is meant to do, **ignored** that it is taken, changes nothing and is said on standard error, **refused** that
-it is an error that names the option and what to take instead. What all front ends share, and how their figures compare
-with the originals', stands in [the guide](../guides/front-ends.md).
+What becomes of each option of the originals: **same** does what the original does; **better** does what the original \
+is meant to do; **ignored** is accepted without effect, with a warning on standard error; **refused** is an error that \
+names the option and what to use instead.
+
+[The guide](../guides/front-ends.md) says what all front ends share, and how their figures compare with those of the \
+originals.
 ";
 
 /// What is said above the table of IOR.

@@ -227,7 +227,7 @@ impl<P> Given<P> {
     /// # Errors
     /// If it is none, or more than `N` holds.
     pub fn number<N: FromStr>(&self) -> Result<N, Failure> {
-        let problem = || format!("{} {:?} is no such number", self.spelling, self.text());
+        let problem = || format!("{} {:?} is not a valid number", self.spelling, self.text());
         self.text().parse().map_err(|_| usage(problem(), "write a whole number"))
     }
 
@@ -290,7 +290,7 @@ pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) 
     while let Some(argument) = rest.next() {
         let mut one = |spelling: String, inline: Option<&str>| {
             let option = find(options, &spelling).ok_or_else(|| {
-                let remedy = format!("see ioassay-engine {tool} -h for those there are");
+                let remedy = format!("`ioassay-engine {tool} -h` lists all options");
                 usage(format!("{tool} has no option {spelling}"), remedy)
             })?;
             let value =
@@ -311,7 +311,7 @@ pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) 
             continue;
         }
         let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
-            return Err(usage(format!("{argument:?} is no option of {tool}"), stray(options, &given)));
+            return Err(usage(format!("{argument:?} is not an option of {tool}"), stray(options, &given)));
         };
         for (at, letter) in letters.char_indices() {
             let spelling = format!("-{letter}");
@@ -331,18 +331,18 @@ pub fn parse<P>(tool: &str, options: &'static [Bound<P>], arguments: &[String]) 
 fn stray<P>(options: &'static [Bound<P>], given: &[Given<P>]) -> String {
     let swallowed = |given: &Given<P>| given.value.clone().filter(|value| find(options, value).is_some());
     match given.iter().find_map(|given| Some((&given.spelling, swallowed(given)?))) {
-        Some((spelling, value)) => format!("{spelling} took {value} for its value: write {value} before {spelling}"),
-        None => "options begin with a dash".to_owned(),
+        Some((spelling, value)) => format!("{spelling} took {value} as its value: write {value} before {spelling}"),
+        None => "options start with a dash".to_owned(),
     }
 }
 
 /// The options of ioassay's own, at the end of every `-h`.
 const OWN: &str = "\
-Options of ioassay's own, anywhere among the others:
-  --ranks N                       local ranks (or IOASSAY_RANKS=N)
-  --run DIR                       leave a run directory there: `ioassay report DIR`
-  --overwrite                     replace files that neither ioassay nor the original wrote
-  IOASSAY_SCALE_DOWN=N            divide amounts by N, to try a command line out
+ioassay's own options, anywhere on the command line:
+  --ranks N                       number of local ranks (or IOASSAY_RANKS=N)
+  --run DIR                       write a run directory, for `ioassay report DIR`
+  --overwrite                     overwrite files that neither ioassay nor the original wrote
+  IOASSAY_SCALE_DOWN=N            divide amounts by N, to try out a command line
 ";
 
 /// What `-h` prints.
@@ -364,9 +364,10 @@ pub fn help(synopsis: &str, known: &[Known]) -> String {
 
 /// The table of one original, in Markdown.
 pub fn table(known: &[Known]) -> String {
-    let mut text = "| option | meaning | ours |\n|---|---|---|\n".to_owned();
+    let mut text = "| option | meaning | ours |\n| -- | -- | -- |\n".to_owned();
     for option in known {
-        let value = option.value.map(|value| format!(" {value}")).unwrap_or_default();
+        // A bar in a cell is escaped, also within code.
+        let value = option.value.map(|value| format!(" {value}").replace('|', r"\|")).unwrap_or_default();
         let ours = match option.verdict {
             Verdict::Same => "same".to_owned(),
             Verdict::Better(because) => format!("better, because {because}"),

@@ -54,8 +54,8 @@ fn check(file: &File, path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) 
     let cannot = |error| failure::on_path("read", path, &error);
     let kind = file.metadata().map_err(cannot)?.file_type();
     if kind.is_block_device() {
-        let message = format!("{} is a block device: no results are written to it", path.display());
-        return Err(failure::about_path("replace", path, message, "name a file"));
+        let message = format!("{} is a block device, to which no results are written", path.display());
+        return Err(failure::about_path("replace", path, message, "use a file"));
     }
     // Results may well be sent to a pipe or to /dev/null, which have no beginning.
     if overwrite || !kind.is_file() {
@@ -66,8 +66,8 @@ fn check(file: &File, path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) 
     if begin.is_empty() || own(&String::from_utf8_lossy(&begin)) {
         return Ok(());
     }
-    let message = format!("{} exists and holds no results of this kind: it is not overwritten", path.display());
-    Err(failure::about_path("replace", path, message, "name another file, or say --overwrite if it may be lost"))
+    let message = format!("{} exists and does not contain results of this kind: not overwritten", path.display());
+    Err(failure::about_path("replace", path, message, "use another file, or add --overwrite if its data may be lost"))
 }
 
 /// True for the content of a status file: a number.

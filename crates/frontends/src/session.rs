@@ -93,7 +93,7 @@ impl<'a> Session<'a> {
             copy = Some(File::create(directory.join(CONSOLE)).map_err(cannot)?);
         }
         if common.scale_down > 1 {
-            say!("ioassay-engine: amounts are divided by {}: a trial, not the benchmark", common.scale_down);
+            say!("ioassay-engine: amounts are divided by {}: this is a trial, not the benchmark", common.scale_down);
         }
         let session = Self {
             document,
@@ -214,8 +214,8 @@ impl<'a> Session<'a> {
 fn say_what_is_kept(kept: &[String]) {
     let Some(first) = kept.first() else { return };
     let others = if kept.len() > 1 { format!(" and {} more", kept.len() - 1) } else { String::new() };
-    say!("ioassay-engine: {first}{others} not removed: only read, and without the mark of ioassay");
-    say!("  try: -k where files are to stay, --overwrite where they are to be removed");
+    say!("ioassay-engine: {first}{others} not removed: only read, and not marked by ioassay");
+    say!("  try: -k to keep the files, --overwrite to remove them");
 }
 
 /// Says what remains on the target, on standard error: the originals have no line for it.

@@ -24,9 +24,9 @@ const OPTIONS: &[(&str, &[&str])] = &[
 
 /// Options that only tell a file system how to serve the same transfers, and what does that here.
 const HINTS: &[(&str, &str)] = &[
-    ("--posix.gpfs.", "the engine gives GPFS no hints"),
-    ("--posix.lustre.", "files are striped as their directory is: lfs setstripe before the run"),
-    ("--posix.beegfs.", "files are striped as their directory is: beegfs-ctl --setpattern before the run"),
+    ("--posix.gpfs.", "the engine does not use GPFS hints"),
+    ("--posix.lustre.", "files inherit the striping of their directory: run lfs setstripe beforehand"),
+    ("--posix.beegfs.", "files inherit the striping of their directory: run beegfs-ctl --setpattern beforehand"),
 ];
 
 /// IOR's APIs that the engine has not (`src/aiori.c` of hpc/ior at 5fcf0ba, and what submitters built in).
@@ -57,16 +57,17 @@ impl Ways {
     /// If there is no such storage.
     pub fn map(&mut self, text: &str) -> Result<(), Failure> {
         let Some((api, name)) = text.split_once('=').filter(|(api, name)| !api.is_empty() && !name.is_empty()) else {
-            let problem = format!("--map-api {text:?} names no API and what stands for it");
+            let problem = format!("--map-api {text:?} does not have the form API=STORAGE");
             return Err(usage(problem, "write for example --map-api DFS=posix"));
         };
         let storage = if storage::by_name(name).is_some() {
             Storage::of(name)
         } else {
             let plugin = sources::built(&sources::cache()?, name)?.ok_or_else(|| {
-                let problem =
-                    format!("--map-api {text}: {name} is neither an API of the engine nor a plug-in that is built");
-                usage(problem, "take posix, or one of `ioassay-engine api list`; `ioassay-engine api build` makes one")
+                let problem = format!(
+                    "--map-api {text}: {name} is neither an API of the engine nor a plug-in that has been built"
+                );
+                usage(problem, "use posix, or one of `ioassay-engine api list`; `ioassay-engine api build` builds one")
             })?;
             Storage { plugin: Some(plugin), ..Storage::of(name) }
         };
@@ -108,14 +109,14 @@ impl Api {
         }
         if FOREIGN.contains(&name.as_str()) {
             if ways.dry_run {
-                let warning = format!("{name} is no API of the engine: a run needs --map-api {name}=STORAGE");
+                let warning = format!("{name} is not an API of the engine: a run needs --map-api {name}=STORAGE");
                 return Ok(Self::unseen(words, warning));
             }
             let remedy = format!(
-                "add --map-api {name}=posix where datadir is a mounted directory, or --map-api {name}=PLUG-IN with one \
+                "add --map-api {name}=posix if datadir is a mounted directory, or --map-api {name}=PLUG-IN with one \
                  of `ioassay-engine api list`"
             );
-            return Err(usage(format!("{name} is no API of the engine"), remedy));
+            return Err(usage(format!("{name} is not an API of the engine"), remedy));
         }
         if mpi_name(&name) && ways.dry_run {
             return Ok(Self::unseen(words, format!("{name}: a run needs ranks that are MPI processes")));
@@ -134,10 +135,10 @@ impl Api {
     /// Another storage in the place of the API `name`, whose options mean nothing to it.
     fn stands_for(storage: Storage, name: &str, words: Vec<String>) -> Self {
         let path = storage.plugin.as_deref().and_then(Path::to_str).unwrap_or("the engine's own");
-        let mut warnings = vec![format!("{name} is done by {} ({path}), as --map-api says", storage.api)];
+        let mut warnings = vec![format!("{name} is mapped to {} ({path}) by --map-api", storage.api)];
         let direct = storage.plugin.is_none() && words.iter().any(|word| word == DIRECT);
         for option in words.iter().filter(|word| word.starts_with("--") && !(direct && *word == DIRECT)) {
-            warnings.push(format!("{option} is ignored: {} does not know it", storage.api));
+            warnings.push(format!("{option} is ignored: {} does not have it", storage.api));
         }
         let mut understood = vec!["POSIX".to_owned()];
         understood.extend(direct.then(|| DIRECT.to_owned()));
@@ -196,13 +197,13 @@ fn with_an_effect(name: &str, words: &[String]) -> (Vec<String>, Vec<String>) {
             match value.parse::<i64>() {
                 Ok(1..) => kept.push(DIRECT.to_owned()),
                 Ok(_) => {}
-                Err(_) => warnings.push(format!("{word} is 0 to IOR: write {DIRECT} for O_DIRECT")),
+                Err(_) => warnings.push(format!("IOR reads {word} as 0: write {DIRECT} for O_DIRECT")),
             }
             continue;
         }
         let hint = HINTS.iter().find(|(begin, _)| begins(word, begin)).map(|(_, why)| (*why).to_owned());
         let other = OPTIONS.iter().find(|(begin, apis)| begins(word, begin) && !apis.contains(&name));
-        let why = other.map(|_| format!("{name} does not look at it")).or(hint);
+        let why = other.map(|_| format!("{name} does not use it")).or(hint);
         dropping = why.is_some();
         match why {
             Some(why) => warnings.push(format!("{word} is ignored: {why}")),
@@ -256,9 +257,9 @@ mod tests {
             ("POSIX --posix.gpfs.finegrainwritesharing", "--posix.gpfs.finegrainwritesharing is ignored"),
             ("POSIX --posix.lustre.stripecount 4", "lfs setstripe"),
             ("POSIX --posix.lustre.stripecount=4", "lfs setstripe"),
-            ("POSIX --posix.odirect=TRUE", "--posix.odirect=TRUE is 0 to IOR"),
-            ("POSIX --aio.max-pending=128", "POSIX does not look at it"),
-            ("POSIX --hdf5.collectiveMetadata", "POSIX does not look at it"),
+            ("POSIX --posix.odirect=TRUE", "IOR reads --posix.odirect=TRUE as 0"),
+            ("POSIX --aio.max-pending=128", "POSIX does not use it"),
+            ("POSIX --hdf5.collectiveMetadata", "POSIX does not use it"),
         ] {
             let api = parse(text).unwrap();
             assert_eq!((api.storage.clone(), api.understood().spelling()), (Storage::of("posix"), "POSIX".to_owned()));

@@ -15,47 +15,49 @@ use crate::options::{Bound, parse};
 type Given = crate::options::Given<Asked>;
 
 /// What an official hash would vouch for.
-const NO_HASH: &str = "hashes vouch for the official program's own runs; ask that one, or run it with --official PATH";
+const NO_HASH: &str = "hashes certify runs of the official program only; use that program, or run it with --official \
+                       PATH";
 
 /// The options after the .ini file.
 pub(crate) const OPTIONS: &[Bound<Asked>] = &[
-    Bound::same("-h, --help", None, "this page", stands_alone),
-    Bound::same("-l, --list", None, "all sections and keys of the .ini file with their defaults", stands_alone),
-    Bound::same("--list-mandatory", None, "the same without what only the extended mode has (also -lm)", stands_alone),
-    Bound::same("--dry-run", None, "print the command of each phase, and do no I/O at all", set_dry_run),
+    Bound::same("-h, --help", None, "show this help", stands_alone),
+    Bound::same("-l, --list", None, "list all sections and keys of the .ini file with their defaults", stands_alone),
+    Bound::same("--list-mandatory", None, "the same without those of the extended mode (also -lm)", stands_alone),
+    Bound::same("--dry-run", None, "print the command of each phase without doing I/O", set_dry_run),
     Bound::same("--mode", Some("MODE"), "standard or extended (standard)", set_mode),
-    Bound::same("--timestamp", Some("STRING"), "name of the directory of results (the time)", set_timestamp),
-    Bound::same("-v", None, "--verbose=1; with each further one a level more", more_verbose),
+    Bound::same("--timestamp", Some("STRING"), "name of the results directory (default: the time)", set_timestamp),
+    Bound::same("-v", None, "--verbose=1; repeat for higher levels", more_verbose),
     Bound::same(
         "--verbose",
         Some("LEVEL"),
-        "0: result.txt has no times; 2 and more: it has transfers and seconds too",
+        "0: no timestamps in result.txt; 2 and more: also transfers and seconds",
         set_verbosity,
     ),
-    Bound::refused("--config-hash", None, "the hash of the configuration", NO_HASH),
-    Bound::refused("--verify", Some("FILE"), "compare the hashes of FILE", NO_HASH),
+    Bound::refused("--config-hash", None, "print the hash of the configuration", NO_HASH),
+    Bound::refused("--verify", Some("FILE"), "verify the hashes of FILE", NO_HASH),
     Bound::refused(
         "--cleanup",
         None,
-        "run only the phases that delete",
-        "each run removes its own files; for what a killed one left take `ioassay-engine clean --events FILE DIR/ioassay-RUN`",
+        "run only the phases that delete files",
+        "each run removes its own files; to remove those of a killed run, use `ioassay-engine clean --events FILE \
+         DIR/ioassay-RUN`",
     ),
     Bound::same(
         "--official",
         Some("PATH"),
-        "run the official program at PATH, and keep its files beside our evidence",
+        "run the official program at PATH, and store its files with ioassay's evidence",
         |to, given| given.set_text(&mut to.official),
     ),
     Bound::same(
         "--map-api",
         Some("API=STORAGE"),
-        "do the I/O of an API by an API of the engine or a plug-in: DFS=posix",
+        "replace an API by one of the engine's or a plug-in: DFS=posix",
         |to, given| to.ways.map(given.text()),
     ),
     Bound::same(
         "--launcher",
         Some("COMMAND"),
-        "what starts the official program, for example \"mpirun -np 4\"",
+        "command that launches the official program, for example \"mpirun -np 4\"",
         |to, given| given.set_text(&mut to.launcher),
     ),
 ];
@@ -85,7 +87,7 @@ impl Asked {
         let mut asked = Self { config: config.into(), ..Self::default() };
         parse("io500", OPTIONS, rest)?.iter().try_for_each(|given| given.set(&mut asked))?;
         if asked.launcher.is_some() && asked.official.is_none() {
-            return Err(usage("--launcher starts the official program", "add --official PATH, or take --ranks N"));
+            return Err(usage("--launcher is for the official program only", "add --official PATH, or use --ranks N"));
         }
         Ok(asked)
     }
@@ -98,7 +100,7 @@ impl Asked {
 
 /// Refuses an option that was not alone: what it prints would be in the way of what was asked for too.
 fn stands_alone(_: &mut Asked, given: &Given) -> Result<(), Failure> {
-    Err(usage(format!("{} stands after the .ini file", given.spelling), "let it stand alone"))
+    Err(usage(format!("{} cannot be combined with a run", given.spelling), "use it alone"))
 }
 
 fn set_dry_run(to: &mut Asked, _: &Given) -> Result<(), Failure> {
@@ -121,8 +123,8 @@ fn set_timestamp(to: &mut Asked, given: &Given) -> Result<(), Failure> {
     let name = given.text();
     if name.is_empty() || name.contains('/') || name.starts_with('.') {
         return Err(usage(
-            format!("--timestamp {name:?} names no directory"),
-            "leave out dots at its beginning, and slashes",
+            format!("--timestamp {name:?} is not a valid directory name"),
+            "leave out leading dots and all slashes",
         ));
     }
     given.set_text(&mut to.timestamp)
@@ -135,7 +137,7 @@ fn more_verbose(to: &mut Asked, _: &Given) -> Result<(), Failure> {
 
 fn set_verbosity(to: &mut Asked, given: &Given) -> Result<(), Failure> {
     let level = given.text().parse();
-    let problem = || usage(format!("--verbose={} is no level", given.text()), "write 0 to 10");
+    let problem = || usage(format!("--verbose={} is not a valid level", given.text()), "write 0 to 10");
     to.verbosity = Some(level.map_err(|_| problem())?);
     Ok(())
 }

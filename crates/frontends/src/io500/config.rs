@@ -64,7 +64,7 @@ impl Config {
                 place = section_of(name).map_or(Place::Unknown, Place::Within);
                 if matches!(place, Place::Unknown) {
                     let problem = format!("there is no section [{name}]");
-                    wrong.push(config.wrong(number, problem, "ioassay-engine io500 --list"));
+                    wrong.push(config.wrong(number, problem, "`ioassay-engine io500 --list` prints all sections"));
                 }
                 continue;
             }
@@ -81,8 +81,8 @@ impl Config {
             match place {
                 Place::Within(section) => wrong.extend(config.set(section, name, value, number).err()),
                 Place::Before => {
-                    let problem = format!("{name} stands before any section");
-                    wrong.push(config.wrong(number, problem, "write [global] above it"));
+                    let problem = format!("{name} appears before any section");
+                    wrong.push(config.wrong(number, problem, "add [global] above it"));
                 }
                 // Of an unknown section it is said already.
                 Place::Unknown => {}
@@ -111,20 +111,26 @@ impl Config {
     fn set(&mut self, section: &'static Section, name: &str, value: &str, line: usize) -> Result<(), Failure> {
         let Some(key) = section.key(name) else {
             let known: Vec<&str> = section.keys.iter().map(|key| key.name).collect();
-            let remedy =
-                if known.is_empty() { "it has none".to_owned() } else { format!("it has {}", known.join(", ")) };
+            let remedy = if known.is_empty() {
+                "this section has no keys".to_owned()
+            } else {
+                format!("use one of {}", known.join(", "))
+            };
             return Err(self.wrong(line, format!("[{}] has no key {name}", section.name), &remedy));
         };
         let wrong = |config: &Self, remedy| {
-            config.wrong(line, format!("[{}] {} = {value} is not possible", section.name, key.name), remedy)
+            config.wrong(line, format!("[{}] {} = {value} is invalid", section.name, key.name), remedy)
         };
         if value.contains(char::REPLACEMENT_CHARACTER) {
-            return Err(wrong(self, "write the file in UTF-8"));
+            return Err(wrong(self, "save the file as UTF-8"));
         }
         check(key, value).map_err(|remedy| wrong(self, remedy))?;
         let given = Given { text: value.to_owned(), line };
         if let Some(first) = self.values.insert((section.name, key.name), given) {
-            let twice = format!("[{}] {} is given on line {} too; this one counts", section.name, key.name, first.line);
+            let twice = format!(
+                "[{}] {} is also set on line {}; this line takes precedence",
+                section.name, key.name, first.line
+            );
             self.warnings.push(format!("line {line}: {twice}"));
         }
         Ok(())
@@ -215,7 +221,7 @@ impl Config {
         let Some(text) = self.text(section, key) else { return Ok(None) };
         text.parse()
             .map(Some)
-            .map_err(|_| self.refuse(section, key, &format!("= {text} is no count"), "write 0 or more"))
+            .map_err(|_| self.refuse(section, key, &format!("= {text} is not a valid count"), "write 0 or more"))
     }
 
     /// The value of a size, as IOR takes them.
@@ -321,7 +327,7 @@ mod tests {
     fn what_cannot_be_read_is_refused_with_its_line() {
         assert!(problem("\n[nonsense]\n").contains("x.ini, line 2: there is no section [nonsense]"));
         assert!(problem("[global]\ndatdir = /x").contains("line 2: [global] has no key datdir"));
-        assert!(problem("datadir = /x").contains("line 1: datadir stands before any section"));
+        assert!(problem("datadir = /x").contains("line 1: datadir appears before any section"));
         assert!(problem("[global]\nnonsense").contains("line 2"));
         assert!(problem("[debug]\nstonewall-time = soon").contains("line 2: [debug] stonewall-time = soon"));
         assert!(problem("[ior-easy]\nrun = yes").contains("line 2"));
@@ -338,7 +344,7 @@ mod tests {
         let config = Config::parse("x.ini", text).unwrap();
         assert_eq!(config.number("debug", "stonewall-time"), Ok(Some(2)));
         assert_eq!(config.warnings.len(), 1);
-        assert!(config.warnings[0].contains("line 5") && config.warnings[0].contains("line 2 too"));
+        assert!(config.warnings[0].contains("line 5") && config.warnings[0].contains("also set on line 2;"));
     }
 
     #[test]

@@ -66,10 +66,10 @@ impl Found {
         let (files, matched) = (self.files(record, settings), record.matched.unwrap_or(0));
         let mut reasons = Vec::new();
         if files != expected_files {
-            reasons.push(format!("{files} files were visited, and there are {expected_files}"));
+            reasons.push(format!("{files} files were visited, but there are {expected_files}"));
         }
         if let Some(expected) = expected_matches.filter(|&expected| expected != matched) {
-            reasons.push(format!("{matched} files were found, and {expected} match"));
+            reasons.push(format!("{matched} files were found, but {expected} match"));
         }
         if matched == 0 && reasons.is_empty() {
             reasons.push("no file was found: raise n of mdtest".to_owned());

@@ -294,7 +294,7 @@ impl Running<'_> {
         if failed {
             outcome.score = 0.0;
             if outcome.invalid.is_empty() {
-                outcome.invalid.push("it did not come to its end".to_owned());
+                outcome.invalid.push("it did not finish".to_owned());
             }
         }
         let walked = phase.name.starts_with("find") && !failed;
@@ -370,7 +370,7 @@ impl Running<'_> {
             outcome.invalid.clear();
             self.report.keep_timestamp();
         } else if !self.settings.runs(phase.name) {
-            let why = if phase.name == RANDOM { "it was left out" } else { "run = FALSE in the .ini file" };
+            let why = if phase.name == RANDOM { "it was skipped" } else { "run = FALSE in the .ini file" };
             outcome.invalid = vec![why.to_owned()];
         }
         self.report.end_phase(console, &outcome, now_ns);
@@ -402,12 +402,12 @@ impl Running<'_> {
         // The official program ends with 0 where a run is invalid by the rules, and by an error where something failed.
         if self.outcomes.iter().all(|outcome| !outcome.failed) {
             if !extended.unwrap_or(standard).1 {
-                say!("ioassay-engine: the run is invalid: the lines ERROR INVALID say why");
+                say!("ioassay-engine: the run is invalid: see the lines ERROR INVALID for the reasons");
             }
             return Ended::default();
         }
-        let problem = "a phase failed: the lines ERROR INVALID say why";
+        let problem = "a phase failed: see the lines ERROR INVALID for the reasons";
         let path = self.report.directory.join("result.txt");
-        Ended::failed(failure::about_path("judge", &path, problem.to_owned(), "change what they name, and run again"))
+        Ended::failed(failure::about_path("judge", &path, problem.to_owned(), "correct the causes, and run again"))
     }
 }

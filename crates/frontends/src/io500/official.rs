@@ -50,11 +50,11 @@ pub fn run(
     program: &Path,
 ) -> Result<Ended, Failure> {
     let Some(run) = &common.run else {
-        return Err(usage("--official needs a place for the evidence", "write --run DIR"));
+        return Err(usage("--official needs a run directory for the evidence", "add --run DIR"));
     };
     if common.scale_down > 1 {
-        let problem = "IOASSAY_SCALE_DOWN does not reach the official program";
-        return Err(usage(problem, "unset it, and take a smaller stonewall-time"));
+        let problem = "IOASSAY_SCALE_DOWN has no effect on the official program";
+        return Err(usage(problem, "unset it, and use a smaller stonewall-time"));
     }
     let text = config::read(&asked.config)?;
     let timestamp = asked.timestamp();
@@ -246,21 +246,24 @@ fn judge(ending: Ending, kept: io::Result<u64>, results: &Path) -> Ended {
         return Ended::could_not(failure::plain("run", format!("stopped by {signal}"), "run again"));
     }
     if let Some(error) = unsampled {
-        say!("ioassay-engine: seconds are missing in {SAMPLES}: {error}");
+        say!("ioassay-engine: samples are missing in {SAMPLES}: {error}");
     }
     let about = |message: String, remedy: &str| failure::about_path("run", results, message, remedy);
     match (status, kept) {
         (Err(error), _) => Ended::could_not(failure::on_path("wait for", results, &error)),
         (Ok(status), _) if !status.success() => {
-            Ended::failed(about(format!("the official program ended with {status}"), "see what it printed"))
+            Ended::failed(about(format!("the official program failed: {status}"), "read its output above"))
         }
         (Ok(_), Err(error)) => Ended::failed(failure::on_path("keep", results, &error)),
         (Ok(_), Ok(0)) => {
-            Ended::failed(about("the official program left no results".to_owned(), "see what it printed"))
+            Ended::failed(about("the official program wrote no results".to_owned(), "read its output above"))
         }
         (Ok(_), Ok(_)) => match fs::read_to_string(results.join("result_summary.txt")) {
             Ok(text) if !text.contains("[INVALID]") => Ended::default(),
-            Ok(_) => Ended::failed(about("the official program says that the run is invalid".to_owned(), "see above")),
+            Ok(_) => Ended::failed(about(
+                "the official program reports the run as invalid".to_owned(),
+                "read its output above",
+            )),
             Err(error) => Ended::failed(failure::on_path("read", &results.join("result_summary.txt"), &error)),
         },
     }

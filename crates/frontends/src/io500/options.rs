@@ -77,44 +77,51 @@ impl Key {
     }
 }
 
-const API: Key = key("API", Kind::Api, None, "storage API, in the place of that of the section above or of [global]");
+const API: Key = key("API", Kind::Api, None, "storage API; overrides that of the parent section or of [global]");
 const RUN: Key = key("run", Kind::Flag, Some("TRUE"), "do it");
-const VERBOSITY: Key = key("verbosity", Kind::Number, None, "how much IOR says (nothing: our records hold it all)");
-const COLLECTIVE: Key = key("collective", Kind::Flag, None, "collective MPI-IO; ignored with a warning by other APIs");
+const VERBOSITY: Key =
+    key("verbosity", Kind::Number, None, "verbosity of IOR (no effect: the run directory has all results)");
+const COLLECTIVE: Key =
+    key("collective", Kind::Flag, None, "use collective MPI-IO; other APIs ignore it with a warning");
 
 const GLOBAL: &[Key] = &[
-    key("datadir", Kind::Text, Some("./datafiles"), "directory of the file system that is measured"),
-    key("timestamp-datadir", Kind::Flag, Some("TRUE"), "a directory of this run's own in datadir")
-        .better("the engine makes one in any case, marks it and removes it"),
-    key("resultdir", Kind::Text, Some("./results"), "directory of the results"),
-    key("timestamp-resultdir", Kind::Flag, Some("TRUE"), "a directory named by the time in resultdir"),
+    key("datadir", Kind::Text, Some("./datafiles"), "directory on the file system to be measured"),
+    key("timestamp-datadir", Kind::Flag, Some("TRUE"), "create a subdirectory for each run in datadir")
+        .better("the engine always creates one, marks it and removes it"),
+    key("resultdir", Kind::Text, Some("./results"), "directory for the results"),
+    key("timestamp-resultdir", Kind::Flag, Some("TRUE"), "create a subdirectory named after the time in resultdir"),
     key(
         "api",
         Kind::Api,
         Some("POSIX"),
-        "storage API with options as IOR has them: POSIX, AIO, MMAP; --posix.odirect, --aio.max-pending, --aio.granularity",
+        "storage API with IOR's options: POSIX, AIO, MMAP; --posix.odirect, --aio.max-pending, --aio.granularity",
     ),
     key("drop-caches", Kind::Flag, Some("FALSE"), "drop the node's caches before each phase"),
     key(
         "drop-caches-cmd",
         Kind::Text,
         Some("sudo -n bash -c \"echo 3 > /proc/sys/vm/drop_caches\""),
-        "how caches are dropped",
+        "command that drops caches",
     )
     .better(
-        "the engine drops them itself, as root, in the place of a command that writes to /proc/sys/vm/drop_caches; \
-         where drop-caches = TRUE any other command is refused",
+        "the engine itself drops them (as root) instead of running a command that writes to /proc/sys/vm/drop_caches; \
+         with drop-caches = TRUE any other command is refused",
     ),
-    key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "buffers in a GPU's memory")
-        .refused("no GPU takes part; take FALSE"),
+    key("io-buffers-on-gpu", Kind::Flag, Some("FALSE"), "allocate buffers in GPU memory")
+        .refused("GPUs are not supported; use FALSE"),
+    key("verbosity", Kind::Number, Some("1"), "0: no timestamps in result.txt; 2 and more: also transfers and seconds"),
     key(
-        "verbosity",
-        Kind::Number,
-        Some("1"),
-        "0: result.txt has no times; 2 and more: it has transfers and seconds too",
+        "scc",
+        Kind::Flag,
+        Some("FALSE"),
+        "use the rules of the Student Cluster Competition: 30 seconds instead of 300",
     ),
-    key("scc", Kind::Flag, Some("FALSE"), "rules of the Student Cluster Competition: 30 seconds instead of 300"),
-    key("dataPacketType", Kind::Text, Some("timestamp"), "what is written: timestamp, offset, incompressible, random"),
+    key(
+        "dataPacketType",
+        Kind::Text,
+        Some("timestamp"),
+        "content of the data: timestamp, offset, incompressible, random",
+    ),
 ];
 
 const DEBUG: &[Key] = &[
@@ -122,64 +129,64 @@ const DEBUG: &[Key] = &[
         "stonewall-time",
         Kind::Number,
         Some("300"),
-        "seconds after which writes end; others than the rules' are invalid",
+        "stonewall of writes in seconds; other values than the rules' make the run invalid",
     ),
-    key("pause-dir", Kind::Text, None, "wait while this directory has a file with the phase's name (invalid)")
-        .refused("nothing waits between phases; leave it empty"),
+    key("pause-dir", Kind::Text, None, "wait while this directory contains a file named after the phase (invalid)")
+        .refused("pauses between phases are not supported; leave it empty"),
 ];
 
 const IOR_EASY: &[Key] = &[
     API,
-    key("transferSize", Kind::Text, Some("2m"), "bytes of one call"),
-    key("blockSize", Kind::Text, Some("9920000m"), "most bytes of each rank, a multiple of transferSize"),
-    key("filePerProc", Kind::Flag, Some("TRUE"), "a file for each rank"),
-    key("uniqueDir", Kind::Flag, Some("FALSE"), "each file in a directory of its own")
-        .ignored("the engine creates all of them in one directory, which takes longer to open and not to write"),
+    key("transferSize", Kind::Text, Some("2m"), "bytes of each call"),
+    key("blockSize", Kind::Text, Some("9920000m"), "maximum bytes of each rank, a multiple of transferSize"),
+    key("filePerProc", Kind::Flag, Some("TRUE"), "use one file per rank"),
+    key("uniqueDir", Kind::Flag, Some("FALSE"), "put each file in its own directory").ignored(
+        "the engine creates all files in one directory, which affects the time to open them but not to write them",
+    ),
     RUN,
     VERBOSITY,
 ];
 
 const IOR_HARD: &[Key] = &[
     API,
-    key("segmentCount", Kind::Number, Some("10000000"), "most transfers of each rank"),
+    key("segmentCount", Kind::Number, Some("10000000"), "maximum transfers of each rank"),
     COLLECTIVE,
     RUN,
     VERBOSITY,
 ];
 
-const MDTEST_EASY: &[Key] = &[API, key("n", Kind::Number, Some("1000000"), "most files of each rank"), RUN];
+const MDTEST_EASY: &[Key] = &[API, key("n", Kind::Number, Some("1000000"), "maximum files of each rank"), RUN];
 
 const MDTEST_HARD: &[Key] = &[
     API,
-    key("n", Kind::Number, Some("1000000"), "most files of each rank"),
-    key("files-per-dir", Kind::Number, None, "most files in a directory (invalid)")
-        .refused("all files lie in one directory, as the rules want it; leave it empty"),
+    key("n", Kind::Number, Some("1000000"), "maximum files of each rank"),
+    key("files-per-dir", Kind::Number, None, "maximum files in a directory (invalid)")
+        .refused("all files are in one directory, as the rules require; leave it empty"),
     RUN,
 ];
 
 const FIND: &[Key] = &[
-    key("external-script", Kind::Text, None, "a program that does the find").ignored(
-        "the engine walks its own directories itself and the row is its own; --official PATH times the program",
-    ),
-    key("external-mpi-args", Kind::Text, Some(""), "what starts that program").ignored(NO_PROGRAM),
-    key("external-extra-args", Kind::Text, Some(""), "more arguments of that program").ignored(NO_PROGRAM),
-    key("nproc", Kind::Number, None, "how many ranks walk (all)"),
+    key("external-script", Kind::Text, None, "external program for the find phase")
+        .ignored("the engine walks its directories itself and reports its own row; --official PATH times the program"),
+    key("external-mpi-args", Kind::Text, Some(""), "launcher of that program").ignored(NO_PROGRAM),
+    key("external-extra-args", Kind::Text, Some(""), "additional arguments of that program").ignored(NO_PROGRAM),
+    key("nproc", Kind::Number, None, "number of ranks that walk (default: all)"),
     RUN,
     key("pfind-queue-length", Kind::Number, Some("10000"), "entries that pfind visits before it shares work")
-        .better("the engine shares directories as soon as another rank wants some, whatever the value"),
-    key("pfind-steal-next", Kind::Flag, Some("FALSE"), "pfind steals from its neighbour")
-        .ignored("ranks share one list of directories, and what is found is the same"),
+        .better("the engine shares directories as soon as another rank is idle, whatever the value"),
+    key("pfind-steal-next", Kind::Flag, Some("FALSE"), "pfind steals work from its neighbour")
+        .ignored("ranks share one list of directories, with the same result"),
     key(
         "pfind-parallelize-single-dir-access-using-hashing",
         Kind::Flag,
         Some("FALSE"),
-        "pfind reads parts of one directory in parallel",
+        "pfind reads a single directory in parallel",
     )
     .ignored(ONE_LISTS),
 ];
 
-const NO_PROGRAM: &str = "no other program walks";
-const ONE_LISTS: &str = "one rank lists a directory, and what is found is the same";
+const NO_PROGRAM: &str = "no external program is run";
+const ONE_LISTS: &str = "one rank lists each directory, with the same result";
 
 /// What a walk had in 2020.
 const OLD_FIND: &[Key] = &[
@@ -189,15 +196,15 @@ const OLD_FIND: &[Key] = &[
         "pfind-parallelize-single-dir-access-sequentially",
         Kind::Flag,
         Some("FALSE"),
-        "pfind reads parts of one directory in turn",
+        "pfind distributes a single directory by hashing",
     )
     .ignored(ONE_LISTS),
 ];
 
-const NO_RUN: Key = key("noRun", Kind::Flag, None, "TRUE: run = FALSE");
+const NO_RUN: Key = key("noRun", Kind::Flag, None, "TRUE means run = FALSE");
 const DIRECT: Key = key("posix.odirect", Kind::Flag, None, "TRUE: --posix.odirect after the API");
-const HINTS: Key = key("hintsFileName", Kind::Text, None, "hints to MPI-IO")
-    .refused("hints are options of the API now; write API = MPIIO --mpiio.hintsFileName=FILE");
+const HINTS: Key = key("hintsFileName", Kind::Text, None, "MPI-IO hints")
+    .refused("hints are now options of the API; write API = MPIIO --mpiio.hintsFileName=FILE");
 
 /// What IOR's sections had in 2020.
 const OLD_IOR: &[Key] = &[DIRECT, HINTS, NO_RUN];
@@ -208,15 +215,15 @@ const OLD_MDTEST: &[Key] = &[DIRECT, NO_RUN];
 const MDWORKBENCH: &[Key] = &[
     API,
     key("waitingTime", Kind::Decimal, Some("0.0"), "waiting time relative to the run time")
-        .refused("nothing waits between operations; take 0.0"),
+        .refused("pauses between operations are not supported; use 0.0"),
     key(
         "precreatePerSet",
         Kind::Number,
         None,
-        "files to create in each of a rank's 10 sets (those of a minute, at the rate of mdtest-easy-write)",
+        "files to create in each of a rank's 10 sets (default: those of a minute at the rate of mdtest-easy-write)",
     ),
-    key("filesPerProc", Kind::Number, None, "files of each iteration and set; as many as precreatePerSet")
-        .better("any other number is refused: each file is replaced once, so that none is missing"),
+    key("filesPerProc", Kind::Number, None, "files per iteration and set; must equal precreatePerSet")
+        .better("any other number is refused, because each file is replaced exactly once"),
     RUN,
     VERBOSITY,
 ];
@@ -224,10 +231,10 @@ const MDWORKBENCH: &[Key] = &[
 /// What the random phases of older versions had.
 const OLD_RANDOM: &[Key] = &[
     API,
-    key("blockSize", Kind::Number, Some("1073741824"), "bytes of a random block"),
+    key("blockSize", Kind::Number, Some("1073741824"), "bytes of each random block"),
     RUN,
     VERBOSITY,
-    key("randomPrefill", Kind::Number, Some("0"), "bytes with which files are filled first"),
+    key("randomPrefill", Kind::Number, Some("0"), "bytes of the blocks with which files are written beforehand"),
 ];
 
 const PART: &[Key] = &[API, RUN];
@@ -319,7 +326,7 @@ pub fn list(extended: bool) -> String {
 
 /// The table of all keys, in Markdown.
 pub fn key_table() -> String {
-    let mut text = "| section | key | default | meaning | ours |\n|---|---|---|---|---|\n".to_owned();
+    let mut text = "| section | key | default | meaning | ours |\n| -- | -- | -- | -- | -- |\n".to_owned();
     for section in SECTIONS.iter().filter(|section| section.list != List::Retired) {
         for key in section.keys {
             let default = key.default.filter(|default| !default.is_empty()).map(|default| format!("`{default}`"));
@@ -328,7 +335,7 @@ pub fn key_table() -> String {
             text += &format!("| `{}` | `{}` | {default} | {} | {ours} |\n", section.name, key.name, key.meaning);
         }
     }
-    text += "\nKeys of older versions:\n\n| sections | key | meaning | ours |\n|---|---|---|---|\n";
+    text += "\nKeys of older versions:\n\n| sections | key | meaning | ours |\n| -- | -- | -- | -- |\n";
     for old in [OLD_IOR, OLD_MDTEST, OLD_FIND] {
         let sections: Vec<String> =
             SECTIONS.iter().filter(|section| section.old == old).map(|section| format!("`{}`", section.name)).collect();
@@ -338,7 +345,7 @@ pub fn key_table() -> String {
     }
     let retired = SECTIONS.iter().filter(|section| section.list == List::Retired);
     let retired: Vec<String> = retired.map(|section| format!("`{}`", section.name)).collect();
-    text + &format!("\nSections of older versions are read, and nothing is done: {}.\n", retired.join(", "))
+    text + &format!("\nSections of older versions are accepted without effect: {}.\n", retired.join(", "))
 }
 
 fn compared(key: &Key) -> String {

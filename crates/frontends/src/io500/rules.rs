@@ -38,13 +38,14 @@ impl Outcome {
             self.invalid.push(reason);
         }
         if walled && self.seconds < settings.minimum_s as f64 {
-            let reason = format!("it took {:.3} s, less than the {} s of the rules", self.seconds, settings.minimum_s);
+            let reason =
+                format!("it took {:.3} s, less than the {} s that the rules require", self.seconds, settings.minimum_s);
             self.invalid.push(reason);
         }
         if self.score <= 0.0 || !self.score.is_finite() {
             self.score = 0.0;
             if self.invalid.is_empty() {
-                self.invalid.push("it did nothing that could be counted".to_owned());
+                self.invalid.push("it completed no operations".to_owned());
             }
         }
     }
@@ -57,7 +58,7 @@ pub fn invalid_from_the_start(settings: &Settings) -> Vec<String> {
     let mut reasons = Vec::new();
     if settings.stonewall_s != settings.minimum_s {
         let Settings { stonewall_s, minimum_s, .. } = settings;
-        reasons.push(format!("[debug] stonewall-time is {stonewall_s} s, and the rules want {minimum_s} s"));
+        reasons.push(format!("[debug] stonewall-time is {stonewall_s} s, but the rules require {minimum_s} s"));
     }
     if settings.scale_down > 1 {
         reasons.push(format!("times and amounts were divided by {} (IOASSAY_SCALE_DOWN)", settings.scale_down));

@@ -108,8 +108,8 @@ impl Settings {
         let easy_transfer_bytes = refused.or(config.size("ior-easy", "transferSize"), 0);
         let easy_block_bytes = refused.or(config.size("ior-easy", "blockSize"), 0);
         if easy_transfer_bytes == 0 || easy_block_bytes == 0 || !easy_block_bytes.is_multiple_of(easy_transfer_bytes) {
-            let problem = "and transferSize: the one must be a multiple of the other";
-            let remedy = "take a multiple: IOR wants one";
+            let problem = "is not a multiple of transferSize";
+            let remedy = "use a multiple, as IOR requires";
             refused.0.push(config.refuse("ior-easy", "blockSize", problem, remedy));
         }
         let mut runs = runs;
@@ -203,11 +203,11 @@ impl Settings {
             if let Some(needed) = phase.needs().filter(|needed| !self.runs(needed)) {
                 let section = phase.sections().last().copied().unwrap_or_default();
                 let problem = format!("= TRUE needs the files of {needed}, which does not run");
-                refused.0.push(config.refuse(section, "run", &problem, "write run = FALSE, or run that too"));
+                refused.0.push(config.refuse(section, "run", &problem, "set run = FALSE, or run that phase too"));
             }
         }
         if !self.phases().any(|phase| phase.name != TIMESTAMP && self.runs(phase.name)) {
-            refused.0.push(usage("no phase is to run", "write run = TRUE for some of them"));
+            refused.0.push(usage("no phase is enabled", "set run = TRUE for at least one phase"));
         }
     }
 }
@@ -241,7 +241,7 @@ fn leave_out_random_reads(runs: &mut [(&'static str, bool)], transfer_bytes: u64
     let reads = runs.iter_mut().find(|(name, runs)| *name == RANDOM && *runs);
     if let Some((_, runs)) = reads.filter(|_| !transfer_bytes.is_multiple_of(RANDOM_BYTES)) {
         *runs = false;
-        let why = format!("[ior-easy] transferSize, {transfer_bytes} bytes, is no multiple of {RANDOM_BYTES}");
+        let why = format!("[ior-easy] transferSize, {transfer_bytes} bytes, is not a multiple of {RANDOM_BYTES}");
         warnings.push(format!("{RANDOM} does not run: {why}"));
     }
 }
@@ -340,7 +340,7 @@ impl Apis<'_> {
             if api.is_some_and(Api::does_collectives) {
                 collective.push(phase);
             } else if api.is_some() {
-                let problem = "is ignored: only MPIIO, HDF5 and NCMPI have collective calls".to_owned();
+                let problem = "is ignored: only MPIIO, HDF5 and NCMPI support collective I/O".to_owned();
                 self.warn(section, "collective", problem);
             }
         }
@@ -391,8 +391,8 @@ fn drop_caches(config: &Config) -> Result<(), Failure> {
         return Ok(());
     }
     let problem =
-        format!("= {command} is refused: the engine runs no other program, it writes to /proc/sys/vm/drop_caches");
-    let remedy = "leave it out, or take drop-caches = FALSE and a study with cold-cache, which takes commands";
+        format!("= {command} is refused: the engine runs no commands, it writes to /proc/sys/vm/drop_caches itself");
+    let remedy = "leave it out, or set drop-caches = FALSE and run a study with cold-cache, which can run commands";
     Err(config.refuse("global", "drop-caches-cmd", &problem, remedy))
 }
 
@@ -418,7 +418,7 @@ fn walkers(config: &Config, ranks: u32, used: &[&str], refused: &mut Refused) ->
             _ if config.text(section, "external-script").is_some() => {}
             _ => {
                 let problem = format!("= {asked}, but there are {ranks} ranks");
-                refused.0.push(config.refuse(section, "nproc", &problem, "take at most as many, or --ranks N"));
+                refused.0.push(config.refuse(section, "nproc", &problem, "use at most as many, or --ranks N"));
             }
         }
     }
@@ -432,8 +432,13 @@ fn set_files(config: &Config) -> Result<Option<u64>, Failure> {
         (None, None) => Ok(None),
         (Some(created), Some(replaced)) if created == replaced && created > 0 => Ok(Some(created)),
         _ => {
-            let problem = "is not precreatePerSet: each file is replaced once in each iteration";
-            Err(config.refuse("mdworkbench", "filesPerProc", problem, "give both the same number, or leave both empty"))
+            let problem = "differs from precreatePerSet, but each file is replaced once per iteration";
+            Err(config.refuse(
+                "mdworkbench",
+                "filesPerProc",
+                problem,
+                "set both to the same number, or leave both empty",
+            ))
         }
     }
 }
@@ -443,7 +448,7 @@ fn packet(config: &Config) -> Result<Packet, Failure> {
     // IOR takes the first letter of each too.
     let known = |packet: &Packet| packet.name() == text || packet.name()[..1] == *text;
     Packet::ALL.into_iter().find(known).ok_or_else(|| {
-        let remedy = "take timestamp, offset, incompressible or random";
+        let remedy = "use timestamp, offset, incompressible or random";
         config.refuse("global", "dataPacketType", &format!("= {text} is unknown"), remedy)
     })
 }
@@ -500,7 +505,7 @@ mod tests {
                     [ior-hard]\nAPI = DFS --dfs.cont=c\n[find]\nnproc = 3\n[mdtest-easy]\nn = 0\n[mdworkbench]\nwaitingTime = 1\n";
         let all = problem(text, false);
         assert_eq!(all.lines().count(), 3, "{all}");
-        assert!(all.contains("line 2: [global] api = DFS --dfs.pool=p (and lines 4, 6): DFS is no API"), "{all}");
+        assert!(all.contains("line 2: [global] api = DFS --dfs.pool=p (and lines 4, 6): DFS is not an API"), "{all}");
         assert!(all.contains("[find] nproc = 3") && all.contains("[mdtest-easy] n = 0"), "{all}");
         // Only the extended mode looks at md-workbench.
         assert_eq!(problem(text, true).lines().count(), 4);

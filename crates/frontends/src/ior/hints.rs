@@ -27,8 +27,8 @@ pub(super) fn in_file(file: &Path) -> Result<Vec<(String, String)>, Failure> {
             match hint.filter(|(name, value)| !name.is_empty() && !value.is_empty()) {
                 Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
                 None => {
-                    let problem = format!("{}: {line:?} is no hint to MPI-IO", file.display());
-                    Err(usage(problem, "write IOR_HINT__MPI__NAME=VALUE, a hint a line"))
+                    let problem = format!("{}: {line:?} is not an MPI-IO hint", file.display());
+                    Err(usage(problem, "write IOR_HINT__MPI__NAME=VALUE, one hint per line"))
                 }
             }
         })
@@ -43,7 +43,7 @@ pub(super) fn in_environment(
     hints
         .map(|(name, value)| match name.strip_prefix(MPI) {
             Some(hint) if !hint.is_empty() && !value.is_empty() => Ok((hint.to_owned(), value)),
-            _ => Err(usage(format!("{name} in the environment is no hint to MPI-IO"), "unset it")),
+            _ => Err(usage(format!("the environment variable {name} is not an MPI-IO hint"), "unset it")),
         })
         .collect()
 }
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(file("# ours\n\n IOR_HINT__MPI__cb_nodes = 4 \nIOR_HINT__MPI__a=b=c\n").unwrap(), expected);
         for text in ["cb_nodes=4", "IOR_HINT__MPI__=4", "IOR_HINT__MPI__a=", "IOR_HINT__GPFS__a=1", "IOR_HINT__MPI__a"]
         {
-            assert!(file(text).unwrap_err().message.contains("no hint"), "{text}");
+            assert!(file(text).unwrap_err().message.contains("not an MPI-IO hint"), "{text}");
         }
         let variables = |name: &str| in_environment([(name.to_owned(), "4".to_owned())].into_iter());
         assert_eq!(variables("IOR_HINT__MPI__cb_nodes").unwrap(), expected[..1]);

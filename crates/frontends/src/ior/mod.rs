@@ -80,7 +80,7 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
     let names = |word: &&String| word.starts_with('-');
     // Those of the APIs are named after them.
     if let Some(word) = words.iter().filter(names).find(|word| !(word.starts_with("--") && word.contains('.'))) {
-        return Err(usage(format!("{word} is no option of a storage API"), "leave it out"));
+        return Err(usage(format!("{word} is not an option of a storage API"), "leave it out"));
     }
     let arguments: Vec<String> = std::iter::once("-a".to_owned()).chain(words.iter().cloned()).collect();
     let mut test = Parameters::parse(&arguments)?.tests.remove(0);
@@ -93,8 +93,8 @@ pub fn storage(words: &[String]) -> Result<Storage, Failure> {
         || test.dummy_delay_us > 0
     {
         let asked: Vec<&str> = words.iter().filter(names).map(String::as_str).collect();
-        let problem = format!("{} asks for more than a way to the storage", asked.join(" "));
-        return Err(usage(problem, "take --posix.odirect, --aio.max-pending, --aio.granularity, or none"));
+        let problem = format!("{} does more than select the storage API", asked.join(" "));
+        return Err(usage(problem, "use --posix.odirect, --aio.max-pending or --aio.granularity only"));
     }
     Ok(translate::storage(&test))
 }
@@ -130,7 +130,7 @@ fn with_plug_in(test: &mut Test) -> Result<(), Failure> {
     test.plug_in = sources::built(&sources::cache()?, name)?;
     if test.plug_in.is_none() {
         let problem = format!("-a {} needs the plug-in {name}, which is not built", test.api.name());
-        return Err(usage(problem, format!("ioassay-engine api build {name}")));
+        return Err(usage(problem, format!("run `ioassay-engine api build {name}`")));
     }
     Ok(())
 }
@@ -271,7 +271,7 @@ fn scaled(common: &Common, test: &Test) -> Test {
 
 fn warn_of_one_node(tested: &Tested<'_>) {
     if tested.test.reorder && tested.ground.nodes == 1 && tested.test.tasks(tested.ground) > 1 {
-        say!("ioassay-engine: -C moves ranks by whole nodes; on one node each reads what it wrote itself");
+        say!("ioassay-engine: -C shifts ranks by whole nodes; on one node each rank reads its own data");
     }
 }
 
@@ -323,7 +323,10 @@ impl Running<'_, '_> {
             return Ended::could_not(failure);
         }
         if self.doubted && test.warnings_are_errors {
-            return Ended::failed(usage("--warningAsErrors: there are doubts", "see above"));
+            return Ended::failed(usage(
+                "--warningAsErrors: there are doubts about the results",
+                "read the doubts above",
+            ));
         }
         Ended::default()
     }
@@ -335,12 +338,12 @@ impl Running<'_, '_> {
         let why = match fs::read_to_string(path) {
             Ok(text) => match text.trim().parse() {
                 Ok(iterations) => return Ok(Some(iterations)),
-                Err(_) => "it does not hold a number of transfers".to_owned(),
+                Err(_) => "it does not contain a number of transfers".to_owned(),
             },
             Err(error) => error.to_string(),
         };
         let problem = format!("the status file {} cannot be read: {why}", path.display());
-        let remedy = "name the file that the write made with -O stoneWallingStatusFile";
+        let remedy = "use the file that the write created with -O stoneWallingStatusFile";
         if test.warnings_are_errors {
             return Err(usage(format!("--warningAsErrors: {problem}"), remedy));
         }
@@ -364,7 +367,7 @@ impl Running<'_, '_> {
             let bytes = fs::metadata(&path).map_err(|error| failure::on_path("read", &path, &error))?.len();
             if bytes < test.block_bytes {
                 let message = format!("{} has {bytes} bytes, less than a block (-b)", path.display());
-                return Err(failure::about_path("read", &path, message, "take a smaller -b, or write a larger file"));
+                return Err(failure::about_path("read", &path, message, "use a smaller -b, or write a larger file"));
             }
             smallest = smallest.min(bytes);
         }

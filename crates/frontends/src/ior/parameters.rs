@@ -33,8 +33,9 @@ impl Parameters {
         }
         let mut tests = match settings.script.take() {
             Some(script) => {
-                let text = std::fs::read_to_string(&script)
-                    .map_err(|error| usage(format!("-f {}: {error}", script.display()), "name a readable script"))?;
+                let text = std::fs::read_to_string(&script).map_err(|error| {
+                    usage(format!("-f {}: {error}", script.display()), "check that the script exists and can be read")
+                })?;
                 settings.script_tests(&text)?
             }
             None => vec![settings.test],
@@ -55,7 +56,7 @@ impl Parameters {
 fn without_effect(test: &Test) -> Option<String> {
     let name = test.api.name();
     let ignored = test.direct && !test.api.goes_past_the_cache();
-    ignored.then(|| format!("WARNING: --posix.odirect is ignored: {name} does not look at it"))
+    ignored.then(|| format!("WARNING: --posix.odirect is ignored: {name} does not use it"))
 }
 
 impl Settings {
@@ -82,7 +83,10 @@ impl Settings {
             }
         }
         if tests.is_empty() {
-            return Err(usage("the script runs no test", "write IOR START, directives, RUN, IOR STOP, each on a line"));
+            return Err(usage(
+                "the script runs no test",
+                "write IOR START, directives, RUN and IOR STOP, each on its own line",
+            ));
         }
         Ok(tests)
     }
@@ -92,7 +96,7 @@ impl Settings {
         let line = line.split('#').next().unwrap_or_default();
         for directive in line.split(',') {
             let Some((name, value)) = directive.split_once('=') else {
-                return Err(usage(format!("{directive:?} is no directive"), "write NAME=VALUE"));
+                return Err(usage(format!("{directive:?} is not a directive"), "write NAME=VALUE"));
             };
             let (name, value) = (name.trim(), value.trim());
             // Those of the APIs are named with their dashes.
@@ -103,7 +107,7 @@ impl Settings {
                 (DIRECTIVES.iter().find(|directive| directive.is_spelt_in_any_case(&spelling)), spelling)
             };
             let Some(option) = option else {
-                let remedy = "see ioassay-engine ior -h for those there are";
+                let remedy = "`ioassay-engine ior -h` lists all directives";
                 return Err(usage(format!("ior has no directive {name}"), remedy));
             };
             let given = Given { option, spelling, value: Some(value.to_owned()) };
@@ -119,101 +123,98 @@ fn validate(test: &Test) -> Result<(), Failure> {
     let refuse = |condition: bool, problem: &str, remedy: &str| {
         if condition { Err(usage(problem, remedy)) } else { Ok(()) }
     };
-    refuse(test.repetitions == 0, "-i 0 does nothing", "take -i 1 or more")?;
-    refuse(test.tasks == Some(0), "-N 0 does nothing", "take -N 1 or more")?;
-    refuse(test.transfer_bytes == 0, "-t 0 never comes to an end", "take a transfer of at least 8 bytes")?;
+    refuse(test.repetitions == 0, "-i 0 does nothing", "use -i 1 or more")?;
+    refuse(test.tasks == Some(0), "-N 0 does nothing", "use -N 1 or more")?;
+    refuse(test.transfer_bytes == 0, "-t 0 never finishes", "use a transfer size of at least 8 bytes")?;
     refuse(
         !test.transfer_bytes.is_multiple_of(8) || !test.block_bytes.is_multiple_of(8),
-        "transfers and blocks are made of words of 8 bytes",
-        "take multiples of 8 for -t and -b",
+        "transfer and block sizes must be multiples of 8 bytes",
+        "use multiples of 8 for -t and -b",
     )?;
     refuse(
         test.block_bytes == 0 || !test.block_bytes.is_multiple_of(test.transfer_bytes),
-        "the block (-b) is no multiple of the transfer (-t)",
-        "take a multiple",
+        "the block size (-b) is not a multiple of the transfer size (-t)",
+        "use a multiple",
     )?;
-    refuse(test.segments == 0, "-s 0 does nothing", "take -s 1 or more")?;
-    refuse(test.reorder && test.reorder_random > 0, "-C and -Z contradict each other", "take one of them")?;
+    refuse(test.segments == 0, "-s 0 does nothing", "use -s 1 or more")?;
+    refuse(test.reorder && test.reorder_random > 0, "-C and -Z are mutually exclusive", "use one of them")?;
     refuse(
         test.random == Random::Shuffled && test.block_bytes == test.transfer_bytes,
-        "-z shuffles the transfers of a block, and this block is one transfer",
-        "take a larger -b and fewer segments",
+        "-z shuffles the transfers of a block, but this block is a single transfer",
+        "use a larger -b and fewer segments",
     )?;
     refuse(
         test.random.is_random() && !test.file_per_process && (test.reorder || test.reorder_random > 0),
-        "in a shared file -z decides who reads what, and so would -C or -Z",
-        "take one of them, or -F",
+        "in a shared file -z decides which rank reads what, which conflicts with -C and -Z",
+        "use one of them, or -F",
     )?;
     refuse(
         test.random == Random::Drawn && (test.write || test.check_write || test.check_read),
-        "-z -z draws blocks of a file that is there, whoever wrote them: nothing can be written or compared so",
-        "read with -r alone; IOR divides by zero when it writes",
+        "-z -z draws blocks of an existing file, whichever rank wrote them, so it can neither write nor verify",
+        "use -r alone; IOR divides by zero when it writes",
     )?;
     refuse(
         test.random == Random::Shuffled && test.check_read && !test.write && test.random_seed == -1,
-        "-R cannot know what was written where without the seed of -z",
-        "give --random-offset-seed the seed of the write",
+        "-R with -z needs the random seed of the write",
+        "set --random-offset-seed to the seed of the write",
     )?;
-    refuse(
-        !test.random.is_random() && test.prefill_bytes > 0,
-        "--randomPrefill without -z writes twice for nothing",
-        "add -z",
-    )?;
+    refuse(!test.random.is_random() && test.prefill_bytes > 0, "--randomPrefill has no use without -z", "add -z")?;
     refuse(
         test.prefill_bytes > 0 && !test.block_bytes.is_multiple_of(test.prefill_bytes),
         "--randomPrefill does not divide the block",
-        "take a divisor of -b",
+        "use a divisor of -b",
     )?;
     refuse(
         test.check_read && !test.write && test.signature == 0,
-        "-R cannot know with which signature the data was written",
-        "give the write and the read the same -G",
+        "-R needs the signature of the data, which was written by another command",
+        "use the same -G for the write and the read",
     )?;
     refuse(
         test.status_file.is_some() && !test.keep,
-        "a status file is for reading back in a later command, but the file is not kept",
+        "a status file is for a later read, but the file is not kept",
         "add -k",
     )?;
     refuse(
         test.status_file.is_some() && test.write && !test.wear_out,
-        "a status file needs all ranks to end at the same transfer",
+        "a status file needs all ranks to stop at the same transfer",
         "add -O stoneWallingWearOut=1",
     )?;
-    refuse(test.wear_out && test.deadline_s == 0, "stoneWallingWearOut without a stonewall", "add -D SECONDS")?;
+    refuse(test.wear_out && test.deadline_s == 0, "stoneWallingWearOut needs a stonewall", "add -D SECONDS")?;
     refuse(
         test.collective && test.api.plug_in().is_none(),
-        "-c asks for collective transfers, which only MPIIO, HDF5 and NCMPI have",
-        "leave it out, or take -a MPIIO",
+        "only MPIIO, HDF5 and NCMPI support collective I/O (-c)",
+        "leave it out, or use -a MPIIO",
     )?;
     refuse(
         test.collective && test.deadline_s > 0 && !test.file_per_process,
-        "-c with -D: all ranks move each transfer of a shared file together, and a stonewall ends them at different ones",
-        "leave out -D or -c, or take -F",
+        "-c with -D: all ranks make each transfer of a shared file together, but a stonewall stops them at different \
+         transfers",
+        "leave out -D or -c, or use -F",
     )?;
     refuse(
         (test.preallocate || test.strided) && test.api != Api::MpiIo,
-        "--mpiio.preallocate and --mpiio.useStridedDatatype are for MPI-IO",
-        "leave them out, or take -a MPIIO",
+        "--mpiio.preallocate and --mpiio.useStridedDatatype work with MPI-IO only",
+        "leave them out, or use -a MPIIO",
     )?;
     for (key, (api, _)) in &test.plug_in_options {
-        let problem = format!("an option for {} ({key}) with -a {}", api.name(), test.api.name());
-        refuse(*api != test.api, &problem, &format!("leave it out, or take -a {}", api.name()))?;
+        let problem = format!("an option of {} ({key}) is used with -a {}", api.name(), test.api.name());
+        refuse(*api != test.api, &problem, &format!("leave it out, or use -a {}", api.name()))?;
     }
     refuse(
         test.strided && test.block_bytes != test.transfer_bytes,
-        "a strided datatype moves one block of each segment with a call, and the block (-b) has several transfers",
-        "take -b as large as -t, and more segments",
+        "a strided datatype moves one block of each segment per call, but the block (-b) has several transfers",
+        "use a -b equal to -t, and more segments",
     )?;
     refuse(
         test.strided && test.plug_in_options.contains_key("view"),
-        "a file view (-V) and a strided datatype (-S) lay out the file in two ways",
-        "take one of them",
+        "a file view (-V) and a strided datatype (-S) are mutually exclusive",
+        "use one of them",
     )?;
     let names = test.file.split('@').count();
     refuse(
         names > 1 && test.unique_directory,
-        "several names and a directory for each file (-u) do not go together",
-        "take one of them",
+        "several file names and -u (a directory for each file) are mutually exclusive",
+        "use one of them",
     )
 }
 
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!((plain.tests[0].typed_api.as_str(), plain.warnings), ("posix", vec![]));
         let other = parse("-a mpiio --posix.odirect").unwrap();
         assert_eq!((other.tests[0].typed_api.as_str(), other.warnings.len()), ("mpiio", 1));
-        assert!(other.warnings[0].contains("MPIIO does not look at it"), "{:?}", other.warnings);
+        assert!(other.warnings[0].contains("MPIIO does not use it"), "{:?}", other.warnings);
     }
 
     #[test]

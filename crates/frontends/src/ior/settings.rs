@@ -93,11 +93,11 @@ impl Api {
         }
         let remedy = match text.to_ascii_uppercase().as_str() {
             "S3-LIBS3" | "S3-4C" | "S3_PLUS" | "S3_EMC" | "S3" | "HDFS" => {
-                "take a study with a URL as its target: ioassay run STUDY --target s3://…"
+                "use a study with a URL as its target: ioassay run STUDY --target s3://…"
             }
-            _ => "take one of POSIX, AIO, MMAP, DUMMY, MPIIO, HDF5, NCMPI",
+            _ => "use one of POSIX, AIO, MMAP, DUMMY, MPIIO, HDF5, NCMPI",
         };
-        Err(usage(format!("-a {text} is refused"), remedy))
+        Err(usage(format!("-a {text} is not supported"), remedy))
     }
 }
 

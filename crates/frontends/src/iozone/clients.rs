@@ -43,28 +43,31 @@ fn parse(text: &str, path: &Path, here: &str) -> Result<Vec<Client>, Failure> {
             [host, directory, _, file] => (host, directory, Some(PathBuf::from(file))),
             _ => {
                 let remedy =
-                    "write `host directory path-to-iozone`, and behind it the child's file, if it has another name";
-                return refuse(format!("{} words", words.len()), remedy);
+                    "write `host directory path-to-iozone`, followed by the child's file if it has another name";
+                return refuse(format!("the line has {} words", words.len()), remedy);
             }
         };
         if !is_here(host, here) {
-            let remedy = "ranks on several hosts come with ranks of MPI and Slurm; now: start it on each host by \
-                          itself, with a file of clients that names only that host";
-            return refuse(format!("the host {host} is not this one ({here})"), remedy);
+            let remedy = "start the ranks by MPI (mpirun, srun) without -+m, or start it on each host separately, \
+                          with a client file that lists only that host";
+            return refuse(format!("the host {host} is not this host ({here})"), remedy);
         }
         let directory = PathBuf::from(directory);
         if !directory.is_absolute() || !directory.is_dir() {
-            let problem = format!("{} is no directory", directory.display());
-            return refuse(problem, "name an existing directory by its absolute path");
+            let problem = format!("{} is not a directory", directory.display());
+            return refuse(problem, "use the absolute path of an existing directory");
         }
         if clients.first().is_some_and(|first: &Client| first.file.is_some() != file.is_some()) {
-            return refuse("some lines name files and some do not".to_owned(), "name a file in every line, or in none");
+            return refuse(
+                "some lines have a file name and some do not".to_owned(),
+                "write a file name in every line, or in none",
+            );
         }
         clients.push(Client { host: host.to_owned(), directory, file });
     }
     if clients.is_empty() {
         let remedy = "write a line `host directory path-to-iozone` for each child";
-        return Err(usage(format!("{} (-+m) names no clients", path.display()), remedy));
+        return Err(usage(format!("{} (-+m) lists no clients", path.display()), remedy));
     }
     Ok(clients)
 }

@@ -219,19 +219,19 @@ impl Jobs<'_> {
 /// An error if options contradict each other, or ask for what is not done.
 pub fn consistent(given: &Given) -> Result<(), Failure> {
     if given.has("-J") && !given.has("-+J") {
-        return Err(usage("-J takes its pauses out of the time", "take -+J beside it: pauses count here"));
+        return Err(usage("-J excludes its pauses from the time", "add -+J: pauses are included here"));
     }
     let mapped = ["-B", "-D"].into_iter().find(|name| given.has(name));
     if given.has("-+A") && mapped.is_none() {
-        return Err(usage("-+A advises on mapped files", "take -B beside it"));
+        return Err(usage("-+A (madvise) applies to mapped files only", "add -B"));
     }
     if let Some(mapped) = mapped
         && let Some(other) = ["-H", "-k", "-I", "-+l", "-W"].into_iter().find(|&other| given.has(other))
     {
-        return Err(usage(format!("{mapped} and {other} contradict each other"), "leave one of them out"));
+        return Err(usage(format!("{mapped} and {other} are mutually exclusive"), "leave one of them out"));
     }
     if given.has("-H") && given.has("-k") {
-        return Err(usage("-H and -k contradict each other", "leave one of them out"));
+        return Err(usage("-H and -k are mutually exclusive", "leave one of them out"));
     }
     Ok(())
 }

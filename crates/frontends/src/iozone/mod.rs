@@ -53,8 +53,8 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
         return command::print(&text);
     }
     if arguments.is_empty() {
-        let remedy = "say -a for all sizes, -i 0 -i 1 for a single one, or -t CHILDREN; -h lists the options";
-        return Ended::refused(super::common::usage("IOzone needs an option to know what to do", remedy));
+        let remedy = "use -a for all sizes, -i 0 -i 1 for a single size, or -t CHILDREN; -h lists the options";
+        return Ended::refused(super::common::usage("IOzone needs at least one option", remedy));
     }
     let asked = Asked::new(given, common, &ioassay_host::host_name());
     match asked.and_then(|asked| worksheet_file(&asked).map(|sheet| (asked, sheet))) {
@@ -94,7 +94,7 @@ fn measure(
         Ok(directory) => directory,
         Err(error) => {
             return Ended::could_not(failure::plain(
-                "find out where this is",
+                "determine the working directory",
                 error.to_string(),
                 "change to a directory",
             ));

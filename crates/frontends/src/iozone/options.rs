@@ -9,12 +9,12 @@ use ioassay_protocol::events::Failure;
 use crate::common::usage;
 use crate::options::{Known, Verdict};
 
-const AIO: &str = "io_uring keeps them in flight, without threads and copies of its own";
-const PROCESSOR: &str = "nothing here depends on the processor's cache";
-const PIT: &str = "the clock here needs no time server";
-const SYNCED: &str = "each write is followed by an fsync, whose answer is looked at";
-const DEDUPE: &str = "files here repeat nothing across records: take a study whose payload has duplicate_percent";
-const TELEMETRY: &str = "offsets come from the test: take a study whose order is zipf or hot-spot";
+const AIO: &str = "io_uring keeps the transfers in flight, without threads or extra copies";
+const PROCESSOR: &str = "the result does not depend on the processor's cache";
+const PIT: &str = "the clocks need no time server";
+const SYNCED: &str = "each write is followed by an fsync whose result is checked";
+const DEDUPE: &str = "records never repeat data: use a study with a payload that has duplicate_percent";
+const TELEMETRY: &str = "offsets follow from the test: use a study with the order zipf or hot-spot";
 
 /// Every option.
 pub const KNOWN: &[Known] = &[
@@ -23,135 +23,160 @@ pub const KNOWN: &[Known] = &[
     Known::better(
         "-b",
         Some("FILE"),
-        "write the tables of -R into an Excel worksheet, too",
-        "a file that is no worksheet of this kind is not overwritten",
+        "also write the tables of -R to an Excel worksheet",
+        "a file that is not such a worksheet is not overwritten",
     ),
-    Known::same("-B", None, "map the files into memory (mmap)"),
-    Known::better("-c", None, "the time of close counts", "without -x the first child's close counts in any case"),
-    Known::same("-C", None, "show what each child moved"),
-    Known::ignored("-d", Some("MICROSECONDS"), "start the children one after the other", "all start at once"),
-    Known::same("-D", None, "map the files into memory, with msync(MS_ASYNC), which does nothing on Linux"),
-    Known::same("-e", None, "the time of fsync counts; without it nothing is synced"),
-    Known::same("-E", None, "the table has columns for pwrite and pread (-i 9, -i 10)"),
-    Known::same("-f", Some("FILE"), "the file, without -t; iozone.tmp without"),
-    Known::same("-F", Some("FILE..."), "the children's files, as many as -t says, which comes before it"),
-    Known::same("-g", Some("SIZE"), "largest file of the automatic mode"),
-    Known::same("-G", None, "with -B, msync(MS_SYNC) after each record; without it nothing, as in the original"),
-    Known::same("-h", None, "this text"),
-    Known::better("-H", Some("N"), "N asynchronous transfers of each child in flight", AIO),
+    Known::same("-B", None, "access the files by mmap"),
+    Known::better("-c", None, "include the time of close", "without -x the first child's close is always included"),
+    Known::same("-C", None, "show the throughput of each child"),
+    Known::ignored("-d", Some("MICROSECONDS"), "start the children one after another", "all children start at once"),
+    Known::same("-D", None, "access the files by mmap, with msync(MS_ASYNC), which does nothing on Linux"),
+    Known::same("-e", None, "include the time of fsync; without it nothing is synced"),
+    Known::same("-E", None, "add table columns for pwrite and pread (-i 9, -i 10)"),
+    Known::same("-f", Some("FILE"), "file name, without -t (default: iozone.tmp)"),
+    Known::same("-F", Some("FILE..."), "the children's files, one for each child; must follow -t"),
+    Known::same("-g", Some("SIZE"), "largest file size in automatic mode"),
+    Known::same("-G", None, "with -B, msync(MS_SYNC) after each record; without -B no effect, as in the original"),
+    Known::same("-h", None, "show this help"),
+    Known::better("-H", Some("N"), "keep N asynchronous transfers of each child in flight", AIO),
     Known::better(
         "-i",
         Some("TEST"),
         "0 write and rewrite, 1 read and re-read, 2 random read and write, 3 read backward, 4 rewrite one record \
          (without -t), 5 read with strides, 6 fwrite, 7 fread, 8 readers beside writers (with -t), 9 pwrite, 10 pread \
-         (9 and 10 with -t or -E); all of the mode without -i",
-        "all children are counted up to one moment, in which the first has finished, and then go on to the end, so \
-         that every test finds whole files",
+         (9 and 10 with -t or -E); default: all tests of the mode",
+        "all children are counted up to the moment when the first one finishes, and then continue, so that every test \
+         finds complete files",
     ),
     Known::same("-I", None, "O_DIRECT"),
-    Known::same("-j", Some("RECORDS"), "the stride of -i 5; 17 without"),
-    Known::same("-J", Some("MILLISECONDS"), "pause before each record; takes -+J beside it"),
-    Known::better("-k", Some("N"), "as -H, without copies", AIO),
-    Known::ignored("-K", None, "disturb the order of reads", "reads stay in order: -i 2 reads in random order"),
-    Known::same("-l", Some("CHILDREN"), "from so many children, one more each time, up to -u"),
-    Known::ignored("-L", Some("BYTES"), "a line of the processor's cache", PROCESSOR),
-    Known::ignored("-m", None, "several buffers", "each child has one buffer for each transfer in flight: see -H"),
-    Known::same("-M", None, "say what machine this is"),
-    Known::same("-n", Some("SIZE"), "smallest file of the automatic mode"),
-    Known::same("-N", None, "microseconds per operation, without -t"),
+    Known::same("-j", Some("RECORDS"), "stride of -i 5 in records (default: 17)"),
+    Known::same("-J", Some("MILLISECONDS"), "pause before each record, in milliseconds; needs -+J"),
+    Known::better("-k", Some("N"), "as -H, without extra copies", AIO),
+    Known::ignored("-K", None, "reads with jitter in their order", "reads stay in order; use -i 2 for random order"),
+    Known::same("-l", Some("CHILDREN"), "lowest number of children; repeats with one more up to -u"),
+    Known::ignored("-L", Some("BYTES"), "size of a cache line of the processor", PROCESSOR),
+    Known::ignored("-m", None, "use several buffers", "each child has one buffer per transfer in flight; see -H"),
+    Known::same("-M", None, "show the machine's name"),
+    Known::same("-n", Some("SIZE"), "smallest file size in automatic mode"),
+    Known::same("-N", None, "show microseconds per operation, without -t"),
     Known::better("-o", None, "O_SYNC", SYNCED),
-    Known::same("-O", None, "operations per second"),
-    Known::ignored("-p", None, "empty the processor's cache", PROCESSOR),
-    Known::ignored("-P", Some("CPU"), "bind children to processors", "the scheduler places them: see taskset, numactl"),
-    Known::same("-q", Some("SIZE"), "largest record of the automatic mode"),
+    Known::same("-O", None, "show operations per second"),
+    Known::ignored("-p", None, "purge the processor's cache", PROCESSOR),
+    Known::ignored(
+        "-P",
+        Some("CPU"),
+        "bind children to processors",
+        "the scheduler places them; use taskset or numactl",
+    ),
+    Known::same("-q", Some("SIZE"), "largest record size in automatic mode"),
     Known::refused(
         "-Q",
         None,
-        "files with the latency of each offset",
-        "a run directory has histograms: take --run DIR",
+        "write files with the latency of each offset",
+        "a run directory has histograms; use --run DIR",
     ),
-    Known::same("-r", Some("SIZE"), "record: KiB, or with the suffix k, m or g; 4 KiB without; several make a table"),
-    Known::same("-R", None, "tables for Excel at the end"),
-    Known::same("-s", Some("SIZE"), "file (of each child): as -r; 512 KiB without; several make a table"),
-    Known::ignored("-S", Some("SIZE"), "the processor's cache", PROCESSOR),
-    Known::same("-t", Some("CHILDREN"), "processes; several -t are run one after the other"),
-    Known::ignored("-T", None, "threads instead of processes", "children are processes, which do the same I/O"),
-    Known::same("-u", Some("CHILDREN"), "up to so many children, from -l or 1"),
+    Known::same(
+        "-r",
+        Some("SIZE"),
+        "record size in KiB, or with suffix k, m or g (default: 4 KiB); several make a table",
+    ),
+    Known::same("-R", None, "print tables for Excel at the end"),
+    Known::same("-s", Some("SIZE"), "file size (of each child), as -r (default: 512 KiB); several make a table"),
+    Known::ignored("-S", Some("SIZE"), "size of the processor's cache", PROCESSOR),
+    Known::same("-t", Some("CHILDREN"), "number of children (processes); several -t run one after another"),
+    Known::ignored("-T", None, "threads instead of processes", "children are processes that do the same I/O"),
+    Known::same("-u", Some("CHILDREN"), "highest number of children, starting from -l or 1"),
     Known::better(
         "-U",
         Some("MOUNT"),
-        "read from the storage: the original mounts again before each test",
-        "the file's pages are dropped from the cache before each read, what stays is counted, and nothing is unmounted",
+        "remount before each test, to read from the storage",
+        "the file's pages are dropped from the page cache before each read, what stays is reported, and nothing is \
+         unmounted",
     ),
-    Known::same("-v", None, "the version"),
+    Known::same("-v", None, "show the version"),
     Known::better(
         "-V",
         Some("PATTERN"),
-        "verify what is read",
-        "no two records hold the same, so misplaced ones are found too; only files written with -V can be verified",
+        "verify the data read",
+        "all records differ, so misplaced records are found too; only files written with -V can be verified",
     ),
-    Known::better("-w", None, "the files stay", "they are marked, so that a later command knows them for its own"),
-    Known::same("-W", None, "lock the whole file, around each record (the original: around each test)"),
-    Known::same("-x", None, "count each child to its own end, not to that of the first"),
-    Known::refused("-X", Some("FILE"), "writes as a file lists them", TELEMETRY),
-    Known::same("-y", Some("SIZE"), "smallest record of the automatic mode"),
-    Known::refused("-Y", Some("FILE"), "reads as a file lists them", TELEMETRY),
-    Known::same("-z", None, "small records in the automatic mode's large files, too"),
-    Known::refused("-Z", None, "mix mapped and other access", "a run has one kind of access: take -B, or leave it out"),
-    Known::refused("-+b", Some("SIZE,MILLISECONDS"), "bursts", "children write evenly: take -+O RATE, or -J with -+J"),
-    Known::same("-+E", None, "read files that IOzone did not write; takes -f or -F, and tests that read"),
-    Known::refused("-+F", None, "empty the files before -i 8", "they are whole when it begins: leave it out"),
-    Known::same("-+J", None, "the pauses of -J count"),
-    Known::refused("-+K", Some("READERS"), "how many children of -i 8 read", "take -+p PERCENT"),
+    Known::better("-w", None, "keep the files", "the files are marked, so that a later command recognises them"),
+    Known::same("-W", None, "lock the file around each record (the original: around each test)"),
+    Known::same("-x", None, "count each child up to its own end, not that of the first child to finish"),
+    Known::refused("-X", Some("FILE"), "write in the order listed in a file", TELEMETRY),
+    Known::same("-y", Some("SIZE"), "smallest record size in automatic mode"),
+    Known::refused("-Y", Some("FILE"), "read in the order listed in a file", TELEMETRY),
+    Known::same("-z", None, "also use small records for large files in automatic mode"),
+    Known::refused("-Z", None, "mix mmap and other access", "a run has one kind of access; use -B, or leave it out"),
+    Known::refused(
+        "-+b",
+        Some("SIZE,MILLISECONDS"),
+        "bursts",
+        "children write at the same rate; use -+O RATE, or -J with -+J",
+    ),
+    Known::same("-+E", None, "read files that IOzone did not write; needs -f or -F, and read tests only"),
+    Known::refused(
+        "-+F",
+        None,
+        "truncate the files before -i 8",
+        "the files are complete when it starts; leave it out",
+    ),
+    Known::same("-+J", None, "include the pauses of -J in the time"),
+    Known::refused("-+K", Some("READERS"), "number of children of -i 8 that read", "use -+p PERCENT"),
     Known::better(
         "-+m",
         Some("FILE"),
-        "the children's hosts and directories: lines of `host directory path-to-iozone [file]`",
-        "hosts that are not this one are refused before anything is written",
+        "file with the children's hosts and directories: lines of `host directory path-to-iozone [file]`",
+        "hosts other than this one are refused before anything is written",
     ),
     Known::better(
         "-+d",
         None,
-        "find out what corrupts files: as -V",
-        "each byte is made anew from its place, and compared",
+        "diagnose file corruption: as -V",
+        "each byte is generated again from its offset, and compared",
     ),
-    Known::same("-+u", None, "time on processors"),
-    Known::same("-+x", Some("N"), "growth of sizes in the automatic mode; 2 without"),
-    Known::same("-+p", Some("PERCENT"), "how many children of -i 8 read; half of them without"),
+    Known::same("-+u", None, "show CPU utilisation"),
+    Known::same("-+x", Some("N"), "growth factor of sizes in automatic mode (default: 2)"),
+    Known::same("-+p", Some("PERCENT"), "percentage of children of -i 8 that read (default: 50)"),
     Known::better("-+r", None, "O_RSYNC and O_SYNC, which are the same on Linux", SYNCED),
-    Known::refused("-+t", None, "test the network", "`ioassay net` does that"),
-    Known::same("-+n", None, "no rewrite and no re-read"),
-    Known::same("-+k", None, "-s is for all children together"),
-    Known::same("-+q", Some("SECONDS"), "pause between tests"),
+    Known::refused("-+t", None, "test the network", "`ioassay net` measures the network"),
+    Known::same("-+n", None, "skip rewrite and re-read"),
+    Known::same("-+k", None, "-s is the total of all children"),
+    Known::same("-+q", Some("SECONDS"), "pause between tests, in seconds"),
     Known::same("-+l", None, "lock each record"),
-    Known::refused("-+L", None, "lock each record of one shared file", "children have a file each: take -+l"),
-    Known::same("-+B", None, "-i 8 goes through the files in order"),
+    Known::refused("-+L", None, "lock each record of a shared file", "each child has its own file; use -+l"),
+    Known::same("-+B", None, "-i 8 reads and writes sequentially"),
     Known::better("-+D", None, "O_DSYNC", SYNCED),
     Known::same("-+A", Some("ADVICE"), "madvise, with -B: 0 normal, 1 random, 2 sequential, 3 dontneed, 4 willneed"),
-    Known::same("-+N", None, "the first write goes over what is there; without it files begin empty"),
-    Known::refused("-+S", Some("SEED"), "seed of what repeats", DEDUPE),
-    Known::refused("-+W", Some("N"), "number of the first child, for what repeats", DEDUPE),
+    Known::same("-+N", None, "the first write overwrites existing data; by default files start empty"),
+    Known::refused("-+S", Some("SEED"), "seed of the data that repeats", DEDUPE),
+    Known::refused("-+W", Some("N"), "number of the first child, for data that repeats", DEDUPE),
     Known::refused(
         "-+V",
         None,
-        "one shared file",
-        "children have a file each: take `ioassay-engine ior` for shared files",
+        "use one shared file",
+        "each child has its own file; use `ioassay-engine ior` for shared files",
     ),
-    Known::refused("-+U", None, "unbuffered access of Windows", "take -I"),
-    Known::refused("-+X", None, "short circuit, for makers of file systems", "its results are not valid: leave it out"),
-    Known::refused("-+Z", None, "data sets of old versions", "files of any version are known: leave it out"),
-    Known::refused("-+w", Some("PERCENT"), "what repeats across files", DEDUPE),
-    Known::refused("-+y", Some("PERCENT"), "what repeats within and across files", DEDUPE),
-    Known::refused("-+C", Some("PERCENT"), "what repeats within files", DEDUPE),
+    Known::refused("-+U", None, "unbuffered I/O on Windows", "take -I"),
+    Known::refused(
+        "-+X",
+        None,
+        "short-circuit I/O, for file system developers",
+        "its results are not valid; leave it out",
+    ),
+    Known::refused("-+Z", None, "data sets of old versions", "files of any version are recognised; leave it out"),
+    Known::refused("-+w", Some("PERCENT"), "percentage of data that repeats across files", DEDUPE),
+    Known::refused("-+y", Some("PERCENT"), "percentage of data that repeats within and across files", DEDUPE),
+    Known::refused("-+C", Some("PERCENT"), "percentage of data that repeats within files", DEDUPE),
     Known::ignored("-+H", Some("HOST"), "time server", PIT),
     Known::ignored("-+P", Some("SERVICE"), "port of the time server", PIT),
-    Known::refused("-+z", None, "histograms of latencies", "a run directory has them: take --run DIR"),
-    Known::same("-+O", Some("RATE"), "operations per second of each child, at most"),
-    Known::ignored("-+T", None, "log files with times of start and end", "a run directory has them: see --run DIR"),
-    Known::ignored("-+h", Some("HOST"), "this host, as others call it", "no other host calls it"),
-    Known::ignored("-+i", Some("PORT"), "port of this host", "no other host calls it"),
-    Known::refused("-+c", Some("HOST"), "be a child of that host", "children are started here: take -t N"),
-    Known::refused("-+s", None, "say nothing", "redirect the output"),
+    Known::refused("-+z", None, "write latency histograms", "a run directory has them; use --run DIR"),
+    Known::same("-+O", Some("RATE"), "limit each child to this many operations per second"),
+    Known::ignored("-+T", None, "write log files with start and end times", "a run directory has them; use --run DIR"),
+    Known::ignored("-+h", Some("HOST"), "name of this host, as seen by others", "no other host connects to it"),
+    Known::ignored("-+i", Some("PORT"), "port of this host", "no other host connects to it"),
+    Known::refused("-+c", Some("HOST"), "run as a child of that host", "children are started here; use -t N"),
+    Known::refused("-+s", None, "print nothing", "redirect the output instead"),
 ];
 
 /// What a command line gave: the values of each option, as often as it stood there.
@@ -203,7 +228,7 @@ impl Given {
         let children = self.values("-t").iter().chain(self.values("-u")).chain(self.values("-l"));
         let children = children.filter_map(|count| count.parse::<usize>().ok()).max();
         let Some(children) = children else {
-            return Err(usage("-F does not know how many files there are", "say -t CHILDREN before -F"));
+            return Err(usage("-F needs the number of children", "write -t CHILDREN before -F"));
         };
         let mut files: Vec<String> = if first.is_empty() { Vec::new() } else { vec![first.to_owned()] };
         while files.len() < children {
@@ -220,7 +245,7 @@ impl Given {
         });
         let words = self.passed_over.iter();
         let words =
-            words.map(|word| format!("{word:?} is no option and is ignored, as the original does; see -f and -F"));
+            words.map(|word| format!("{word:?} is not an option and is ignored, as in the original; see -f and -F"));
         ignored.chain(words).collect()
     }
 
@@ -243,7 +268,7 @@ impl Given {
             [] => Ok(None),
             [value] => Ok(Some(value)),
             [first, ..] => {
-                let remedy = format!("with several -t it has one value for all: write {name} {first}");
+                let remedy = format!("with several -t it can have only one value: write {name} {first}");
                 Err(usage(format!("{name} is given more than once"), remedy))
             }
         }
@@ -262,7 +287,7 @@ impl Given {
 pub fn whole(name: &str, text: &str, range: std::ops::RangeInclusive<u64>) -> Result<u64, Failure> {
     text.parse().ok().filter(|number| range.contains(number)).ok_or_else(|| {
         let remedy = format!("write a whole number from {} to {}", range.start(), range.end());
-        usage(format!("{name} {text:?} is no such number"), remedy)
+        usage(format!("{name} {text:?} is not a valid number"), remedy)
     })
 }
 
@@ -273,7 +298,7 @@ fn next(name: &str, value: &str, rest: &mut std::slice::Iter<'_, String>) -> Res
 /// The option `name`, unless it is refused.
 fn find(name: &str) -> Result<&'static Known, Failure> {
     let Some(option) = KNOWN.iter().find(|known| known.spellings().any(|spelling| spelling == name)) else {
-        return Err(usage(format!("IOzone has no option {name}"), "ioassay-engine iozone -h lists what there is"));
+        return Err(usage(format!("IOzone has no option {name}"), "`ioassay-engine iozone -h` lists all options"));
     };
     match option.verdict {
         Verdict::Refused(because) => Err(usage(format!("IOzone's {name} ({}) is refused", option.meaning), because)),

@@ -59,7 +59,7 @@ impl Rows {
         let (lowest_record, highest_record) = range(&records, AUTOMATIC_RECORDS);
         let (lowest_record, highest_record) = (smallest.unwrap_or(lowest_record), largest.unwrap_or(highest_record));
         if lowest_record > highest_record {
-            return Err(usage("the smallest record is larger than the largest", "write the smaller one after -y"));
+            return Err(usage("the smallest record is larger than the largest", "use a -y that is at most -q"));
         }
         let heads =
             if records.len() > 1 { ascending(&records) } else { growing(lowest_record, highest_record, growth) };
@@ -74,7 +74,7 @@ impl Rows {
         if lowest_record > lowest_file {
             let [record, file] = [lowest_record, lowest_file].map(Bytes);
             let problem = format!("the smallest record ({record}) is larger than the smallest file ({file})");
-            return Err(usage(problem, "take a larger file (-n or -s), or a smaller record (-y or -r)"));
+            return Err(usage(problem, "use a larger file (-n or -s), or a smaller record (-y or -r)"));
         }
         let all_files = if files.len() > 1 { ascending(&files) } else { growing(lowest_file, highest_file, growth) };
         // IOzone has no crossover where sizes are named, in whichever way.
@@ -89,7 +89,7 @@ impl Rows {
         if rows.is_empty() {
             return Err(usage(
                 "the smallest file (-n) is larger than the largest (-g)",
-                "write the larger one after -g",
+                "use a -g that is at least -n",
             ));
         }
         Ok(Self { automatic, rows, heads })
@@ -125,13 +125,13 @@ fn sizes(given: &Given, name: &str) -> Result<Vec<u64>, Failure> {
 /// The size `text` in bytes, as IOzone means it: a plain number is KiB.
 fn parse(name: &str, text: &str) -> Result<u64, Failure> {
     let refuse = |problem: String, remedy: &str| Err(usage(format!("{name}: {problem}"), remedy));
-    let remedy = "write KiB as a plain number, or a number with the suffix k, m or g";
+    let remedy = "write a number in KiB, or a number with the suffix k, m or g";
     let typed = if text.bytes().all(|byte| byte.is_ascii_digit()) { format!("{text}k") } else { text.to_owned() };
     match typed.to_ascii_lowercase().parse::<Bytes>() {
         Ok(_) if !typed.ends_with(['k', 'K', 'm', 'M', 'g', 'G']) => {
-            refuse(format!("{text:?} has a suffix that IOzone does not know"), remedy)
+            refuse(format!("{text:?} has an unknown suffix"), remedy)
         }
-        Ok(Bytes(0)) => refuse("0 moves nothing".to_owned(), remedy),
+        Ok(Bytes(0)) => refuse("0 moves no data".to_owned(), remedy),
         Ok(Bytes(bytes)) => Ok(bytes),
         Err(error) => refuse(error.to_string(), remedy),
     }

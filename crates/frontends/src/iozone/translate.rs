@@ -102,8 +102,8 @@ impl Asked {
             None => Ok(()),
             Some((file_bytes, record_bytes)) => {
                 let [file, record] = [file_bytes, record_bytes].map(Bytes);
-                let problem = format!("a file of {file} (-s) holds no record of {record} (-r)");
-                Err(usage(problem, format!("take -s {}k or more, or a smaller record", record.0 >> 10)))
+                let problem = format!("a file of {file} (-s) is smaller than a record of {record} (-r)");
+                Err(usage(problem, format!("use -s {}k or more, or a smaller record", record.0 >> 10)))
             }
         }
     }
@@ -174,8 +174,8 @@ impl Asked {
     fn plan(&self, files: Files, paths: Vec<PathBuf>, keep: bool, run: &str, case: String) -> Result<Plan, Failure> {
         let mut seen = BTreeSet::new();
         if let Some(twice) = paths.iter().find(|path| !seen.insert(*path)) {
-            let problem = format!("two children have the file {}", twice.display());
-            return Err(usage(problem, "give each child a file of its own"));
+            let problem = format!("two children share the file {}", twice.display());
+            return Err(usage(problem, "give each child its own file"));
         }
         let jobs = Jobs { given: &self.given, files, row: matches!(self.mode, Mode::Rows(_)) };
         let sets = jobs.file_sets(&self.tests.tests);
@@ -221,20 +221,20 @@ impl Asked {
 impl Children {
     fn read(given: &Given, common: &Common, here: &str) -> Result<Self, Failure> {
         if let Some(other) = AUTOMATIC.into_iter().find(|name| given.has(name)) {
-            let problem = format!("{other} is of the automatic mode, and -t, -l and -u are of the throughput mode");
-            return Err(usage(problem, "leave one of them out, as the original wants it too"));
+            let problem = format!("{other} selects the automatic mode, but -t, -l and -u the throughput mode");
+            return Err(usage(problem, "leave one of them out, as the original requires"));
         }
         if given.has("-f") {
-            let remedy = "take -F FILE..., a file for each child, as the original wants it too";
-            return Err(usage("-f names one file, and each child has its own", remedy));
+            let remedy = "use -F FILE..., one file for each child, as the original requires";
+            return Err(usage("-f names one file, but each child needs its own", remedy));
         }
         if let Some(other) = ["-N", "-U"].into_iter().find(|name| given.has(name)) {
-            let problem = format!("{other} is not for -t, -l and -u");
-            return Err(usage(problem, "leave it out, as the original wants it too"));
+            let problem = format!("{other} does not work with -t, -l and -u");
+            return Err(usage(problem, "leave it out, as the original requires"));
         }
         let counts = counts(given)?;
         if let Some(count) = counts.iter().find(|&&count| common.ranks > 1 && count != common.ranks) {
-            let problem = format!("-t {count} and --ranks {} contradict each other", common.ranks);
+            let problem = format!("-t {count} and --ranks {} differ", common.ranks);
             return Err(usage(problem, "leave --ranks (or IOASSAY_RANKS) out: children are ranks"));
         }
         let clients = match given.value("-+m")? {
@@ -243,12 +243,12 @@ impl Children {
         };
         let most = counts.iter().copied().max().unwrap_or(0) as usize;
         if !clients.is_empty() && clients.len() < most {
-            let problem = format!("-t {most}, but the file of -+m names {}", count(clients.len() as u64, "client"));
-            return Err(usage(problem, "name a client for each child, or take fewer children"));
+            let problem = format!("-t {most}, but the file of -+m lists {}", count(clients.len() as u64, "client"));
+            return Err(usage(problem, "list a client for each child, or use fewer children"));
         }
         if given.has("-+m") && given.has("-F") {
-            let remedy = "name files in the fourth word of -+m's lines";
-            return Err(usage("-+m and -F both say where the files are", remedy));
+            let remedy = "write the file as the fourth word of each line of the -+m file";
+            return Err(usage("-+m and -F both name the files", remedy));
         }
         let (file_bytes, record_bytes) = (size(given, "-s", FILE_BYTES)?, size(given, "-r", RECORD_BYTES)?);
         Ok(Self { counts, file_bytes, record_bytes, clients })
@@ -280,11 +280,11 @@ fn default_name(number: usize) -> String {
 /// The rows of the table, for which there is one process.
 fn rows(given: &Given, common: &Common) -> Result<Rows, Failure> {
     if common.ranks > 1 {
-        let problem = format!("--ranks {}, but without -t IOzone is one process", common.ranks);
-        return Err(usage(problem, "say -t CHILDREN, or leave --ranks (or IOASSAY_RANKS) out"));
+        let problem = format!("--ranks {}, but without -t IOzone is a single process", common.ranks);
+        return Err(usage(problem, "add -t CHILDREN, or leave --ranks (or IOASSAY_RANKS) out"));
     }
     if let Some(other) = ["-F", "-+m"].into_iter().find(|name| given.has(name)) {
-        return Err(usage(format!("{other} is for children"), "say -t CHILDREN, or -f FILE for one process"));
+        return Err(usage(format!("{other} needs children"), "add -t CHILDREN, or use -f FILE for one process"));
     }
     Rows::read(given)
 }
@@ -297,14 +297,14 @@ fn counts(given: &Given) -> Result<Vec<u32>, Failure> {
     let several: Vec<u64> = several.collect::<Result<_, _>>()?;
     let counts = match (several.is_empty(), lowest, highest) {
         (false, None, None) => several,
-        (false, _, _) => return Err(usage("-t contradicts -l and -u", "leave -t out, or them")),
+        (false, _, _) => return Err(usage("-t and -l or -u are mutually exclusive", "leave out -t, or -l and -u")),
         (true, lowest, highest) => {
             let lowest_or_one = lowest.unwrap_or(1);
             (lowest_or_one..=highest.unwrap_or(lowest_or_one)).collect()
         }
     };
     if counts.is_empty() {
-        return Err(usage("-l is more than -u", "write the lower number after -l"));
+        return Err(usage("-l is more than -u", "use a -l that is at most -u"));
     }
     Ok(counts.into_iter().map(|count| count as u32).collect())
 }

@@ -138,11 +138,16 @@ impl Invocation<'_> {
         let announced = self.amounts;
         self.amounts = announced.walled(asked);
         if self.amounts != announced {
-            say!("ioassay-engine: WARNING: -W with -n and -I: files of the first directory alone, as in mdtest");
+            say!(
+                "ioassay-engine: WARNING: -W with -n and -I: only files of the first directory are created, as in \
+                 mdtest"
+            );
         }
         if asked.has_unknown_signature() {
-            say!("ioassay-engine: WARNING: -X without -G: with which signature the files were created is unknown");
-            say!("  they are read and not compared; try: -G N in both commands");
+            say!(
+                "ioassay-engine: WARNING: -X without -G: the files' signature is unknown; they are read but not verified"
+            );
+            say!("  try: -G N in both commands");
         }
         self.find_status();
         let (first, last) = translate::tasks(asked, ranks);
@@ -193,7 +198,8 @@ impl Invocation<'_> {
     fn explained(&self, mut ended: Ended) -> Ended {
         let missing = |failure: &&mut Failure| failure.errno == Some(libc::ENOENT);
         if let Some(failure) = ended.failure.as_mut().filter(missing).filter(|_| !Phases::of(self.asked).create) {
-            failure.remedy = "create the tree first (-C), with as many ranks and the same other options".to_owned();
+            failure.remedy =
+                "create the tree first (-C), with the same number of ranks and the same other options".to_owned();
         }
         ended
     }

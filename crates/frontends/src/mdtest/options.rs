@@ -15,17 +15,16 @@ type Given = options::Given<Parameters>;
 /// What `-h` begins with.
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
 
-const NO_DUMMY: &str =
-    "the storage API null does nothing, at once; take -a DUMMY alone to see what the engine itself costs";
-const NO_MPIIO: &str = "mdtest itself takes only POSIX and DUMMY; leave it out";
-const NO_MMAP: &str = "mdtest itself takes only POSIX and DUMMY; leave it out";
-const NO_GPU: &str = "buffers are in the memory of the processor; leave it out";
-const NO_COMMANDS: &str = "no other program runs between phases; give -C, -T, -E and -r in commands of their own, and run \
-                           it between them";
+const NO_DUMMY: &str = "the storage API null has no delays; use -a DUMMY alone to measure the engine's own cost";
+const NO_MPIIO: &str = "mdtest supports only POSIX and DUMMY; leave it out";
+const NO_MMAP: &str = "mdtest supports only POSIX and DUMMY; leave it out";
+const NO_GPU: &str = "GPU memory is not supported; leave it out";
+const NO_COMMANDS: &str = "commands between phases are not supported; use separate commands with -C, -T, -E and -r, \
+                           and run it between them";
 
 /// Every option of mdtest 4.1, those of all its modules, and those that only some builds of it have.
 pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
-    Bound::same("-C", None, "create files and directories, and no other phase that is not asked for", |to, given| {
+    Bound::same("-C", None, "create files and directories; skip phases that are not requested", |to, given| {
         given.set_flag(&mut to.create)
     }),
     Bound::same("-T", None, "stat files and directories", |to, given| given.set_flag(&mut to.stat)),
@@ -33,21 +32,23 @@ pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
     Bound::better(
         "-r",
         None,
-        "remove files and directories, also those of an earlier command",
-        "what else is in the directory is not touched, and is named where it keeps one from being removed",
+        "remove files and directories, including those of an earlier command",
+        "other files in the directory are not touched, and are named if they prevent its removal",
         |to, given| given.set_flag(&mut to.remove),
     ),
     Bound::better(
         "-U",
         None,
         "rename directories",
-        "each is renamed in its own directory, and has its name again when the command has ended",
+        "each is renamed within its parent directory, and has its old name again at the end",
         |to, given| given.set_flag(&mut to.rename),
     ),
     Bound::same("-D", None, "directories only", |to, given| given.set_flag(&mut to.directories)),
     Bound::same("-F", None, "files only", |to, given| given.set_flag(&mut to.files)),
     Bound::same("-k", None, "create files with mknod", |to, given| given.set_flag(&mut to.mknod)),
-    Bound::same("-L", None, "items only in the leaves of the tree", |to, given| given.set_flag(&mut to.leaves_only)),
+    Bound::same("-L", None, "create items only in the leaves of the tree", |to, given| {
+        given.set_flag(&mut to.leaves_only)
+    }),
     Bound::same("-P", None, "print rates and times", |to, given| given.set_flag(&mut to.rates_and_times)),
     Bound::same("--print-all-procs", None, "print the results of every rank", |to, given| {
         given.set_flag(&mut to.every_rank)
@@ -56,79 +57,79 @@ pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
         "-R",
         None,
         "stat and read in random order",
-        "items are taken in an order that takes no memory, however many there are",
+        "the random order needs no memory, however many items there are",
         |to, given| given.set_flag(&mut to.random),
     ),
     Bound::better(
         "-S",
         None,
-        "all ranks share the files of one",
-        "the rate of removals counts the files that were removed, not those once for each rank",
+        "all ranks access the same files",
+        "the removal rate counts each removed file once, not once per rank",
         |to, given| given.set_flag(&mut to.shared_items),
     ),
     Bound::refused(
         "-c",
         None,
-        "rank 0 creates everything",
-        "each rank creates its own items; take --ranks 1 and more items to see what one rank can do",
+        "only rank 0 creates items",
+        "each rank creates its own items; use --ranks 1 and more items to measure a single rank",
     ),
     Bound::same(
         "-t",
         None,
-        "count what it takes to enter a directory of each rank (nothing: paths are absolute)",
+        "include the time to change into each rank's directory (none: paths are absolute)",
         |to, given| given.set_flag(&mut to.enters_directories),
     ),
-    Bound::same("-u", None, "a directory for each rank", |to, given| given.set_flag(&mut to.unique)),
-    Bound::same("-v", None, "say more; several of them say still more", more_verbose),
+    Bound::same("-u", None, "a separate directory for each rank", |to, given| given.set_flag(&mut to.unique)),
+    Bound::same("-v", None, "increase verbosity; may be repeated", more_verbose),
     Bound::better(
         "-X, --verify-read",
         None,
-        "compare what was read with what was written",
-        "the first wrong byte is named and ends it, instead of a count of files at the end",
+        "verify the data read",
+        "stops at the first wrong byte and reports it, instead of counting files at the end",
         |to, given| given.set_flag(&mut to.verify_read),
     ),
     Bound::better(
         "--verify-write",
         None,
-        "compare what was written by reading it back at once",
-        "the first wrong byte is named and ends it, instead of a count of files at the end",
+        "read back and verify the data after each write",
+        "stops at the first wrong byte and reports it, instead of counting files at the end",
         |to, given| given.set_flag(&mut to.verify_write),
     ),
-    Bound::same("-y", None, "fsync each file after it was written (-w)", |to, given| given.set_flag(&mut to.fsync)),
-    Bound::same("-Y", None, "sync after each phase, in its time", |to, given| given.set_flag(&mut to.sync)),
+    Bound::same("-y", None, "fsync each file after writing it (-w)", |to, given| given.set_flag(&mut to.fsync)),
+    Bound::same("-Y", None, "sync after each phase, within its time", |to, given| given.set_flag(&mut to.sync)),
     Bound::same("-Z", None, "print times instead of rates", |to, given| given.set_flag(&mut to.times)),
     Bound::better(
         "--warningAsErrors",
         None,
-        "a warning is an error",
-        "every failure is one, also without it",
+        "treat warnings as errors",
+        "every failure is an error even without it",
         holds_anyway,
     ),
     Bound::same("--showRankStatistics", None, "print the best, worst and mean rank too", |to, given| {
         given.set_flag(&mut to.rank_statistics)
     }),
-    Bound::same("-a", Some("API"), "POSIX, or DUMMY (the storage API null: nothing is done)", set_api),
-    Bound::same("-b", Some("N"), "directories in each directory of the tree that is no leaf (1)", |to, given| {
+    Bound::same("-a", Some("API"), "API: POSIX, or DUMMY (the storage API null, which does no I/O)", set_api),
+    Bound::same("-b", Some("N"), "branching factor of the tree: subdirectories per directory (1)", |to, given| {
         given.set_number(&mut to.branch)
     }),
     Bound::better(
         "-d",
         Some("DIR[@DIR...]"),
-        "where trees are created, dealt out to the ranks where there are several (./out)",
-        "a tree that is there already is refused before anything is written, and never removed for ours",
+        "directories for the trees; several are distributed over the ranks (./out)",
+        "an existing tree is refused before anything is written, and never removed as if it were ours",
         set_paths,
     ),
     Bound::refused(
         "-B",
         Some("N"),
         "no barriers between phases",
-        "phases would not be what they are called, and mdtest 4.1 itself refuses it; leave it out",
+        "phases would overlap, and mdtest 4.1 itself refuses it; leave it out",
     ),
     Bound::same("-e", Some("SIZE"), "bytes to read from each file (0)", |to, given| given.set_size(&mut to.read_bytes)),
     Bound::same("-f", Some("N"), "the first number of tasks, with -l (1)", |to, given| {
         given.set_number(&mut to.first_tasks)
     }),
-    Bound::same("-G", Some("N"), "signature in the data; -1 is the time (-1)", |to, given| {
+    Bound::same("-G", Some("N"), "signature of the data; -1 uses the time (-1)", |to, given| {
         given.set_number(&mut to.signature)
     }),
     Bound::same("-i", Some("N"), "iterations (1)", |to, given| given.set_number(&mut to.iterations)),
@@ -139,96 +140,103 @@ pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
     Bound::better(
         "-n",
         Some("N"),
-        "items of each rank; with -I as many trees as that takes",
-        "with -I and -z rates count the items of all directories of a tree, not of one",
+        "items of each rank; with -I, as many trees as needed",
+        "with -I and -z, rates count the items of all directories of a tree, not of one",
         |to, given| given.set_size(&mut to.items),
     ),
     Bound::better(
         "-N",
         Some("N"),
-        "in each phase a rank works on what the rank so many further on created (0)",
-        "with -u it also works in trees that are deeper than one directory",
+        "shift: each phase accesses the items of the rank this many further on (0)",
+        "with -u it also works for trees with several levels",
         |to, given| given.set_number(&mut to.shift),
     ),
-    Bound::same("-p", Some("SECONDS"), "wait before the directories and before the files (0)", |to, given| {
+    Bound::same("-p", Some("SECONDS"), "pause before directory and file tests (0)", |to, given| {
         given.set_number(&mut to.delay_s)
     }),
     Bound::same("--random-seed", Some("N"), "seed of -R, which it implies", |to, given| given.set_number(&mut to.seed)),
-    Bound::same("-s", Some("N"), "from -f to -l in such steps (1)", |to, given| given.set_number(&mut to.step_tasks)),
-    Bound::same("-V", Some("N"), "how much to say (0)", |to, given| given.set_number(&mut to.verbosity)),
+    Bound::same("-s", Some("N"), "step of the number of tasks from -f to -l (1)", |to, given| {
+        given.set_number(&mut to.step_tasks)
+    }),
+    Bound::same("-V", Some("N"), "verbosity level (0)", |to, given| given.set_number(&mut to.verbosity)),
     Bound::same("-w", Some("SIZE"), "bytes to write into each file (0)", |to, given| {
         given.set_size(&mut to.write_bytes)
     }),
     Bound::better(
         "-W",
         Some("SECONDS"),
-        "stonewall of the creation of files, after which every rank creates as many as the fastest had",
-        "it also works in trees with branches",
+        "stonewall of file creation; then every rank creates as many files as the fastest had",
+        "it also works for trees with branches",
         |to, given| given.set_number(&mut to.stonewall_s),
     ),
     Bound::same(
         "-x",
         Some("FILE"),
-        "where -C with -W leaves, and later commands find, how many files each rank has",
+        "file in which -C with -W stores the number of files per rank for later commands",
         |to, given| given.set_text(&mut to.status_file),
     ),
-    Bound::same("-z", Some("N"), "levels of the tree below its root (0)", |to, given| given.set_number(&mut to.depth)),
+    Bound::same("-z", Some("N"), "depth of the tree: levels below its root (0)", |to, given| {
+        given.set_number(&mut to.depth)
+    }),
     Bound::same(
         "--dataPacketType",
         Some("TYPE"),
-        "what is written: timestamp, offset, incompressible, random (t)",
+        "content of the data: timestamp, offset, incompressible, random (t)",
         set_packet,
     ),
-    Bound::refused("--run-cmd-before-phase", Some("COMMAND"), "a command before each phase", NO_COMMANDS),
-    Bound::refused("--run-cmd-after-phase", Some("COMMAND"), "a command after each phase", NO_COMMANDS),
-    Bound::same("--saveRankPerformanceDetails", Some("FILE"), "the results of every rank as CSV", |to, given| {
-        given.set_text(&mut to.rank_details)
-    }),
+    Bound::refused("--run-cmd-before-phase", Some("COMMAND"), "command to run before each phase", NO_COMMANDS),
+    Bound::refused("--run-cmd-after-phase", Some("COMMAND"), "command to run after each phase", NO_COMMANDS),
+    Bound::same(
+        "--saveRankPerformanceDetails",
+        Some("FILE"),
+        "file for the results of every rank, as CSV",
+        |to, given| given.set_text(&mut to.rank_details),
+    ),
     Bound::refused(
         "--savePerOpDataCSV",
         Some("PREFIX"),
-        "each operation of each rank as CSV",
-        "writing them would disturb what is measured; take --run DIR, which keeps histograms of all latencies and a \
+        "file for each operation of each rank, as CSV",
+        "writing them would disturb the measurement; use --run DIR, which stores histograms of all latencies and a \
          sample per second and rank",
     ),
     Bound::same(
         "--posix.odirect",
         None,
-        "go past the page cache; the file system decides what it takes",
+        "use O_DIRECT; the file system decides which sizes it accepts",
         |to, given| given.set_flag(&mut to.direct),
     ),
     Bound::ignored(
         "--posix.gpfs.createsharing",
         None,
         "GPFS hint",
-        "the engine gives GPFS no hints; what is created is the same",
+        "the engine does not use GPFS hints; the items created are the same",
     ),
     Bound::refused(
         "--posix.rangelocks",
         None,
-        "lock what is read or written",
-        "small files have one reader or writer; take a study with `lock` on a shared file to measure locks",
+        "lock the byte ranges read or written",
+        "small files have a single reader or writer; use a study with `lock` on a shared file to measure locks",
     ),
-    Bound::refused("--dummy.delay-only-rank0", None, "DUMMY waits on rank 0 only", NO_DUMMY),
-    Bound::refused("--dummy.delay-create", Some("USEC"), "DUMMY waits in each create", NO_DUMMY),
-    Bound::refused("--dummy.delay-close", Some("USEC"), "DUMMY waits in each close", NO_DUMMY),
-    Bound::refused("--dummy.delay-sync", Some("USEC"), "DUMMY waits in each sync", NO_DUMMY),
-    Bound::refused("--dummy.delay-xfer", Some("USEC"), "DUMMY waits in each transfer", NO_DUMMY),
-    Bound::refused("--mpiio.showHints", None, "show MPI's hints", NO_MPIIO),
+    Bound::refused("--dummy.delay-only-rank0", None, "delay only rank 0 of DUMMY", NO_DUMMY),
+    Bound::refused("--dummy.delay-create", Some("USEC"), "delay of each create of DUMMY", NO_DUMMY),
+    Bound::refused("--dummy.delay-close", Some("USEC"), "delay of each close of DUMMY", NO_DUMMY),
+    Bound::refused("--dummy.delay-sync", Some("USEC"), "delay of each sync of DUMMY", NO_DUMMY),
+    Bound::refused("--dummy.delay-xfer", Some("USEC"), "delay of each transfer of DUMMY", NO_DUMMY),
+    Bound::refused("--mpiio.showHints", None, "show MPI-IO hints", NO_MPIIO),
     Bound::refused("--mpiio.preallocate", None, "preallocate files", NO_MPIIO),
-    Bound::refused("--mpiio.useStridedDatatype", None, "strides as a datatype", NO_MPIIO),
+    Bound::refused("--mpiio.useStridedDatatype", None, "access strided data through a datatype", NO_MPIIO),
     Bound::refused("--mpiio.useFileView", None, "use a file view", NO_MPIIO),
-    Bound::refused("--mpiio.hintsFileName", Some("FILE"), "MPI's hints", NO_MPIIO),
-    Bound::refused("--mmap.madv_dont_need", None, "advice about mapped files", NO_MMAP),
-    Bound::refused("--mmap.madv_pattern", None, "advice about mapped files", NO_MMAP),
+    Bound::refused("--mpiio.hintsFileName", Some("FILE"), "MPI-IO hints", NO_MPIIO),
+    Bound::refused("--mmap.madv_dont_need", None, "madvise for mapped files", NO_MMAP),
+    Bound::refused("--mmap.madv_pattern", None, "madvise for mapped files", NO_MMAP),
     Bound::refused(
         "-g",
         None,
-        "Lustre: directories of the file system's default layout",
-        "only mdtest built against Lustre has it; run `lfs setdirstripe -D -c -1 DIR` before",
+        "use Lustre's default directory layout",
+        "only mdtest built with Lustre has it; run `lfs setdirstripe -D -c -1 DIR` beforehand",
     ),
-    Bound::refused("--allocateBufferOnGPU", Some("N"), "buffers in the memory of a GPU", NO_GPU),
-    Bound::refused("--GPUid", Some("N"), "which GPU", NO_GPU),
+    Bound::refused("--allocateBufferOnGPU", Some("N"), "allocate buffers in GPU memory", NO_GPU),
+    Bound::refused("--GPUid", Some("N"), "GPU to use", NO_GPU),
     Bound::refused("--gpuDirect", None, "GPUDirect", NO_GPU),
 ];
 
@@ -401,8 +409,8 @@ fn more_verbose(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
 
 fn set_packet(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
     to.packet = Packet::of_letter(given.text()).ok_or_else(|| {
-        let remedy = "take timestamp, offset, incompressible or random";
-        usage(format!("--dataPacketType {:?} is no type", given.text()), remedy)
+        let remedy = "use timestamp, offset, incompressible or random";
+        usage(format!("--dataPacketType {:?} is not a packet type", given.text()), remedy)
     })?;
     Ok(())
 }
@@ -412,7 +420,7 @@ fn set_api(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
     to.dummy = match api.to_ascii_uppercase().as_str() {
         "POSIX" => false,
         "DUMMY" => true,
-        _ => return Err(usage(format!("-a {api:?} is refused: mdtest takes POSIX and DUMMY"), "take -a POSIX")),
+        _ => return Err(usage(format!("-a {api:?} is refused: mdtest supports only POSIX and DUMMY"), "use -a POSIX")),
     };
     api.clone_into(&mut to.api);
     Ok(())
@@ -420,7 +428,7 @@ fn set_api(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
 
 fn set_paths(to: &mut Parameters, given: &Given) -> Result<(), Failure> {
     to.paths = given.text().split('@').filter(|path| !path.is_empty()).map(str::to_owned).collect();
-    if to.paths.is_empty() { Err(usage("-d names no directory", "write -d DIR")) } else { Ok(()) }
+    if to.paths.is_empty() { Err(usage("-d has no directory", "write -d DIR")) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -47,13 +47,13 @@ impl Amounts {
     /// What follows from `-n`, `-I`, `-b`, `-z` and `-L`, scaled down where that is asked for.
     pub fn of(asked: &Parameters, common: &Common) -> Result<Self, Failure> {
         if asked.depth > DEEPEST {
-            return Err(usage(format!("-z {} is too deep", asked.depth), format!("take at most -z {DEEPEST}")));
+            return Err(usage(format!("-z {} is too deep", asked.depth), format!("use at most -z {DEEPEST}")));
         }
         let (mut directories, mut leaves) = (1_u64, 1_u64);
         for _ in 0..asked.depth {
             let counted = leaves.checked_mul(asked.branch.into());
             leaves = counted.filter(|&leaves| leaves < 1 << 40).ok_or_else(|| {
-                usage(format!("-b {} -z {} are too many directories", asked.branch, asked.depth), "take fewer levels")
+                usage(format!("-b {} -z {} are too many directories", asked.branch, asked.depth), "use fewer levels")
             })?;
             directories += leaves;
         }
@@ -141,43 +141,51 @@ pub fn check(asked: &Parameters, ranks: u32) -> Result<(), Failure> {
     let wrong = [
         (
             asked.shared_items && asked.unique,
-            "-S with -u: no file is shared in a directory of one rank",
+            "-S with -u: files in a rank's own directory are not shared",
             "leave one out",
         ),
         (asked.shared_items && !phases.files, "-S with -D: only files are shared", "leave -D out"),
         (asked.shared_items && asked.mknod, "-S with -k: mknod fails for all ranks but the first", "leave -k out"),
-        (asked.mknod && asked.write_bytes > 0, "-k with -w: mknod opens no file to write", "leave one out"),
-        (asked.mknod && asked.fsync, "-k with -y: mknod opens no file to sync", "leave one out"),
-        (both && asked.unique, "-n and -I with -u", "give the number of items, or that in each directory"),
-        (both && !n.is_multiple_of(each), "-n is no multiple of -I", "give a multiple, or one of them"),
+        (asked.mknod && asked.write_bytes > 0, "-k with -w: mknod does not open the file for writing", "leave one out"),
+        (asked.mknod && asked.fsync, "-k with -y: mknod does not open the file for fsync", "leave one out"),
+        (both && asked.unique, "-n and -I cannot both be used with -u", "use -n, or -I"),
+        (both && !n.is_multiple_of(each), "-n is not a multiple of -I", "use a multiple, or only one of them"),
+        (both && n / each > MOST_TREES, "-n divided by -I gives too many trees", "use an -n of at most 10000 times -I"),
+        (several && !asked.unique, "several directories (-d) need -u: otherwise all ranks share one tree", "add -u"),
         (
-            both && n / each > MOST_TREES,
-            "-n with -I are too many trees",
-            "give at most 10000 times as many items as -I",
+            several && asked.shift > 0,
+            "several directories (-d) do not work with -N",
+            "leave -N out, or use one directory",
         ),
-        (several && !asked.unique, "several directories without -u: ranks share one tree", "add -u"),
-        (several && asked.shift > 0, "several directories with -N", "leave -N out, or give one directory"),
-        (asked.paths.len() > first as usize, "there are more directories than tasks", "give more --ranks"),
-        (asked.depth > 0 && asked.branch == 0, "-b 0 with -z: there are no branches", "take -b 1 or more"),
-        (asked.verify_read && !(phases.read && phases.files), "-X without reading files", "add -E and -F"),
-        (asked.verify_read && asked.read_bytes == 0, "-X without -e: no byte is read", "say -e SIZE"),
-        (asked.verify_read && tail, "-X with -e: a file's last bytes differ", "give -e a multiple of 8, or that of -w"),
-        (asked.verify_write && asked.write_bytes == 0, "--verify-write without -w: no byte is written", "say -w SIZE"),
+        (asked.paths.len() > first as usize, "there are more directories than tasks", "use more --ranks"),
+        (asked.depth > 0 && asked.branch == 0, "-b 0 with -z: there are no branches", "use -b 1 or more"),
+        (asked.verify_read && !(phases.read && phases.files), "-X needs a phase that reads files", "add -E and -F"),
+        (asked.verify_read && asked.read_bytes == 0, "-X without -e: no bytes are read", "add -e SIZE"),
+        (
+            asked.verify_read && tail,
+            "-X with this -e: the last bytes of a partial word cannot be verified",
+            "use a multiple of 8 for -e, or the size of -w",
+        ),
+        (
+            asked.verify_write && asked.write_bytes == 0,
+            "--verify-write without -w: no bytes are written",
+            "add -w SIZE",
+        ),
         (
             phases.create && phases.read && asked.read_bytes > asked.write_bytes,
-            "-e is more than -w: files do not hold as much",
+            "-e is larger than -w, the size of the files",
             "read at most what is written",
         ),
         (
             asked.stonewall_s > 0 && !(phases.create && phases.files),
-            "-W ends the creation of files, and none are created",
+            "-W limits the creation of files, but none are created",
             "leave it out",
         ),
-        (asked.iterations == 0, "-i 0 does nothing", "take 1 or more"),
-        (asked.step_tasks == 0, "-s 0 never comes to an end", "take 1 or more"),
-        (first == 0, "-f 0: no task does nothing", "take 1 or more"),
-        (first > last, "-f is more than -l", "take at most as many"),
-        (last > ranks, "-l is more than there are tasks", "give more --ranks"),
+        (asked.iterations == 0, "-i 0 does nothing", "use 1 or more"),
+        (asked.step_tasks == 0, "-s 0 never finishes", "use 1 or more"),
+        (first == 0, "-f 0 leaves no task", "use 1 or more"),
+        (first > last, "-f is more than -l", "use at most -l"),
+        (last > ranks, "-l is more than there are tasks", "use more --ranks"),
     ];
     match wrong.into_iter().find(|(wrong, ..)| *wrong) {
         Some((_, problem, valid)) => Err(usage(problem, valid)),
@@ -215,7 +223,11 @@ impl Place {
                 Ok(_) => return Err(cannot(&path, std::io::Error::from_raw_os_error(libc::ENOTDIR))),
                 Err(_) if create && path.parent().is_some_and(Path::is_dir) => place.missing.push(path.clone()),
                 Err(error) => {
-                    let remedy = if create { "mkdir -p" } else { "create the tree first (-C), or name where it is:" };
+                    let remedy = if create {
+                        "create it: mkdir -p"
+                    } else {
+                        "create the tree first (-C), or correct the directory:"
+                    };
                     let remedy = format!("{remedy} {}", path.parent().filter(|_| create).unwrap_or(&path).display());
                     return Err(Failure { remedy, ..cannot(&path, error) });
                 }

@@ -48,7 +48,7 @@ pub fn run(common: &Common, ranks: &mut dyn RankSet, arguments: &[String]) -> En
 fn measure(given: &Given, asked: &Asked, common: &Common, ranks: &mut dyn RankSet) -> Result<Ended, Failure> {
     let host = ioassay_host::host_name();
     if !asked.direct {
-        say!("ioassay-engine: a target takes no direct I/O: its page cache takes part, emptied before reads");
+        say!("ioassay-engine: a target does not support direct I/O: the page cache is used, and dropped before reads");
     }
     let results = Results::create(given, &localtime::now("%F@%R"), &host, common.overwrite)?;
     let mut session = Session::begin(Tool::ObdfilterSurvey, common, ranks, &given.as_arguments())?;

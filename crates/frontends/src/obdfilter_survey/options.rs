@@ -9,45 +9,44 @@ use ioassay_protocol::events::Failure;
 use crate::common::usage;
 use crate::options::{Known, Verdict};
 
-const LUSTRE: &str =
-    "nothing of Lustre's is called: name directories of the file system, or a block device, in targets";
+const LUSTRE: &str = "Lustre's tools are not used: list directories of the file system, or a block device, in targets";
 
 /// Every variable, and the one option that is ours because a device is lost with it.
 pub const KNOWN: &[Known] = &[
-    Known::same("nobjlo", Some("N"), "fewest objects of each target; 1 without"),
-    Known::same("nobjhi", Some("N"), "most objects of each target, doubling from nobjlo; 16 without"),
-    Known::same("thrlo", Some("N"), "fewest threads of each target; 1 without"),
-    Known::same("thrhi", Some("N"), "most threads of each target, doubling from thrlo; 16 without"),
-    Known::same("size", Some("MIB"), "MiB of each target; 16384 without"),
-    Known::same("rszlo", Some("KIB"), "smallest record in KiB, in whole pages; 1024 without"),
-    Known::same("rszhi", Some("KIB"), "largest record in KiB, doubling from rszlo; 1024 without"),
+    Known::same("nobjlo", Some("N"), "minimum objects per target (default: 1)"),
+    Known::same("nobjhi", Some("N"), "maximum objects per target, doubling from nobjlo (default: 16)"),
+    Known::same("thrlo", Some("N"), "minimum threads per target (default: 1)"),
+    Known::same("thrhi", Some("N"), "maximum threads per target, doubling from thrlo (default: 16)"),
+    Known::same("size", Some("MIB"), "MiB per target (default: 16384)"),
+    Known::same("rszlo", Some("KIB"), "minimum record size in KiB, in whole pages (default: 1024)"),
+    Known::same("rszhi", Some("KIB"), "maximum record size in KiB, doubling from rszlo (default: 1024)"),
     Known::better(
         "targets, OSTS",
         Some("NAMES"),
-        "what to measure, separated by spaces",
-        "directories and a block device are measured by any user; objects are files in a directory of their own, past \
-         the page cache where the file system can do that, and writes end with fsync",
+        "targets to measure, separated by spaces",
+        "directories or a block device can be measured by any user; objects are files in a separate directory, \
+         accessed with direct I/O where the file system supports it, and writes end with fsync",
     ),
     Known::better(
         "case",
         Some("disk"),
-        "what takes part; network and netdisk are refused",
-        "they name what does it now",
+        "layers to measure; network and netdisk are refused",
+        "the error names the command that replaces them",
     ),
-    Known::same("tests_str", Some("NAMES"), "tests, the first of them write; `write rewrite read` without"),
-    Known::better("verify", Some("0|1"), "compare what is read", "every byte differs, and a difference ends the test"),
-    Known::same("rslt_loc", Some("DIR"), "where the results go; /tmp without"),
+    Known::same("tests_str", Some("NAMES"), "tests, the first of which is write (default: `write rewrite read`)"),
+    Known::better("verify", Some("0|1"), "verify the data read", "all data is unique, and a mismatch ends the test"),
+    Known::same("rslt_loc", Some("DIR"), "directory for the results (default: /tmp)"),
     Known::better(
         "rslt",
         Some("PREFIX"),
-        "the results are PREFIX.summary and PREFIX.detail",
-        "instead of .vmstat there is what the kernel spent on every thread, with --run DIR",
+        "write PREFIX.summary and PREFIX.detail",
+        "--run DIR stores the kernel's counters of every thread, instead of .vmstat",
     ),
-    Known::same("PAGE_SIZE", Some("KIB"), "page in KiB; 4 without"),
+    Known::same("PAGE_SIZE", Some("KIB"), "page size in KiB (default: 4)"),
     Known::refused("ECHO_CLIENTS", Some("NAMES"), "echo clients to use", LUSTRE),
     Known::refused("server_nid", Some("NID"), "server of case=network", "`ioassay net` measures the network"),
-    Known::refused("lustre_root", Some("DIR"), "where lctl is", LUSTRE),
-    Known::same("--destroy-data", Some("DEVICE"), "the device in targets once more: what is on it is lost"),
+    Known::refused("lustre_root", Some("DIR"), "directory of lctl", LUSTRE),
+    Known::same("--destroy-data", Some("DEVICE"), "repeat the device of targets: all data on it is lost"),
 ];
 
 /// The variables that were given.
@@ -77,8 +76,8 @@ impl Given {
             };
             let value = if name == "--destroy-data" { value.or_else(|| rest.next().cloned()) } else { value };
             let Some(value) = value else {
-                let remedy = "write NAME=VALUE: ioassay-engine obdfilter-survey -h lists what there is";
-                return Err(usage(format!("{argument:?} is no variable with a value"), remedy));
+                let remedy = "write NAME=VALUE; `ioassay-engine obdfilter-survey -h` lists all variables";
+                return Err(usage(format!("{argument:?} is not of the form NAME=VALUE"), remedy));
             };
             given.set(name, value)?;
         }
@@ -89,7 +88,7 @@ impl Given {
         let Some((option, spelling)) =
             KNOWN.iter().find_map(|known| Some((known, known.spellings().find(|spelling| *spelling == name)?)))
         else {
-            let remedy = "ioassay-engine obdfilter-survey -h lists what there is";
+            let remedy = "`ioassay-engine obdfilter-survey -h` lists all variables";
             return Err(usage(format!("obdfilter-survey has no variable {name}"), remedy));
         };
         if let Verdict::Refused(because) = option.verdict {
@@ -113,7 +112,7 @@ impl Given {
         let Some(text) = self.value(name) else { return Ok(otherwise) };
         let number = text.trim().parse().ok().filter(|number| (1..=1 << 40).contains(number));
         number.ok_or_else(|| {
-            usage(format!("{name}={text:?} is no count"), "write a whole number from 1 on, without unit")
+            usage(format!("{name}={text:?} is not a valid count"), "write a whole number, 1 or more, without a unit")
         })
     }
 

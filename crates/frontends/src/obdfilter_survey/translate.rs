@@ -102,29 +102,34 @@ impl Asked {
     pub fn new(given: &Given, common: &Common, here: &Path) -> Result<Self, Failure> {
         match given.value("case").unwrap_or("disk") {
             "disk" => {}
-            "network" => return Err(usage("case=network is refused: it measures no storage", "take `ioassay net`")),
+            "network" => {
+                return Err(usage("case=network is refused: it does not measure storage", "use `ioassay net`"));
+            }
             "netdisk" => {
                 let remedy =
-                    "mount the file system and name a directory of it on each target in targets, with case=disk";
+                    "mount the file system and list a directory on each of its targets in targets, with case=disk";
                 return Err(usage("case=netdisk is refused: it needs Lustre's echo clients", remedy));
             }
-            other => return Err(usage(format!("case={other} is unknown"), "take case=disk")),
+            other => return Err(usage(format!("case={other} is unknown"), "use case=disk")),
         }
         if common.ranks > 1 {
-            let problem = format!("--ranks {} contradicts thrlo and thrhi", common.ranks);
-            return Err(usage(problem, "leave --ranks (or IOASSAY_RANKS) out: threads are ranks"));
+            let problem = format!("--ranks {} conflicts with thrlo and thrhi", common.ranks);
+            return Err(usage(problem, "leave --ranks (or IOASSAY_RANKS) out: each thread is a rank"));
         }
         let names = names(given)?;
         let targets = targets(&names, given.value("--destroy-data"), here)?;
         let tests: Vec<String> =
             given.value("tests_str").unwrap_or("write rewrite read").split_whitespace().map(str::to_owned).collect();
         if tests.first().is_none_or(|first| first != "write") {
-            return Err(usage("tests_str does not begin with write", "write first: the others need what it leaves"));
+            return Err(usage(
+                "tests_str does not start with write",
+                "put write first: the other tests need its files",
+            ));
         }
         let verify = match given.value("verify").unwrap_or("0") {
             "0" => false,
             "1" => true,
-            other => return Err(usage(format!("verify={other} is neither 0 nor 1"), "write verify=1 to compare")),
+            other => return Err(usage(format!("verify={other} is neither 0 nor 1"), "write verify=1 to verify data")),
         };
         let rows = rows(given, common, targets.count() as u32)?;
         let direct = match &targets {
@@ -244,21 +249,21 @@ fn transfer(test: &str) -> Transfer {
 /// The names in `targets`, or `OSTS`.
 fn names(given: &Given) -> Result<Vec<String>, Failure> {
     let names = match (given.value("targets"), given.value("OSTS")) {
-        (Some(_), Some(_)) => return Err(usage("targets and OSTS both say what to measure", "leave one of them out")),
+        (Some(_), Some(_)) => return Err(usage("targets and OSTS are both set", "leave one of them out")),
         (Some(names), None) | (None, Some(names)) => names,
         (None, None) => {
-            let remedy = "write targets=\"DIR1 DIR2\": a directory on each target, or one block device";
-            return Err(usage("targets is empty: the OSTs of a server are not looked for", remedy));
+            let remedy = "set targets=\"DIR1 DIR2\": a directory on each target, or one block device";
+            return Err(usage("targets is empty, and the OSTs of a server are not discovered", remedy));
         }
     };
     let names: Vec<String> = names.split_whitespace().map(str::to_owned).collect();
     if names.len() > MOST_JOBS {
-        let problem = format!("{} targets", names.len());
-        return Err(usage(problem, format!("take at most {MOST_JOBS} at a time")));
+        let problem = format!("{} targets are too many", names.len());
+        return Err(usage(problem, format!("use at most {MOST_JOBS} at a time")));
     }
     let mut seen = BTreeSet::new();
     match names.iter().find(|name| !seen.insert(*name)) {
-        Some(twice) => Err(usage(format!("targets names {twice} twice"), "name each target once")),
+        Some(twice) => Err(usage(format!("targets lists {twice} twice"), "list each target once")),
         None => Ok(names),
     }
 }
@@ -273,8 +278,8 @@ fn targets(names: &[String], destroy_data: Option<&str>, here: &Path) -> Result<
             Ok(about) if about.is_dir() => directories.push(path),
             Ok(about) if about.file_type().is_block_device() => devices.push((name, path)),
             Ok(_) | Err(_) => {
-                let remedy = "name a directory on each target, or one block device; names of OSTs are for Lustre's own \
-                              obdfilter-survey";
+                let remedy = "list a directory on each target, or one block device; OST names work only with Lustre's \
+                              own obdfilter-survey";
                 return Err(usage(format!("targets: {name} is neither a directory nor a block device"), remedy));
             }
         }
@@ -282,20 +287,20 @@ fn targets(names: &[String], destroy_data: Option<&str>, here: &Path) -> Result<
     match (devices.as_slice(), directories.is_empty(), destroy_data) {
         ([], _, None) => Ok(Targets::Directories(directories)),
         ([], _, Some(device)) => {
-            Err(usage(format!("--destroy-data {device}, but targets names no block device"), "leave it out"))
+            Err(usage(format!("--destroy-data {device}, but targets lists no block device"), "leave it out"))
         }
         ([(name, path)], true, Some(again)) if name.as_str() == again => {
             Ok(Targets::Device(DeviceTarget { path: path.clone(), destroy_data: path.clone() }))
         }
         ([(name, _)], true, _) => {
-            let problem = format!("targets: {name} is a block device, and what is on it would be lost");
-            Err(usage(problem, format!("say --destroy-data {name} as well if it may be")))
+            let problem = format!("targets: {name} is a block device, and all data on it would be lost");
+            Err(usage(problem, format!("add --destroy-data {name} if its data may be lost")))
         }
         ([(name, _), ..], _, _) => {
-            let problem = format!("targets: {name} is a block device, and there are other targets beside it");
+            let problem = format!("targets: the block device {name} cannot be measured together with other targets");
             Err(usage(
                 problem,
-                "name one block device alone; several are one survey each, or one as RAID; or directories",
+                "list a single block device, or directories; for several devices, run several surveys or build a RAID",
             ))
         }
     }
@@ -317,12 +322,15 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
     for record in doubling(given, "rszlo", 1024, "rszhi", 1024)? {
         let record_kib = record / page_kib * page_kib;
         if record_kib == 0 {
-            return Err(usage(format!("rszlo: {record} KiB is less than a page of {page_kib}"), "take whole pages"));
+            return Err(usage(format!("rszlo: {record} KiB is less than a page of {page_kib} KiB"), "use whole pages"));
         }
         for objects in doubling(given, "nobjlo", 1, "nobjhi", 16)? {
             for threads in doubling(given, "thrlo", 1, "thrhi", 16)? {
                 if threads > MOST_THREADS {
-                    return Err(usage(format!("thrhi: {threads} threads"), format!("take at most {MOST_THREADS}")));
+                    return Err(usage(
+                        format!("thrhi: {threads} threads are too many"),
+                        format!("use at most {MOST_THREADS}"),
+                    ));
                 }
                 if threads % objects != 0 {
                     continue;
@@ -330,11 +338,11 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
                 let records = size_kib / (record_kib * threads);
                 if records == 0 {
                     let problem = format!(
-                        "size: {} MiB hold no record of {record_kib} KiB for {}",
+                        "size: {} MiB are less than a record of {record_kib} KiB for each of {}",
                         size_kib >> 10,
                         count(threads, "thread")
                     );
-                    let remedy = format!("take size={} or more", (record_kib * threads).div_ceil(1024));
+                    let remedy = format!("use size={} or more", (record_kib * threads).div_ceil(1024));
                     return Err(usage(problem, remedy));
                 }
                 let records = common.scaled(records, 1);
@@ -344,9 +352,9 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
         }
     }
     if rows.is_empty() {
-        let remedy = "take a thrlo that is a multiple of nobjlo";
+        let remedy = "use a thrlo that is a multiple of nobjlo";
         return Err(usage(
-            "no number of threads (thrlo to thrhi) is a multiple of one of objects (nobjlo to nobjhi)",
+            "no thread count (thrlo to thrhi) is a multiple of an object count (nobjlo to nobjhi)",
             remedy,
         ));
     }
@@ -357,10 +365,7 @@ fn rows(given: &Given, common: &Common, targets: u32) -> Result<Vec<Row>, Failur
 fn doubling(given: &Given, low: &str, low_is: u64, high: &str, high_is: u64) -> Result<Vec<u64>, Failure> {
     let (from, to) = (given.number(low, low_is)?, given.number(high, high_is)?);
     if from > to {
-        return Err(usage(
-            format!("{low}={from} is more than {high}={to}"),
-            format!("give {high} a value from {from} on"),
-        ));
+        return Err(usage(format!("{low}={from} is more than {high}={to}"), format!("set {high} to {from} or more")));
     }
     Ok(std::iter::successors(Some(from), |value| value.checked_mul(2)).take_while(|&value| value <= to).collect())
 }
