@@ -20,7 +20,7 @@ REFRAME := reframe-hpc==4.10.4
 # It resolves what requirements.lock says.
 UV := uv==0.13.9
 
-.PHONY: help build demo labs mpis browser reframe lock test test-rust loom sanitize miri test-python attack lint generate notebook bench bench-peers statistics clean
+.PHONY: help build demo labs mpis browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -41,7 +41,14 @@ demo: build ## Run the study isilon-2018 in its quick scale on the local disk.
 	@mkdir -p $(DEMO)/target
 	@$(BIN)/ioassay run isilon-2018 --scale quick --target $(DEMO)/target
 
-test: build test-rust loom sanitize test-python ## Run all tests.
+# Two groups after one another, each side by side: most tests wait for processes, labs and time limits. Beside what looks at
+# the whole machine only tests of single functions go on, which leave it alone.
+SIDE_BY_SIDE = $(MAKE) --no-print-directory --keep-going --jobs 2 --output-sync=target
+test: build ## Run all tests.
+	@failed=0; \
+	$(SIDE_BY_SIDE) test-machine loom test-functions || failed=1; \
+	$(SIDE_BY_SIDE) test-cases test-whole sanitize || failed=1; \
+	exit $$failed
 
 labs: build ## Install what the labs of the tests need: packages, and what is built of sources (as root, once).
 	@failed=0; for lab in $(LABS); do \
@@ -85,8 +92,27 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
 # A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
-test-rust: build
-	env --default-signal=INT,QUIT,HUP cargo test --locked --workspace --quiet --no-fail-fast
+CARGO_TEST := env --default-signal=INT,QUIT,HUP cargo test --locked --quiet --no-fail-fast
+PYTEST := env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet
+
+# Tests of whole cases that look at the page cache, and the others.
+OF_PAGE_CACHE := cold_caches page_cache
+OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(basename $(notdir $(wildcard crates/cli/tests/*.rs))))
+
+test-machine: build ## Run the tests that look at the whole machine, which nothing may disturb.
+	@failed=0; $(CARGO_TEST) -p ioassay-cli $(addprefix --test ,$(OF_PAGE_CACHE)) || failed=1; \
+	$(PYTEST) -m machine || failed=1; exit $$failed
+
+test-functions: build ## Run the tests of single functions, of Rust and Python.
+	@failed=0; $(CARGO_TEST) --workspace --exclude ioassay-cli || failed=1; \
+	$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers || failed=1; exit $$failed
+
+test-cases: build ## Run the tests that start the engine.
+	@$(CARGO_TEST) -p ioassay-cli --bins $(addprefix --test ,$(OF_CASES))
+
+# More of them than there are processors: they wait for signals, pauses and time limits.
+test-whole: build ## Run the end-to-end tests: the command, from a study to a report.
+	@$(PYTEST) --numprocesses 3 --dist loadfile -m 'not machine' tests
 
 loom: ## Check shared memory in every order in which processes can act.
 	cargo test --locked --quiet -p ioassay-shm --features loom --lib models::
@@ -101,16 +127,6 @@ sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBeha
 miri: ## Run shared memory in Miri, which finds undefined behaviour (needs a nightly Rust).
 	@cargo +nightly miri --version > /dev/null 2>&1 || rustup component add --toolchain nightly miri rust-src
 	MIRIFLAGS=-Zmiri-disable-isolation cargo +nightly miri test --locked --quiet -p ioassay-shm --lib
-
-# Beside tests that look at the whole machine only those of single functions go on, which leave it alone.
-# Of all others more than there are processors: they wait for signals, pauses and time limits. They drop the caches of the
-# machine, which tests in Rust look at, so they do not go on beside these.
-test-python: build
-	@failed=0; printed=$$(mktemp); \
-	env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet -m machine > $$printed & \
-	$(BIN)/pytest --quiet --numprocesses 2 -m 'not machine' python bench/peers || failed=1; \
-	wait $$! || failed=1; cat $$printed; rm $$printed; \
-	$(BIN)/pytest --quiet --numprocesses 3 --dist loadfile -m 'not machine' tests || failed=1; exit $$failed
 
 # Variations of each family, processes that attack at the same time, and where the outcomes are added.
 TRIES ?= 10000

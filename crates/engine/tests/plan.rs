@@ -154,7 +154,7 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (
             "/files/data/segments",
             json!(1_u64 << 48),
-            "files: together they have 9223372036854874112 bytes; stay at or below 9223372036854775807 bytes in a case",
+            "files: the file sets add up to 9223372036854874112 bytes; keep a case at or below 9223372036854775807 bytes",
         ),
         ("/files/data/segments", json!(1.5), "files.data.segments: invalid type"),
         ("/files/data/layout", json!("N-2"), "files.data.layout: unknown variant `N-2`"),

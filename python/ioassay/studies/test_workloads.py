@@ -439,7 +439,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         (
             "total: 1MiB",
             "total: 4194304t\nsteps: [write, {write: {name: again}}]\nseed: 1",
-            "my.yaml:13: steps: all jobs together write 9223372036854775808 bytes; stay at or below",
+            "my.yaml:13: steps: all jobs together write 9223372036854775808 bytes; keep a case at or below",
         ),
         ("[write]", "[find: {storage: posix}]", "my.yaml:13: workloads.w.steps[0].find.storage: unknown key"),
         ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; take 1 to 4096'),

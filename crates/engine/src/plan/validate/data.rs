@@ -122,7 +122,7 @@ pub(super) fn countable(key: &str, have: &str, bytes: u64) -> Result<(), Refusal
     }
     // A saturated sum is no number to print.
     let about = if bytes == u64::MAX { "2^64 bytes or more".to_owned() } else { format!("{bytes} bytes") };
-    let valid = format!("stay at or below {LARGEST_CASE_BYTES} bytes in a case");
+    let valid = format!("keep a case at or below {LARGEST_CASE_BYTES} bytes");
     Err(Refusal::new(key, format!("{have} {about}"), valid))
 }
 
