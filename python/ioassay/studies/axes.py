@@ -119,7 +119,9 @@ def _problems(workload: Entries, axis: str, node: Node, origin: Origin) -> Itera
     elif first in keys(FileSet) and first not in keys(Workload) and "files" in workload.entries:
         yield origin.problem(f"`{axis}` is a key of a file set", f"write `files.NAME.{axis}`")
     elif first == STEPS and (len(rest) < 2 or _step(workload, rest[0]) is None):
-        yield origin.problem(f"`{axis}` names no step", "write `steps.NAME.KEY`, such as `steps.write.fsync`")
+        yield origin.problem(
+            f"`{axis}` names no step that has keys", "write `steps.NAME.KEY`, such as `steps.write.fsync`"
+        )
     elif not isinstance(node, Items) or not node.items or not all(isinstance(item, Text) for item in node.items):
         yield origin.problem("is not a list of values", "write for example [64k, 1m]")
     elif any(not isinstance(item, Text) or len(item.text) > MOST_CHARACTERS for item in node.items):

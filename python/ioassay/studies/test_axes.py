@@ -104,7 +104,7 @@ def test_values_may_come_from_a_setting() -> None:
         ("{transfer: [4k, 5q]}", 'workloads.big.sweep.transfer[1]: "5q" has the unknown suffix "q"'),
         ("{transfer: [1m], clients: [1, 2]}", "`clients` takes a list in its own place; write `clients: [1, 2, 4]`"),
         ("{transfer: [1m], title: [a, b]}", "`title` cannot be swept"),
-        ("{transfer: [1m], steps.wirte.fsync: [never]}", "names no step; write `steps.NAME.KEY`"),
+        ("{transfer: [1m], steps.wirte.fsync: [never]}", "names no step that has keys; write `steps.NAME.KEY`"),
         ("{transfer: [4k, 4096]}", "does the same as with transfer 4096"),
         ("[4k]", "workloads.big.sweep: is not a set of keys; write for example `sweep: {transfer: [64k, 1m]}`"),
         ("{transfer: [3m]}", "8 MiB of `big` is not a multiple of its transfer of 3 MiB; write 6MiB or 9MiB"),
@@ -118,14 +118,14 @@ def test_what_the_engine_refuses_of_some_combinations_is_said_with_their_values(
     text = sweeping("{transfer: [1000, 2k], depth: [1, 8]}").replace("total: 8MiB", "total: 8192000")
     text = text.replace("\nsteps:", "\nstorage: {api: uring, direct: yes}\nsteps:")
     (sectors,) = refusal(text)
-    assert sectors.startswith("my.yaml:22: workloads.big.sweep.transfer[0]: 1000 is not a multiple of a sector, which")
-    assert ", of 512 bytes, with transfer 1000; take 512 or 1024" in sectors
+    assert sectors.startswith("my.yaml:22: workloads.big.sweep.transfer[0]: 1000 is not a multiple of the sector size")
+    assert ", 512 bytes, with transfer 1000; use 512 or 1024" in sectors
     text = text.replace("1000, 2k", "1k, 2k").replace("- write", "- write: {lock: range}")
     (lock,) = refusal(text)
-    assert lock.startswith("my.yaml:13: steps[0].write.lock: transfers in flight at the same time cannot be locked")
-    assert lock.endswith("with depth 8; take storage.depth 1")
+    assert lock.startswith("my.yaml:13: steps[0].write.lock: transfers cannot be locked one by one while")
+    assert lock.endswith("with depth 8; use storage.depth 1")
     (every,) = refusal(text.replace("[1, 8]", "[4, 8]"))
-    assert every.endswith("cannot be locked one by one; take storage.depth 1")
+    assert every.endswith("while several are in flight; use storage.depth 1")
 
 
 def test_a_key_of_storage_that_every_step_replaces_changes_nothing() -> None:

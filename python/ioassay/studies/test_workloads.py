@@ -348,7 +348,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
     ("old", "new", "message"),
     [
         ("N-N", "N-M", "my.yaml:7: workloads.w: has the layout N-M but no `groups`"),
-        ("N-N", "N-M\n    groups: 3", "my.yaml:10: workloads.w.groups: 3 groups of 4 ranks would not be equal"),
+        ("N-N", "N-M\n    groups: 3", "my.yaml:10: workloads.w.groups: 4 ranks cannot be split into 3 equal groups"),
         ("N-N", "N-M\n    groups: [3, 5]", "my.yaml:10: workloads.w.groups: no point of `w` has ranks that divide"),
         (
             "sequential",
@@ -434,7 +434,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         (
             "total: 1MiB",
             "total: 1MiB\n    offset: 100\nsteps: [write, read: {storage: {direct: yes}}]\nseed: 1",
-            "my.yaml:14: steps[1].read.storage.direct: `offset`: 100 is not a multiple of a sector",
+            "my.yaml:14: steps[1].read.storage.direct: `offset`: 100 is not a multiple of the sector size",
         ),
         (
             "total: 1MiB",
@@ -446,7 +446,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         (
             "total: 1MiB",
             "total: 1MiB\n    offset: 100\nstorage: {direct: yes}\nseed: 1",
-            "my.yaml:13: workloads.w.offset: 100 is not a multiple of a sector, which direct I/O moves as a whole",
+            "my.yaml:13: workloads.w.offset: 100 is not a multiple of the sector size that direct I/O needs",
         ),
     ],
 )
@@ -545,9 +545,10 @@ def test_a_tree_that_cannot_be_is_refused(key: str, message: str) -> None:
 def test_too_many_ranks_and_entries_are_refused() -> None:
     text = HEAD + TREE + "    steps: [create-tree]\n"
     (ranks,) = refusals(text.replace("[2]", "[1048576]"))
-    assert ranks == "my.yaml:4: clients: 1048576 clients with 2 ranks each; take at most 1048576 ranks in all"
+    wrong = "1048576 clients with 2 ranks each are too many ranks"
+    assert ranks == f"my.yaml:4: clients: {wrong}; use at most 1048576 ranks in all"
     (entries,) = refusals(text.replace("depth: 2", "depth: 64"))
-    assert entries.startswith("my.yaml:9: workloads.w.tree.depth: depth 64, 3 branches, 10 items in each directory")
+    assert entries.startswith("my.yaml:9: workloads.w.tree.depth: depth 64, 3 branches and 10 items in each directory")
 
 
 def test_a_workload_of_walks_alone_needs_nothing_to_work_on() -> None:

@@ -13,6 +13,9 @@ from ioassay.analysis.scalability import Reach, Sweep
 AROUND = ("create-tree", "remove-tree")
 """A handful of operations around what is measured: nobody sweeps for them."""
 
+FEWEST_FOR_A_PEAK = 3
+"""Points of which a sweep that rises to its last is worth a word: of two nobody expects to see a peak."""
+
 
 @dataclass(frozen=True)
 class PeakEvidence(Evidence):
@@ -26,6 +29,7 @@ class PeakEvidence(Evidence):
 def peaks(facts: RunFacts) -> Iterator[Finding]:
     """One for each sweep that stops too early, that follows the law, or that should and does not."""
     for sweep in facts.sweeps:
-        if sweep.series.operation not in AROUND and (sweep.fit is not None or sweep.reach == "not reached"):
+        stops_early = sweep.reach == "not reached" and len(sweep.medians) >= FEWEST_FOR_A_PEAK
+        if sweep.series.operation not in AROUND and (sweep.fit is not None or stops_early):
             severity: Severity = "warning" if sweep.reach == "not reached" else "notice"
             yield Finding(severity, PeakEvidence(sweep, sweep.reach), sweep.rests_on)
