@@ -67,6 +67,15 @@ def test_a_sweep_that_still_rises_is_warned_of(found: list[Finding]) -> None:
     assert len(one.rests_on) == 24
 
 
+@pytest.mark.parametrize(("clients", "warns"), [((1, 2), False), ((1, 2, 4), True)])
+def test_of_two_points_nobody_expects_a_peak(clients: tuple[int, ...], warns: bool) -> None:
+    run = RunBuilder().clients(*clients).repetitions(1).workload("w")
+    for count in clients:
+        run = run.rates("w", "write", count, count * 1e9).rates("w", "read", count, 1e9)
+    kinds = [one.kind for one in findings(RunFacts(run.build())) if one.severity == "warning"]
+    assert kinds == [PeakEvidence.kind] * warns
+
+
 def test_a_sweep_off_the_law_has_no_law(found: list[Finding]) -> None:
     one = _of(found, "peak", "uneven", "write")
     assert isinstance(one.evidence, PeakEvidence)
