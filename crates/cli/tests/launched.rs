@@ -439,7 +439,7 @@ fn the_launcher_of_another_mpi_is_refused() {
         let ended = bench.engine(&["run", &bench.write(&plan)]).output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         assert!(!ended.status.success());
-        assert!(said.contains("another MPI's launcher") && said.contains("ioassay mpi list"), "{said}");
+        assert!(said.contains("nother MPI's launcher") && said.contains("ioassay mpi list"), "{said}");
         // MPICH ends processes that it cannot begin in, and nobody is left who could write events.
         assert!(library.is_hydra() || bench.failure().message.contains("MPI sees 1"), "{said}");
         assert_eq!(bench.phases().len(), 0);
