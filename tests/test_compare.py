@@ -92,7 +92,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
         (["check", "after", "--baseline", "before", "--although", "sync"], "not a condition; did you mean `fsync`?"),
         (
             ["check", "after", "--baseline", "before", "--although", "x"],
-            "it can be `tool`, `layout`, `order`, `transfer`",
+            "use one of `tool`, `layout`, `order`, `transfer`",
         ),
         (["check", "before", "--although", "fsync"], "Give --baseline RUN."),
         (["check", "before", "--criteria", "criteria.yaml"], "criteria.yaml:6: criteria[0].sustained"),

@@ -94,7 +94,7 @@ def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -
         (["./absent.yaml"], "absent.yaml: cannot be read: No such file"),
         (["./"], "Is a directory"),
         (["mine.yaml"], 'mine.yaml:7: claims[0]: "fast" is not a number with a unit'),
-        (["empty.yaml"], "empty.yaml:1: there is nothing in it"),
+        (["empty.yaml"], "empty.yaml:1: the file is empty"),
         (["--from", "."], "is not a run directory"),
         (["--from", "absent"], "is not a run directory"),
         (["--from", ".", "--check"], "--from writes a system and does nothing else."),

@@ -77,7 +77,7 @@ class Criterion(Part):
     @model_validator(mode="after")
     def _has_a_limit(self) -> Self:
         if all(getattr(self, limit) is None for limit in LIMITS):
-            raise ValueError(f"has no limit; give one of {', '.join(f'`{limit}`' for limit in LIMITS)}")
+            raise ValueError(f"has no limit; set one of {', '.join(f'`{limit}`' for limit in LIMITS)}")
         return self
 
 
@@ -92,7 +92,7 @@ def read(path: Path) -> Criteria:
     source = read_source(path, "file of criteria")
     criteria = validate(Criteria, source.tree)
     problems = [
-        locate(source.tree, ["criteria", at, "name"]).problem(f"{quoted(name)} is given twice", "call one differently")
+        locate(source.tree, ["criteria", at, "name"]).problem(f"{quoted(name)} is given twice", "rename one of them")
         for at, name in _repeated(criteria)
     ]
     if problems:

@@ -101,7 +101,7 @@ def _swept(workload: Entries) -> list[Swept]:
         if isinstance(node, Items)
     ]
     if not problems and (points := math.prod(len(one.values) for one in found)) > MOST_CASES:
-        problems = [section.origin.problem(f"has {points} combinations", f"take at most {MOST_CASES}")]
+        problems = [section.origin.problem(f"has {points} combinations", f"use at most {MOST_CASES}")]
     if problems:
         raise SourceError(problems)
     return found
@@ -111,21 +111,19 @@ def _problems(workload: Entries, axis: str, node: Node, origin: Origin) -> Itera
     first, *rest = axis.split(".")
     known = _keys()
     if axis in PLACEMENT:
-        yield origin.problem(f"`{axis}` takes a list in its own place", f"write `{axis}: [1, 2, 4]` outside of `sweep`")
+        yield origin.problem(f"`{axis}` does not belong in `sweep`", f"write `{axis}: [1, 2, 4]` outside `sweep`")
     elif first in _NEVER or (not rest and first in ("files", "trees", TREE, STEPS)):
-        yield origin.problem(f"`{axis}` cannot be swept", "name a key with a single value, such as `transfer`")
+        yield origin.problem(f"`{axis}` cannot be swept", "use a key with a single value, such as `transfer`")
     elif first not in known:
         yield origin.problem(f"`{axis}` is not a key of a workload or its storage", nearest(first, known))
     elif first in keys(FileSet) and first not in keys(Workload) and "files" in workload.entries:
         yield origin.problem(f"`{axis}` is a key of a file set", f"write `files.NAME.{axis}`")
     elif first == STEPS and (len(rest) < 2 or _step(workload, rest[0]) is None):
-        yield origin.problem(
-            f"`{axis}` names no step that has keys", "write `steps.NAME.KEY`, such as `steps.write.fsync`"
-        )
+        yield origin.problem(f"`{axis}` is not a key of a step", "write `steps.NAME.KEY`, such as `steps.write.fsync`")
     elif not isinstance(node, Items) or not node.items or not all(isinstance(item, Text) for item in node.items):
         yield origin.problem("is not a list of values", "write for example [64k, 1m]")
     elif any(not isinstance(item, Text) or len(item.text) > MOST_CHARACTERS for item in node.items):
-        yield origin.problem("has a value that is too long", f"take at most {MOST_CHARACTERS} characters")
+        yield origin.problem("has a value that is too long", f"use at most {MOST_CHARACTERS} characters")
 
 
 def _keys() -> list[str]:

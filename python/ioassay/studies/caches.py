@@ -76,7 +76,7 @@ class Hook(Part):
 
     @model_validator(mode="after")
     def _hosts_once(self) -> Self:
-        each_once("names a host")(self.hosts)
+        each_once("lists a host")(self.hosts)
         return self
 
     def plan(self) -> list[HookPlan]:
@@ -108,7 +108,7 @@ class ColdCache(Part):
     @model_validator(mode="after")
     def _remounts(self) -> Self:
         if self.remount is not None and "remount" not in self.methods:
-            raise ValueError("says how to remount, but does not; add `remount` to its `methods`")
+            raise ValueError("has a `remount` command, but `remount` is not among its `methods`; add it")
         return self
 
     def plan(self) -> StepColdCachePlan:

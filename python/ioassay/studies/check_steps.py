@@ -73,17 +73,17 @@ class _Steps:
 
     def _find(self, find: Find, place: Path) -> Iterator[Problem]:
         if find.newer_than is not None and find.newer_than not in self.phases:
-            wrong = f"no phase before it is called `{find.newer_than}`"
+            wrong = f"`{find.newer_than}` is not an earlier phase"
             yield self.at(*place, "find", "newer_than").problem(wrong, nearest(find.newer_than, self.phases))
         if find.tree is not None and find.tree not in self.trees:
-            wrong = f"the directories of the tree `{find.tree}` are not there"
-            known = nearest(find.tree, self.trees) if self.trees else "put `- create-tree` before it"
+            wrong = f"the directories of the tree `{find.tree}` do not exist"
+            known = nearest(find.tree, self.trees) if self.trees else "add `- create-tree` before this step"
             yield self.at(*place, "find", "tree").problem(wrong, known)
 
     def _nothing_named(self, work: Work) -> tuple[str, str]:
         known = sweep.fitting(self.workload, work)
         if known:
-            return f"`{self.name}` has several things to {work.verb}", f"name one of {', '.join(known)}"
+            return f"`{self.name}` has several file sets or trees for `{work.verb}`", f"name one of {', '.join(known)}"
         if work.verb == "mixed":
             return f"`{self.name}` has no file set to read and write", "add `files:` to the workload"
         return f"`{self.name}` has no tree for `{work.verb}`", "add `tree:` to the workload"
@@ -102,25 +102,26 @@ class _Steps:
         """A rate must be known when it is asked for."""
         earlier = phase.limit.at_rate_of if phase.limit else None
         if earlier is not None and earlier.phase not in self.phases:
-            wrong = f"no phase before it is called `{earlier.phase}`"
+            wrong = f"`{earlier.phase}` is not an earlier phase"
             yield self.at(*place, "limit", "at_rate_of", "phase").problem(wrong, nearest(earlier.phase, self.phases))
 
     def _on_files(self, phase: Phase, inside: Path) -> Iterator[Problem]:
         if phase.order == "interleaved":
-            wrong = "the transfers of a file set lie in no directories"
-            yield self.at(*inside, "order").problem(wrong, f"take one of {', '.join(spelling.ORDER.forms)}")
+            wrong = "a file set has no directories to interleave"
+            yield self.at(*inside, "order").problem(wrong, f"use one of {', '.join(spelling.ORDER.forms)}")
 
     def _on_tree(self, work: Work, phase: Phase, on: str, inside: Path) -> Iterator[Problem]:
         if phase.order is not None and phase.order not in spelling.ITEM_ORDER.forms:
-            wrong = f"items have no order `{phase.order}`"
-            yield self.at(*inside, "order").problem(wrong, "take `sequential`, `interleaved` or `random`")
+            wrong = f"`{phase.order}` is not an order of items"
+            yield self.at(*inside, "order").problem(wrong, "use `sequential`, `interleaved` or `random`")
         if (phase.fsync or "never") not in ("never", "at-close", "at-end"):
-            wrong = f"items have no fsync `{phase.fsync}`"
-            yield self.at(*inside, "fsync").problem(wrong, "take `at-close`, `at-end` or `never`")
+            wrong = f"`{phase.fsync}` is not an fsync of items"
+            yield self.at(*inside, "fsync").problem(wrong, "use `at-close`, `at-end` or `never`")
         # Of a tree a plan only says that something is compared.
         if phase.verify is not None and (phase.verify == "reads") != (work.verb in ("read", "replace")):
-            wrong = f"`{work.verb}` {'writes' if phase.verify == 'reads' else 'reads'}"
-            yield self.at(*inside, "verify").problem(wrong, "take the other")
+            wrong = f"`{work.verb}` cannot verify {phase.verify}"
+            other = "writes" if phase.verify == "reads" else "reads"
+            yield self.at(*inside, "verify").problem(wrong, f"use `{other}`")
         if work.verb == "create-tree":
             self.trees.add(on)
         elif work.verb == "remove-tree":

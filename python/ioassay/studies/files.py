@@ -89,12 +89,12 @@ class FileSet(Part):
         given = [key for key in SIZES if getattr(self, key) is not None]
         if len(given) != 1:
             has = ("has no size", "", "has two sizes")[min(2, len(given))]
-            raise ValueError(f"{has}; give one of `total`, `per_client`, `per_rank` and `per_file`")
+            raise ValueError(f"{has}; set one of `total`, `per_client`, `per_rank` and `per_file`")
         if (self.layout == "N-M") != (self.groups is not None):
             has = "has `groups` but not the layout N-M" if self.groups else "has the layout N-M but no `groups`"
-            raise ValueError(f"{has}; write both, or neither")
+            raise ValueError(f"{has}; set both or neither")
         if self.interleave == "strided" and self.segments != 1:
-            raise ValueError("is strided and has `segments`; leave `segments` out, it follows from the size")
+            raise ValueError("is strided and has `segments`; leave `segments` out: it follows from the size")
         return self
 
     @cached_property

@@ -90,9 +90,9 @@ class Workload(Sweep):
     @model_validator(mode="after")
     def _something_to_work_on(self) -> Self:
         if both := self.files.keys() & self.trees.keys():
-            raise ValueError(f"calls a file set and a tree `{min(both)}`; give each a name of its own")
+            raise ValueError(f"has a file set and a tree both called `{min(both)}`; give each its own name")
         if sum(len(files.groups or []) > 1 for files in self.files.values()) > 1:
-            raise ValueError("sweeps the groups of two file sets; sweep one of them")
+            raise ValueError("sweeps the groups of two file sets; sweep only one of them")
         return self
 
 
@@ -180,7 +180,7 @@ class Criterion(Part):
         limits = {key: text_of(value[key]) for key in ("at_most", "at_least") if key in value}
         if len(limits) != 1:
             example = f"at_most: {limit.example}"
-            raise ValueError(f"needs exactly one limit; give `at_most` or `at_least`, for example `{example}`")
+            raise ValueError(f"needs exactly one limit; set `at_most` or `at_least`, for example `{example}`")
         return value | {key: float(limit.parse(text)) for key, text in limits.items()}
 
     @property

@@ -36,7 +36,7 @@ def repetitions(text: str) -> Repetitions:
     if found is None:
         if not re.fullmatch(r"[0-9]+", text):
             raise ValueError(
-                f"{quoted(text)} is no number of repetitions; write for example 3, or until 5 %, at most 10"
+                f"{quoted(text)} is not a number of repetitions; write for example 3, or until 5 %, at most 10"
             )
         return Repetitions(_count(text, 1))
     share = units.parse_share(f"{found[1]}%")
@@ -49,5 +49,5 @@ def repetitions(text: str) -> Repetitions:
 def _count(text: str, least: int) -> int:
     count = units.parse_count(text)
     if not least <= count <= MOST:
-        raise ValueError(f"{quoted(text)} is out of range; take {least} to {MOST}")
+        raise ValueError(f"{quoted(text)} is out of range; use {least} to {MOST}")
     return count

@@ -151,7 +151,7 @@ def _swept(name: str, written_out: Sequence[_WrittenOut]) -> _Swept:
         if work in same:
             *_, (swept, text) = chosen
             earlier = ", ".join(f"{axis} {value}" for axis, value in same[work])
-            wrong = f"does the same as with {earlier}: no step heeds it, or it is the same value"
+            wrong = f"has the same effect as {earlier}: no step uses the key, or the values are equal"
             raise SourceError([text.origin.problem(wrong, f"leave it out of `{swept.axis}`")])
         same[work] = values
         found[values] = Variant(workload, one.at)
@@ -217,7 +217,9 @@ class _Settings:
     def _declare(self, section: Node | None) -> None:
         for name, value in _section(section, "settings", self.problems).items():
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-                self.problems.append(value.origin.problem("not a name for a setting", "use letters, digits and _"))
+                self.problems.append(
+                    value.origin.problem("is not a valid name of a setting", "use letters, digits and _")
+                )
             elif not _is_value(value):
                 self.problems.append(value.origin.problem("is neither a value nor a list of values", "write one value"))
             elif any("${" in text.text for text in texts(value)):
@@ -231,7 +233,7 @@ class _Settings:
             self.problems.append(origin.problem(f"there is no setting `{printable(name)}`", nearest(name, self.values)))
         elif type(value) is not type(declared) or not _is_value(value):
             wanted = "a list, such as [1, 2, 4]" if isinstance(declared, Items) else "a single value"
-            self.problems.append(origin.problem("has another form than the setting", f"write {wanted}"))
+            self.problems.append(origin.problem("is not of the same form as the setting", f"write {wanted}"))
         elif apply:
             self.values[name] = value
 

@@ -55,7 +55,7 @@ class Choice:
             raise ValueError(f"{quoted(text)} is unknown; {nearest(word, self.forms)}")
         found = re.fullmatch(form.pattern, text)
         if found is None:
-            raise ValueError(f"{quoted(text)} is no {self.noun}; write for example `{form.example}`")
+            raise ValueError(f"{quoted(text)} is not a valid {self.noun}; write for example `{form.example}`")
         return form.plan(*found.groups())
 
     def described(self) -> str:
@@ -67,7 +67,7 @@ def percent(text: str, lowest: int, highest: int) -> int:
     """A whole percentage, with or without its sign."""
     found = re.fullmatch(r"([0-9]{1,3}) ?%?", text)
     if found is None or not lowest <= int(found[1]) <= highest:
-        raise ValueError(f"{quoted(text)} is out of range; take {lowest}% to {highest}%")
+        raise ValueError(f"{quoted(text)} is out of range; use {lowest}% to {highest}%")
     return int(found[1])
 
 
@@ -75,7 +75,7 @@ def count(text: str, highest: int = units.LARGEST) -> int:
     """A whole number of at least one."""
     value = units.parse_count(text)
     if not 1 <= value <= highest:
-        raise ValueError(f"{quoted(text)} is out of range; take 1 to {highest}")
+        raise ValueError(f"{quoted(text)} is out of range; use 1 to {highest}")
     return value
 
 
@@ -83,13 +83,13 @@ def waiting(text: str) -> int:
     """A duration in nanoseconds of more than none, up to a day."""
     value = units.parse_duration_ns(text)
     if not 1 <= value <= LONGEST_WAIT_NS:
-        raise ValueError(f"{quoted(text)} is out of range; take 1 ns to {format_duration(LONGEST_WAIT_NS)}")
+        raise ValueError(f"{quoted(text)} is out of range; use 1 ns to {format_duration(LONGEST_WAIT_NS)}")
     return value
 
 
 def _exponent(text: str) -> float:
     if not 0 < float(text) <= 10:
-        raise ValueError(f"{quoted(text)} is out of range; take an exponent above 0, up to 10")
+        raise ValueError(f"{quoted(text)} is out of range; use an exponent above 0, up to 10")
     return float(text)
 
 
@@ -200,7 +200,7 @@ ITEM_PAYLOAD = Choice(
 
 def _signature(text: str) -> int:
     if not -(2**31) <= int(text) < 2**31:
-        raise ValueError(f"{quoted(text)} is out of range; take a number of 32 bits")
+        raise ValueError(f"{quoted(text)} is out of range; use a number of 32 bits")
     return int(text)
 
 
@@ -237,7 +237,7 @@ def think_plan(text: str) -> plan.Think:
     found = _THINK.fullmatch(text)
     if found is None:
         units.parse_duration_ns(text)  # the better message, where the duration is what is wrong
-        raise ValueError(f"{quoted(text)} is no think time; write for example `10ms every 100 operations`")
+        raise ValueError(f"{quoted(text)} is not a think time; write for example `10ms every 100 operations`")
     return {"duration_ns": waiting(found[1]), "every_operations": count(found[2] or "1")}
 
 
@@ -246,5 +246,5 @@ def rate_plan(text: str) -> plan.Rate:
     operations = text.endswith("IOPS")
     value = units.parse_operations_rate(text) if operations else units.parse_rate(text)
     if value == 0:
-        raise ValueError(f"{quoted(text)} does nothing; leave the rate out for as fast as it goes")
+        raise ValueError(f"{quoted(text)} does nothing; leave the rate out for full speed")
     return {"operations_per_s": value} if operations else {"bytes_per_s": value}

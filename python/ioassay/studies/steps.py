@@ -242,7 +242,7 @@ class Phase(Part):
     @field_validator("advice")
     @classmethod
     def _advice_once(cls, advice: list[str]) -> list[str]:
-        each_once("says something")(advice)
+        each_once("lists an advice")(advice)
         return advice
 
 

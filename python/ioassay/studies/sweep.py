@@ -234,8 +234,8 @@ def check(study: Study, at: Locate) -> list[Problem]:
     if study.case_order == "interleaved" and all(
         workload.repetitions.most == 1 for workload in study.workloads.values()
     ):
-        wrong = "nothing is repeated, so that no sweep runs in reverse"
-        problems.append(at("case_order").problem(wrong, "write `repetitions: 2` or more"))
+        wrong = "nothing is repeated, so no sweep runs in reverse"
+        problems.append(at("case_order").problem(wrong, "use `repetitions: 2` or more"))
     return problems
 
 
@@ -244,7 +244,7 @@ def check_points(study: Study, points: Mapping[str, Sequence[Point]], at: Locate
     cases = sum(len(points[name]) * workload.repetitions.most for name, workload in study.workloads.items())
     if cases > MOST_CASES:
         wrong = f"the sweep has {cases} cases"
-        yield at("repetitions").problem(wrong, f"take fewer points or repetitions: at most {MOST_CASES} cases")
+        yield at("repetitions").problem(wrong, f"use fewer points or repetitions: at most {MOST_CASES} cases")
     for index, figure in enumerate(study.figures):
         for name in figure.workloads:
             known = [CLIENTS, RANKS, *(axis for axis, _ in points[name][0].others)]
@@ -260,9 +260,9 @@ def check_workload(name: str, workload: Workload, at: Locate) -> Iterator[Proble
         return
     every = points(workload)
     if not every:
-        wrong = f"no point of `{name}` has ranks that divide into its groups"
+        wrong = f"at no point of `{name}` can the ranks be split into equal groups"
         yield at("workloads", name, "files", _swept(workload), "groups").problem(
-            wrong, "take groups that divide the ranks"
+            wrong, "use a number of groups that divides the ranks"
         )
         return
     for label, files in workload.files.items():
@@ -278,14 +278,14 @@ def _shares(name: str, workload: Workload, at: Locate) -> Iterator[Problem]:
     """Shares of the ranks must be whole ranks in every case, and not more than there are."""
     shares = [(label, part.ranks) for label, part in _parts(workload) if part.ranks]
     if sum((share for _, share in shares), Fraction(0)) > 1:
-        wrong = f"the shares of `{name}` are more than all ranks"
-        yield at("workloads", name).problem(wrong, "let all shares of file sets and trees together be at most 1/1")
+        wrong = f"the shares of `{name}` add up to more than all ranks"
+        yield at("workloads", name).problem(wrong, "use shares of file sets and trees that add up to at most 1/1")
         return
     whole = math.lcm(1, *(share.denominator for _, share in shares))
     for clients, per_client in product(workload.clients, workload.ranks_per_client):
         if clients * per_client % whole:
-            wrong = f"{format_count(clients * per_client, 'rank')} cannot be shared out in parts of 1/{whole}"
-            yield at("workloads", name, "ranks_per_client").problem(wrong, f"take a multiple of {whole} ranks")
+            wrong = f"{format_count(clients * per_client, 'rank')} cannot be split into parts of 1/{whole}"
+            yield at("workloads", name, "ranks_per_client").problem(wrong, f"use a multiple of {whole} ranks")
             return
 
 
@@ -299,7 +299,7 @@ def _file_set(shown: str, workload: Workload, files: FileSet, at: Locate) -> Ite
     whole = unit * math.lcm(*sharers)
     if files.size % whole:
         wrong = _undivided(shown, files, unit, sharers)
-        yield at(files.size_key).problem(wrong, f"write {_nearest_sizes(files.size, whole)}")
+        yield at(files.size_key).problem(wrong, _sizes_to_use(files.size, whole))
 
 
 def _sharers(workload: Workload, files: FileSet, every: list[Placed]) -> list[int]:
@@ -327,18 +327,21 @@ def _undivided(name: str, files: FileSet, unit: int, sharers: list[int]) -> str:
     return f"{format_bytes(files.size)} of `{name}` cannot be divided among {among} in whole transfers of {transfer}"
 
 
-def _nearest_sizes(size: int, whole: int) -> str:
+def _sizes_to_use(size: int, whole: int) -> str:
+    """The remedy: the nearest multiples of `whole` bytes."""
     below = size // whole * whole
     sizes = [near for near in (below, below + whole) if 0 < near <= LARGEST_CASE_BYTES]
     if not sizes:
-        return f"other clients: for these the smallest size would be {whole} bytes"
-    return " or ".join(format_bytes(size).replace(" ", "") for size in sizes)
+        return f"use other numbers of clients: the smallest size for these is {whole} bytes"
+    return f"use {' or '.join(format_bytes(size).replace(' ', '') for size in sizes)}"
 
 
 def _references(study: Study, at: Locate) -> Iterator[Problem]:
     """Workloads that figures, rows and criteria name must be there and do what is asked of them."""
     if "all" in study.workloads:
-        yield at("workloads", "all").problem("no workload can be called `all`", "`of: all` means every workload")
+        yield at("workloads", "all").problem(
+            "a workload cannot be called `all`", "use another name: `of: all` means every workload"
+        )
     for index, figure in enumerate(study.figures):
         for place, name in enumerate(figure.workloads):
             origin = at("figures", index, "workloads", place)

@@ -69,11 +69,11 @@ def parse_target(typed: str, destroy_data: str | None, *, look: bool = True) -> 
         # Plans and results are JSON in UTF-8, and a name that cannot be printed cannot be reported either.
         raise UsageError(
             f"The target {os.fsencode(typed)!r} has a name that cannot be written in UTF-8 or printed.",
-            "Reach it under another name, for example through a symbolic link.",
+            "Use another name for it, for example a symbolic link.",
         )
     if _SCHEME.match(typed):
         if destroy_data is not None:
-            raise UsageError("--destroy-data is for block devices, and the target is a URL.", "Leave it out.")
+            raise UsageError("--destroy-data is for block devices, but the target is a URL.", "Leave it out.")
         return Target("url", typed)
     # Absolute, but not resolved: following links would already touch the target.
     path = os.path.abspath(typed)
@@ -81,13 +81,13 @@ def parse_target(typed: str, destroy_data: str | None, *, look: bool = True) -> 
         if look and _is_block_device(path):
             raise UsageError(
                 f"{path} is a block device: measuring it destroys all data on it.",
-                f"If that is meant, name it a second time: --target {typed} --destroy-data {typed}",
+                f"To allow that, name it twice: --target {typed} --destroy-data {typed}",
             )
         return Target("directory", path)
     if os.path.abspath(destroy_data) != path:
         raise UsageError(
             f"--destroy-data names {destroy_data}, but the target is {typed}.",
-            "Name the same device twice, if all data on it may be destroyed.",
+            "Use the same device for both if all data on it may be destroyed.",
         )
     if not _is_block_device(path):
         raise UsageError(f"--destroy-data: {path} is not a block device.", "Leave it out to measure a directory.")

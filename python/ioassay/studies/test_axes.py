@@ -102,12 +102,12 @@ def test_values_may_come_from_a_setting() -> None:
         ("{transfer: 4k}", "workloads.big.sweep.transfer: is not a list of values; write for example [64k, 1m]"),
         ("{transfer: []}", "workloads.big.sweep.transfer: is not a list of values"),
         ("{transfer: [4k, 5q]}", 'workloads.big.sweep.transfer[1]: "5q" has the unknown suffix "q"'),
-        ("{transfer: [1m], clients: [1, 2]}", "`clients` takes a list in its own place; write `clients: [1, 2, 4]`"),
+        ("{transfer: [1m], clients: [1, 2]}", "`clients` does not belong in `sweep`; write `clients: [1, 2, 4]`"),
         ("{transfer: [1m], title: [a, b]}", "`title` cannot be swept"),
-        ("{transfer: [1m], steps.wirte.fsync: [never]}", "names no step that has keys; write `steps.NAME.KEY`"),
-        ("{transfer: [4k, 4096]}", "does the same as with transfer 4096"),
+        ("{transfer: [1m], steps.wirte.fsync: [never]}", "is not a key of a step; write `steps.NAME.KEY`"),
+        ("{transfer: [4k, 4096]}", "has the same effect as transfer 4096"),
         ("[4k]", "workloads.big.sweep: is not a set of keys; write for example `sweep: {transfer: [64k, 1m]}`"),
-        ("{transfer: [3m]}", "8 MiB of `big` is not a multiple of its transfer of 3 MiB; write 6MiB or 9MiB"),
+        ("{transfer: [3m]}", "8 MiB of `big` is not a multiple of its transfer of 3 MiB; use 6MiB or 9MiB"),
     ],
 )
 def test_a_sweep_that_cannot_be_is_refused_with_its_place(sweep: str, message: str) -> None:
@@ -132,7 +132,7 @@ def test_a_key_of_storage_that_every_step_replaces_changes_nothing() -> None:
     text = sweeping("{transfer: [1m], depth: [1, 2]}")
     text = text.replace("  - write\n", "  - write: {storage: {api: posix}}\n")
     text = text.replace("  - read\n", "  - read: {storage: {api: posix}}\n")
-    assert "does the same as with transfer 1048576, depth 1: no step heeds it" in refusal(text)[0]
+    assert "has the same effect as transfer 1048576, depth 1: no step uses the key" in refusal(text)[0]
 
 
 def test_a_figure_is_drawn_against_what_its_workloads_sweep() -> None:

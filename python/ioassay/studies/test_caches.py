@@ -88,17 +88,20 @@ def test_what_is_not_in_fstab_is_not_unmounted(tmp_path: Path) -> None:
         ("{methods: [remont]}", 'steps[2].cold-cache.methods[0]: "remont" is unknown; did you mean `remount`?'),
         ("[remont]", 'steps[2].cold-cache[0]: "remont" is unknown; did you mean `remount`?'),
         ("{metods: [fadvise]}", "steps[2].cold-cache.metods: unknown key; did you mean `methods`?"),
-        ("{methods: [fadvise], remount: {}}", "steps[2].cold-cache: says how to remount, but does not; add `remount`"),
+        (
+            "{methods: [fadvise], remount: {}}",
+            "steps[2].cold-cache: has a `remount` command, but `remount` is not among",
+        ),
         ("{hooks: [{hosts: [a]}]}", "steps[2].cold-cache.hooks[0].command: is missing"),
         ('{hooks: [{command: " "}]}', "steps[2].cold-cache.hooks[0].command: is empty; write a line"),
         ("{hooks: [{command: []}]}", "steps[2].cold-cache.hooks[0].command: is empty; write a line"),
         ("{hooks: [{command: [[a]]}]}", "steps[2].cold-cache.hooks[0].command: is not a single value"),
         ("{hooks: [{command: a, time_limit: 3}]}", 'steps[2].cold-cache.hooks[0].time_limit: "3" has no unit'),
         ("{hooks: [{command: a, time_limit: 0s}]}", "steps[2].cold-cache.hooks[0].time_limit: "),
-        ("{hooks: [{command: a, hosts: [b, b]}]}", "steps[2].cold-cache.hooks[0]: names a host twice"),
+        ("{hooks: [{command: a, hosts: [b, b]}]}", "steps[2].cold-cache.hooks[0]: lists a host twice"),
         (
             "{hooks: [{command: a, hosts: [-oProxyCommand=x]}]}",
-            'steps[2].cold-cache.hooks[0].hosts[0]: "-oProxyCommand=x" is no name of a host',
+            'steps[2].cold-cache.hooks[0].hosts[0]: "-oProxyCommand=x" is not a host name',
         ),
     ],
 )

@@ -193,5 +193,5 @@ def test_a_total_that_is_refused_comes_with_totals_that_work(clients: set[int], 
     except SourceError as error:
         refusals.append(error.message)
     for refusal in refusals:
-        for instead in refusal.rsplit("write ", 1)[1].split(" or "):
+        for instead in refusal.rsplit("use ", 1)[1].split(" or "):
             assert cases(SMALL, typed, f"total={instead}")

@@ -84,7 +84,7 @@ def test_what_is_not_built_or_cannot_be_used_is_refused_with_a_way_out(
     [
         ("{options: yes}", "is not a set of keys"),
         ("{options: {hints: [1, 2]}}", "is not a single value"),
-        ("{api: not a name}", "is no storage API"),
+        ("{api: not a name}", "is not a storage API"),
     ],
 )
 def test_options_that_no_plug_in_could_have_are_blamed_on_their_line(written: str, message: str) -> None:

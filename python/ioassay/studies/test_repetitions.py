@@ -32,9 +32,9 @@ def test_a_stop_rule_is_shown_as_it_can_be_typed(hundredths: int, most: int) -> 
         ("until 5, at most 10", "write for example 3, or until 5 %, at most 10"),
         ("until x %, at most 10", "write it in percent, for example 25%"),
         ("until 0 %, at most 10", "write for example until 5 %, at most 10"),
-        ("until 5 %, at most 2", "take 3 to 1000"),
-        ("until 5 %, at most 1001", "take 3 to 1000"),
-        ("0", "take 1 to 1000"),
+        ("until 5 %, at most 2", "use 3 to 1000"),
+        ("until 5 %, at most 1001", "use 3 to 1000"),
+        ("0", "use 1 to 1000"),
         ("-1", "write for example 3"),
     ],
 )

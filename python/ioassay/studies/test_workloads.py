@@ -349,18 +349,22 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
     [
         ("N-N", "N-M", "my.yaml:7: workloads.w: has the layout N-M but no `groups`"),
         ("N-N", "N-M\n    groups: 3", "my.yaml:10: workloads.w.groups: 4 ranks cannot be split into 3 equal groups"),
-        ("N-N", "N-M\n    groups: [3, 5]", "my.yaml:10: workloads.w.groups: no point of `w` has ranks that divide"),
+        ("N-N", "N-M\n    groups: [3, 5]", "my.yaml:10: workloads.w.groups: at no point of `w` can the ranks be split"),
         (
             "sequential",
             "strided",
-            'my.yaml:10: workloads.w.order: "strided" is no order; write for example `strided 4`',
+            'my.yaml:10: workloads.w.order: "strided" is not a valid order; write for example `strided 4`',
         ),
-        ("sequential", "zipf 11", 'my.yaml:10: workloads.w.order: "11" is out of range; take an exponent above 0'),
-        ("sequential", "hot-spot 0% 9%", 'my.yaml:10: workloads.w.order: "0%" is out of range; take 1% to 99%'),
+        ("sequential", "zipf 11", 'my.yaml:10: workloads.w.order: "11" is out of range; use an exponent above 0'),
+        ("sequential", "hot-spot 0% 9%", 'my.yaml:10: workloads.w.order: "0%" is out of range; use 1% to 99%'),
         ("total: 1MiB", "total: 1MiB\n    segments: 2\n    interleave: strided", "my.yaml:7: workloads.w: is strided"),
         ("total: 1MiB", "total: 1MiB\n    files_per_rank: 3", "my.yaml:12: workloads.w.total: 1 MiB of `w` cannot be"),
-        ("total: 1MiB", "total: 1MiB\n    ranks: 1/3", "my.yaml:5: ranks_per_client: 4 ranks cannot be shared out"),
-        ("total: 1MiB", "total: 1MiB\n    ranks: 0/3", 'my.yaml:13: workloads.w.ranks: "0/3" is no share of the ranks'),
+        ("total: 1MiB", "total: 1MiB\n    ranks: 1/3", "my.yaml:5: ranks_per_client: 4 ranks cannot be split"),
+        (
+            "total: 1MiB",
+            "total: 1MiB\n    ranks: 0/3",
+            'my.yaml:13: workloads.w.ranks: "0/3" is not a share of the ranks',
+        ),
         ("total: 1MiB", "total: 1MiB\n    payload: uniqe", 'my.yaml:13: workloads.w.payload: "uniqe" is unknown; did'),
         (
             "total: 1MiB",
@@ -368,7 +372,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
             "my.yaml:13: workloads.w.titel: unknown key; did you mean `title`",
         ),
         ("[write]", "[mixed]", "my.yaml:13: workloads.w.steps[0].read: is missing; add it: Share"),
-        ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; take 1%'),
+        ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; use 1%'),
         ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0].mixed: the job reads files that no earlier"),
         ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not go with `write`"),
         ("[write]", "[write: {bytes: 1}]", "my.yaml:13: workloads.w.steps[0].write.bytes: does not go with `write` of"),
@@ -442,7 +446,7 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
             "my.yaml:13: steps: all jobs together write 9223372036854775808 bytes; keep a case at or below",
         ),
         ("[write]", "[find: {storage: posix}]", "my.yaml:13: workloads.w.steps[0].find.storage: unknown key"),
-        ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; take 1 to 4096'),
+        ("clients", "storage: {depth: 0}\nclients", 'my.yaml:4: storage.depth: "0" is out of range; use 1 to 4096'),
         (
             "total: 1MiB",
             "total: 1MiB\n    offset: 100\nstorage: {direct: yes}\nseed: 1",
@@ -482,15 +486,18 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
             "[create-tree, {create: {rate: 1MB/s}}]",
             "steps[1].create.rate: metadata work does not support this; use a rate in IOPS",
         ),
-        ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: items have no order `backward`"),
+        ("[create-tree, {create: {order: backward}}]", "steps[1].create.order: `backward` is not an order of items"),
         ("[create-tree, create, write]", "steps[2]: `bytes`: 0 does nothing; use 1 or more"),
-        ("[create-tree, {create: {verify: reads}}]", "steps[1].create.verify: `create` writes; take the other"),
+        (
+            "[create-tree, {create: {verify: reads}}]",
+            "steps[1].create.verify: `create` cannot verify reads; use `writes`",
+        ),
         ("[create-tree, {create: {verify: writes}}]", "steps[1].create.verify: the content of the files is unknown"),
         (
             "[create-tree, {create: {verify: writes, bytes: 9}}]",
             "steps[1].create.verify: the content of the files is unknown; set a payload for the tree",
         ),
-        ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: items have no fsync `every 2"),
+        ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: `every 2 writes` is not an"),
         ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 bytes cannot be read from files"),
         ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not go with `replace`"),
         (
@@ -499,13 +506,13 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ),
         (
             "[create-tree, {create: {limit: {at_rate_of: {phase: creat-tree, time: 1s}}}}]",
-            "steps[1].create.limit.at_rate_of.phase: no phase before it is called `creat-tree`; did you mean",
+            "steps[1].create.limit.at_rate_of.phase: `creat-tree` is not an earlier phase; did you mean",
         ),
         (
             "[create-tree, create, replace, {stat: {limit: {at_rate_of: {phase: replace, time: 1s}}}}]",
             "steps[3].stat.limit.at_rate_of.phase: replace mixes several kinds of operations",
         ),
-        ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: no phase before it is called `create`"),
+        ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: `create` is not an earlier phase"),
         ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 bytes cannot be read from files that"),
         ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod does not open the file"),
         ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
@@ -514,10 +521,10 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
             "steps[3]: an earlier job with a limit renames, replaces or removes some",
         ),
         ("[{find: {exactly: 1, at_least: 1}}]", "steps[0].find.exactly: both an exact size and a range of sizes"),
-        ("[{find: {tree: tree}}]", "steps[0].find.tree: the directories of the tree `tree` are not there; put"),
+        ("[{find: {tree: tree}}]", "steps[0].find.tree: the directories of the tree `tree` do not exist; add"),
         (
             "[create-tree, {find: {tree: tre}}]",
-            "steps[1].find.tree: the directories of the tree `tre` are not there; did",
+            "steps[1].find.tree: the directories of the tree `tre` do not exist; did",
         ),
         ("[create-tree, {find: {tree: tree, root: /x}}]", "steps[1].find.tree: both a root and a tree are set"),
         ("[{find: {named: a/b}}]", 'steps[0].find.named: "a/b" cannot match the name of an entry'),
@@ -534,7 +541,7 @@ def test_a_tree_is_used_only_as_it_stands(steps: str, message: str) -> None:
     [
         ("displaced: 1", "my.yaml:9: workloads.w.tree.displaced: all ranks share one tree; leave it out"),
         ("names: md-workbench", "my.yaml:9: workloads.w.tree.names: these names do not distinguish the"),
-        ("payload: unique", 'payload: "unique" is unknown; it can be `ior-offset`, `ior-timestamp`'),
+        ("payload: unique", 'payload: "unique" is unknown; use one of `ior-offset`, `ior-timestamp`'),
     ],
 )
 def test_a_tree_that_cannot_be_is_refused(key: str, message: str) -> None:

@@ -31,12 +31,12 @@ def _counts(noun: str) -> BeforeValidator:
         written = value if isinstance(value, list) else [value]
         counts = [units.parse_count(text_of(item)) for item in written]
         if not counts:
-            raise ValueError(f"is empty; name the counts of {noun}, for example [1, 2, 4]")
+            raise ValueError(f"is empty; list numbers of {noun}, for example [1, 2, 4]")
         ascending = sorted({count for count in counts if count})
         if not 1 <= min(counts) <= max(counts) <= facts.MOST_RANKS:
-            raise ValueError(f"has a count out of range; take 1 to {facts.MOST_RANKS}")
+            raise ValueError(f"has a number out of range; use 1 to {facts.MOST_RANKS}")
         if counts != ascending:
-            wrong = "names a count twice" if len(ascending) < len(counts) else "is not in ascending order"
+            wrong = "lists a number twice" if len(ascending) < len(counts) else "is not in ascending order"
             raise ValueError(f"{wrong}; write {ascending}")
         return counts
 
@@ -49,20 +49,20 @@ def _share(text: str) -> Fraction:
     whole = int(found[2] or 100) if found else 0
     share = Fraction(int(found[1] or found[3]), whole) if found and whole else Fraction(0)
     if not 0 < share <= 1:
-        raise ValueError(f"{quoted(text)} is no share of the ranks; write for example 1/4 or 25%")
+        raise ValueError(f"{quoted(text)} is not a share of the ranks; write for example 1/4 or 25%")
     return share
 
 
 def _plain_path(text: str) -> str:
     if not text.startswith("/"):
-        raise ValueError(f"{quoted(text)} is relative; write an absolute path")
+        raise ValueError(f"{quoted(text)} is a relative path; write an absolute path")
     return text
 
 
 def _host_name(text: str) -> str:
     # It becomes a word of a command line: nothing that would be taken for an option of `ssh`.
     if not re.fullmatch(r"[A-Za-z0-9_\[][A-Za-z0-9._:@\[\]-]{0,254}", text):
-        raise ValueError(f"{quoted(text)} is no name of a host; write for example nfs1 or root@10.0.0.1")
+        raise ValueError(f"{quoted(text)} is not a host name; write for example nfs1 or root@10.0.0.1")
     return text
 
 
@@ -79,7 +79,9 @@ def _words(value: object) -> str | list[str]:
 
 def _api(text: str) -> str:
     if "/" not in text and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}", text):
-        raise ValueError(f"{quoted(text)} is no storage API; write its name, or the path of a library with a `/`")
+        raise ValueError(
+            f"{quoted(text)} is not a storage API; write the name of one, or the path of a library with a `/`"
+        )
     return text
 
 
@@ -121,7 +123,7 @@ def each_once(what: str) -> Callable[[Iterable[str]], None]:
     def check(names: Iterable[str]) -> None:
         names = list(names)
         if len(set(names)) < len(names):
-            raise ValueError(f"{what} twice; name each once")
+            raise ValueError(f"{what} twice; list each once")
 
     return check
 

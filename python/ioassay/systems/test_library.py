@@ -52,7 +52,7 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
         ),
         (
             HEAD + FIGURE.replace("write", "[write, read]"),
-            "mine.yaml:5: figures[0].operation: is not a word; it can be `write`, `read`",
+            "mine.yaml:5: figures[0].operation: is not a word; use one of `write`, `read`",
         ),
         (HEAD + FIGURE.replace("paper", "papr:3"), 'mine.yaml:5: figures[0].at: the source "papr" is unknown; did you'),
         (HEAD + FIGURE.replace("paper", "p. 3"), 'mine.yaml:5: figures[0].at: "p. 3" is no place; write the source'),
@@ -77,7 +77,7 @@ def test_what_is_written_wrongly_is_refused_with_its_line(text: str, message: st
         ("says: 7x, how: sum, of: [a]", "claims[0]: has 1 operands; `sum` takes two or more"),
         ("says: fast, how: same, of: [a]", 'claims[0]: "fast" is not a number with a unit'),
         ("says: 7x, how: ratoi, of: [a, a]", 'claims[0].how: "ratoi" is unknown; did you mean `ratio`?'),
-        ("says: 7x, how: ratio, of: [a, b]", 'claims[0].of: mine has no figure "b"; it can be `a`'),
+        ("says: 7x, how: ratio, of: [a, b]", 'claims[0].of: mine has no figure "b"; use `a`'),
         (
             "says: 7x, how: ratio, of: [a, ast/usable]",
             'claims[0].of: the system "ast" is unknown; did you mean `astra`',

@@ -39,5 +39,5 @@ class Library:
             return sources[name_or_path]
         raise UsageError(
             f"There is no {self.noun} `{printable(name_or_path)}`: {nearest(name_or_path, sources)}",
-            f"Built in are {', '.join(sources)}. A {self.noun} of your own is given as a path: ./my-{self.noun}.yaml.",
+            f"Built in are {', '.join(sources)}. Give your own {self.noun} as a path: ./my-{self.noun}.yaml.",
         )

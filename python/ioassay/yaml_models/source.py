@@ -113,10 +113,10 @@ def read_source(path: Path, noun: str) -> Source:
             data = file.read(LARGEST_BYTES + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise SourceError([origin.problem(f"cannot be read: {reason}", "name a YAML file that you may read")]) from None
+        raise SourceError([origin.problem(f"cannot be read: {reason}", "name a readable YAML file")]) from None
     if len(data) > LARGEST_BYTES:
         wrong = f"is longer than {LARGEST_BYTES} bytes"
-        raise SourceError([origin.problem(wrong, f"name a {noun}, not data")])
+        raise SourceError([origin.problem(wrong, f"name a {noun}, not a data file")])
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -147,7 +147,7 @@ def parse_source(text: str, file: str, noun: str) -> Source:
         wrong = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise SourceError([top.problem(f"not YAML: {wrong}", _SYNTAX)]) from None
     if document is None:
-        raise SourceError([top.problem("there is nothing in it", f"begin with `name:`, or copy a built-in {noun}")])
+        raise SourceError([top.problem("the file is empty", f"begin with `name:`, or copy a built-in {noun}")])
     problems: list[Problem] = []
     tree = _tree(document, file, "", problems)
     if problems:
@@ -159,7 +159,7 @@ def parse_source(text: str, file: str, noun: str) -> Source:
 
 
 _SYNTAX = "check indentation, colons and quotes"
-_TOO_DEEP = (f"nested deeper than {DEEPEST} levels", "write it flatter")
+_TOO_DEEP = (f"nested deeper than {DEEPEST} levels", "nest it less deeply")
 
 
 class _Loader(Composer, CParser, Resolver):
@@ -175,7 +175,7 @@ class _Loader(Composer, CParser, Resolver):
         event = cast("yaml.Event", self.peek_event())
         if isinstance(event, yaml.AliasEvent):
             note = "write the value out"
-            raise _refusal("aliases are not used", event, note)
+            raise _refusal("aliases are not supported", event, note)
         if self._depth >= DEEPEST:
             wrong, meant = _TOO_DEEP
             raise _refusal(wrong, event, meant)
@@ -208,7 +208,7 @@ def _entries(node: yaml.MappingNode, file: str, origin: Origin, problems: list[P
     for key_node, value_node in node.value:
         place = f"{file}:{key_node.start_mark.line + 1}"
         if not isinstance(key_node, yaml.ScalarNode) or not key_node.value.isprintable():
-            wrong = "a key that is not a word"
+            wrong = "a key is not a word"
             problems.append(
                 Origin(place, origin.key).problem(wrong, "write `key: value`; quote text that holds { or [")
             )
@@ -217,7 +217,7 @@ def _entries(node: yaml.MappingNode, file: str, origin: Origin, problems: list[P
         key = f"{origin.key}.{name}" if origin.key else name
         if name in entries:
             first = origins[name].place.removeprefix(file + ":")
-            problems.append(Origin(place, key).problem("given twice", f"keep one; the first is in line {first}"))
+            problems.append(Origin(place, key).problem("given twice", f"keep one; the first is on line {first}"))
             continue
         origins[name] = Origin(place, key)
         entries[name] = _tree(value_node, file, key, problems)
@@ -296,4 +296,5 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word, known, n=1) or [name for name in known if word and name.startswith(word)]
     if close:
         return f"did you mean `{close[0]}`?"
-    return "it can be " + ", ".join(f"`{name}`" for name in known) if known else "there are none"
+    choice = "use one of " if len(known) > 1 else "use "
+    return choice + ", ".join(f"`{name}`" for name in known) if known else "there are none"

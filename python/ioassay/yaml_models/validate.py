@@ -22,7 +22,7 @@ _WRONG_SHAPE = {
     "list_type": ("is not a list", "write its items in lines that begin with `- `, or as [a, b]"),
     "model_type": ("is not a set of keys", "write `key: value` lines below it"),
     "dict_type": ("is not a set of keys", "write `key: value` lines below it"),
-    "too_short": ("is empty", "give at least one"),
+    "too_short": ("is empty", "write at least one"),
 }
 """What to say of pydantic's structural errors."""
 

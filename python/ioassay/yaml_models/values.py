@@ -49,7 +49,7 @@ def between(
     def check(text: str) -> int:
         value = parse(text)
         if not lowest <= value <= highest:
-            raise ValueError(f"{quoted(text)} is out of range; take {show(lowest)} to {show(highest)}")
+            raise ValueError(f"{quoted(text)} is out of range; use {show(lowest)} to {show(highest)}")
         return value
 
     return parsed(check)
