@@ -29,7 +29,7 @@ def test_a_directory_of_ior_results_becomes_a_run_that_can_be_reported(tmp_path:
         code, _, stderr = ioassay("report", tmp_path / "run", "--format", form, "-o", tmp_path / f"report.{form}")
         assert code == 0, stderr
     text = (tmp_path / "report.md").read_text()
-    assert "ioassay read them from its output and measured nothing" in text
+    assert "ioassay read them from its output and did not measure anything" in text
 
 
 @pytest.mark.parametrize("name", ["script-2019", "program-2025", "product-2017"])

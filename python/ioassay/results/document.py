@@ -351,10 +351,10 @@ def contradiction(document: RunDocument) -> str | None:
     """Where a document that has the right shape does not fit together; `None` where it does."""
     workloads = _repeated(entry.name for entry in document.study.workloads)
     if workloads.again is not None:
-        return f"the workload {workloads.again} stands there twice"
+        return f"the workload {workloads.again} is listed twice"
     cases = _repeated(case.id for case in document.cases)
     if cases.again is not None:
-        return f"the case {cases.again} stands there twice"
+        return f"the case {cases.again} is listed twice"
     study = document.study
     named = [
         *(case.workload for case in document.cases),
@@ -381,7 +381,7 @@ def _misplaced(case: CaseEntry, axes: Mapping[str, Axis]) -> str | None:
         if axis in PLACEMENT:
             continue
         if axis not in axes:
-            return f"the case {case.id} has a value on an axis {axis}, which {case.workload} does not sweep"
+            return f"the case {case.id} has a value on the axis {axis}, which {case.workload} does not sweep"
         if isinstance(value, str) != (axes[axis].unit == "word"):
             return f"the case {case.id} has a value on the axis {axis} that is not in its unit"
     return None

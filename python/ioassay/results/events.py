@@ -30,7 +30,7 @@ MOST_BYTES = 1 << 30
 
 _MOST_LINE_BYTES = 256 << 20
 
-_REMEDY = "The file is damaged. Restore it, or remove that line to read the rest."
+_REMEDY = "The file is damaged. Restore it, or delete that line to read the rest."
 
 Kind = Literal["event", "progress"]
 

@@ -96,7 +96,7 @@ def document(directory: StoredDirectory) -> RunDocument:
     try:
         return _document(front_end, plans)
     except ValidationError as error:  # amounts that no run could have
-        raise damaged(directory.path / NAME, f"its plans give {protocol.reason(error)}") from error
+        raise damaged(directory.path / NAME, f"its plans are not valid: {protocol.reason(error)}") from error
 
 
 def summary(directory: StoredDirectory) -> Summary:
@@ -119,7 +119,7 @@ def _read(directory: StoredDirectory) -> _FrontEnd:
         directory.path / NAME,
         _FrontEnd,
         PROTOCOL_VERSION,
-        "Use the ioassay that the engine came with.",
+        "Use the ioassay that was installed with the engine.",
     )
 
 

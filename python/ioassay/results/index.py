@@ -63,7 +63,7 @@ def index(folder: Path) -> Index:
         with StoredDirectory.open(folder) as directory:
             found = list(_Walk(folder).below(directory, MOST_LEVELS))
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise UsageError(f"There is no directory {folder}.", "Name the folder that your runs are in.") from error
+        raise UsageError(f"There is no directory {folder}.", "Name the directory that holds your runs.") from error
     entries = [one for one in found if isinstance(one, Entry)]
     unreadable = [one for one in found if isinstance(one, Unreadable)]
     return Index(tuple(sorted(entries, key=_began, reverse=True)), tuple(unreadable))
@@ -109,7 +109,7 @@ class _Walk:
         self._directories += 1
         if self._directories > MOST_DIRECTORIES:
             raise UsageError(
-                f"{self._folder} holds more than {MOST_DIRECTORIES:,} directories.", "Name a directory further down."
+                f"{self._folder} holds more than {MOST_DIRECTORIES:,} directories.", "Name a directory below it."
             )
         kind = None
         try:

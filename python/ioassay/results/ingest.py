@@ -134,12 +134,12 @@ def _refuse_inconsistent(case: CaseEntry, nodes: list[str], phase: EventPhase) -
         raise Inconsistent(f"the case does not measure {name}")
     latencies = phase["latencies"]
     if len({len(latencies[column]) for column in ("lowest_ns", "highest_ns", "count")}) > 1:
-        raise Inconsistent(f"the latencies of {name} are columns of different lengths")
+        raise Inconsistent(f"the columns of the latencies of {name} differ in length")
     for rank in phase["ranks"]:
         if len(rank["sample_bytes"]) != len(rank["sample_operations"]):
-            raise Inconsistent(f"the samples of rank {rank['rank']} in {name} are columns of different lengths")
+            raise Inconsistent(f"the columns of the samples of rank {rank['rank']} in {name} differ in length")
         if rank["node"] >= len(nodes):
-            raise Inconsistent(f"rank {rank['rank']} in {name} is on a node that did not start")
+            raise Inconsistent(f"rank {rank['rank']} in {name} is on a node that never started")
 
 
 def joined_tables(parts: Iterable[Tables]) -> Tables:

@@ -84,7 +84,7 @@ def _lock(descriptor: int, run: Path) -> None:
             if error.errno not in _UNSUPPORTED:
                 raise
             raise CannotRun(
-                f"The file system of {run} has no file locks ({error.strerror}).",
+                f"The file system of {run} does not support file locks ({error.strerror}).",
                 "Put the run directory on another file system with --out.",
             ) from error
 

@@ -49,7 +49,8 @@ def read_net(path: Path) -> NetDocument:
             content = directory.read(file.name, NET.most_bytes)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(
-            f"There is no {file}.", "Name what `ioassay net` left, for example runs/20260131-120000-net."
+            f"There is no {file}.",
+            "Name the directory that `ioassay net` printed, for example runs/20260131-120000-net.",
         ) from error
     document = NET.parse(content, file)
     if not document.measurements:

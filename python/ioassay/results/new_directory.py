@@ -42,8 +42,8 @@ def _refuse_occupied(directory: StoredDirectory) -> None:
     if directory.exists(RUN.document):
         raise UsageError(
             f"{path} already holds a run.",
-            f"Name a new directory with --out, or go on with that run: ioassay run --resume {path}",
+            f"Name a new directory with --out, or resume that run: ioassay run --resume {path}",
         )
     if os.listdir(directory.descriptor):
-        raise UsageError(f"{path} is not empty.", "Name a new or an empty directory with --out.")
+        raise UsageError(f"{path} is not empty.", "Name a new or empty directory with --out.")
     directory.require_own("Name a new directory with --out.")

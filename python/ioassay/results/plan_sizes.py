@@ -108,7 +108,7 @@ def case_entry(
     try:
         return _case_entry(plan, workload, repetition, command, point or _placement(plan))
     except ValidationError as error:
-        raise UsageError(f"The case {plan['case']}: {protocol.reason(error)}.", "Make it smaller.") from error
+        raise UsageError(f"The case {plan['case']}: {protocol.reason(error)}.", "Make the case smaller.") from error
 
 
 def unfitting(plan: Plan) -> str | None:
@@ -120,7 +120,7 @@ def unfitting(plan: Plan) -> str | None:
     for job in _jobs(plan):
         work = job["work"]
         if work["kind"] == "data" and work["files"] not in files:
-            return f"it has no files {work['files']}"
+            return f"it has no file set {work['files']}"
         if work["kind"] != "data" and (tree := work.get("tree")) is not None and tree not in trees:
             return f"it has no tree {tree}"
         rate_of = job.get("limit", {}).get("at_rate_of")
@@ -129,7 +129,7 @@ def unfitting(plan: Plan) -> str | None:
             work.get("newer_than_step") if work["kind"] == "find" else None,
         ]
         if any(step is not None and (step >= len(phases) or phases[step] is None) for step in earlier):
-            return "it refers to a phase that it does not have"
+            return "it refers to a phase that does not exist"
     return None
 
 

@@ -100,7 +100,7 @@ class _Compiler:
                 return core_schema.list_schema(self.of(schema["items"]), strict=True)
             case "object":
                 return self._object(schema)
-        raise ValueError(f"{kind} is not a type that a schema of the protocol has had")
+        raise ValueError(f"{kind} is not a type that the protocol's schemas use")
 
     def _object(self, schema: _Schema) -> CoreSchema:
         more = schema.get("additionalProperties")

@@ -46,7 +46,7 @@ def load(path: Path) -> LoadedRun:
                 if loaded.document.live_at is not None or directory.identity(DOCUMENT) == seen:
                     return loaded
             time.sleep(_LOOK_AGAIN_S)
-    raise CannotRun(f"{path} changed each time that it was read.", "Try again when nobody writes it.")
+    raise CannotRun(f"{path} changed every time it was read.", "Try again when no process writes to it.")
 
 
 def _look(directory: StoredDirectory) -> LoadedRun:
@@ -57,7 +57,7 @@ def _look(directory: StoredDirectory) -> LoadedRun:
             Lock.acquire(directory).release()  # which says who uses it, or has waited for its last ranks
             return _look(directory)
         raise UsageError(
-            f"{directory.path} is in use by a front end that is still at work.",
+            f"{directory.path} is in use by a front end that is still running.",
             "Wait until it has ended; its results are kept.",
         )
     if stored and document.state == "running" and in_use:
@@ -105,7 +105,7 @@ def read_document(path: Path) -> RunDocument:
 def require_own(path: Path) -> None:
     """Raises `UsageError` where nothing may be written into the run at `path`, because it is another user's."""
     with open_run(path) as directory:
-        directory.require_own("Name with -o where to write.")
+        directory.require_own("Write to another place with -o.")
 
 
 def add_file(path: Path, name: str, content: bytes) -> None:
@@ -114,7 +114,7 @@ def add_file(path: Path, name: str, content: bytes) -> None:
     Raises `UsageError` for a run of another user, `OSError` where it cannot be written.
     """
     with open_run(path) as directory:
-        directory.require_own("Name with -o where to write.")
+        directory.require_own("Write to another place with -o.")
         directory.write(name, content)
 
 

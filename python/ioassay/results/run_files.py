@@ -87,7 +87,7 @@ def require_run(directory: StoredDirectory) -> None:
     if kind is None:
         raise _no_run(directory.path)
     if kind is not RUN:
-        raise UsageError(f"{directory.path} is no run: it is of the kind {kind.name}.", _NAME_A_RUN)
+        raise UsageError(f"{directory.path} is not a run: its kind is {kind.name}.", _NAME_A_RUN)
 
 
 _NAME_A_RUN = "Name the directory that `ioassay run` printed, for example runs/20260131-120000-quick."

@@ -102,7 +102,7 @@ class RunWriter:
         directory = open_run(path)
         try:
             require_run(directory)
-            directory.require_own("Go on with it as that user, or copy it: cp -r.")
+            directory.require_own("Resume it as that user, or work on a copy (cp -r).")
             return cls._completed(directory)
         except BaseException:
             directory.close()
@@ -237,7 +237,7 @@ class RunWriter:
             return {}
         cases = self.document.cases
         if len(lines) != len(cases):
-            raise damaged(self.path / PLANS, f"it has {len(lines)} plans, where the run has {len(cases)} cases")
+            raise damaged(self.path / PLANS, f"it has {len(lines)} plans, but the run has {len(cases)} cases")
         return {case.id: line for case, line in zip(cases, lines, strict=True)}
 
     def _write_plan(self, case: CaseEntry) -> None:

@@ -70,7 +70,9 @@ class StoredDirectory:
         """Raises `UsageError` with `remedy` where another user owns it."""
         if not self.is_own:
             owner = os.fstat(self.descriptor).st_uid
-            raise UsageError(f"{self.path} belongs to another user (uid {owner}): nothing is written into it.", remedy)
+            raise UsageError(
+                f"{self.path} belongs to another user (uid {owner}); ioassay does not write to it.", remedy
+            )
 
     def exists(self, name: str) -> bool:
         """True if there is anything of this name, be it what it may."""
@@ -116,12 +118,14 @@ class StoredDirectory:
         try:
             kind = os.fstat(found)
             if stat.S_ISLNK(kind.st_mode):
-                raise UsageError(f"{shown} is a symbolic link, which is not followed.", "Put the file itself there.")
+                raise UsageError(
+                    f"{shown} is a symbolic link, which is not followed.", "Replace the link with the file itself."
+                )
             if not stat.S_ISREG(kind.st_mode):
                 raise UsageError(f"{shown} is not a regular file.", _RESTORE)
             if kind.st_size > most_bytes:
                 raise UsageError(
-                    f"{shown} holds {format_bytes(kind.st_size)}; at most {format_bytes(most_bytes)} are read.",
+                    f"{shown} holds {format_bytes(kind.st_size)}; ioassay reads at most {format_bytes(most_bytes)}.",
                     _RESTORE,
                 )
             return open(_again(found, shown), "rb")
@@ -133,7 +137,7 @@ class StoredDirectory:
         with self.open_file(name, most_bytes) as file:
             content = file.read(most_bytes + 1)
         if len(content) > most_bytes:
-            raise UsageError(f"{self.path / name} grows while it is read.", "Try again when nobody writes it.")
+            raise UsageError(f"{self.path / name} grew while it was read.", "Try again when no process writes to it.")
         return content
 
     def write(self, name: str, content: bytes, mode: int = 0o666) -> None:
@@ -141,13 +145,13 @@ class StoredDirectory:
 
         Raises `UsageError` in a directory of another user, `OSError` where it cannot be written.
         """
-        self.require_own("Work on a copy of your own: cp -r.")
+        self.require_own("Work on a copy (cp -r).")
         with self._above(name) as (above, last):
             replace_file(above, last, content, self.path / name, mode)
 
     def make_directory(self, name: str) -> None:
         """Makes a directory and those above it; one that is there already stays."""
-        self.require_own("Work on a copy of your own: cp -r.")
+        self.require_own("Work on a copy (cp -r).")
         parts = name.split("/")
         for count in range(1, len(parts) + 1):
             with self._above("/".join(parts[:count])) as (above, last), contextlib.suppress(FileExistsError):
@@ -168,7 +172,7 @@ class StoredDirectory:
 
         Raises `UsageError` for what is no file of its own, such as a link.
         """
-        self.require_own("Work on a copy of your own: cp -r.")
+        self.require_own("Work on a copy (cp -r).")
         shown = self.path / name
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
         try:
@@ -180,7 +184,7 @@ class StoredDirectory:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink > 1:
             os.close(descriptor)
-            raise UsageError(f"{shown} is not a file of this directory alone.", "Remove it.")
+            raise UsageError(f"{shown} is not a regular file without other hard links.", "Remove it.")
         return descriptor
 
     @contextlib.contextmanager
@@ -188,7 +192,7 @@ class StoredDirectory:
         """The descriptor of the directory that `name` lies in, and its last component."""
         *above, last = name.split("/")
         if last in ("", "..") or any(part in ("", ".", "..") for part in above):
-            raise ValueError(f"{name} is no name below a directory")
+            raise ValueError(f"{name} is not a name below a directory")
         at = self.descriptor
         try:
             for depth, part in enumerate(above, start=1):

@@ -106,9 +106,9 @@ def _table(directory: StoredDirectory, name: str, document: RunDocument) -> pl.L
         opened.seek(0)
         rows = min(_most_rows(name, document), _ROWS_OF_ANY_FILE + _ROWS_PER_BYTE * file_bytes)
         if size.rows > rows:
-            raise _damaged(file, f"it has {size.rows} rows, where this run has {rows} at most")
+            raise _damaged(file, f"it has {size.rows} rows, but this run has at most {rows}")
         if size.unpacked_bytes > max(_MOST_UNPACKED_BYTES, _MOST_UNPACKED_RATIO * file_bytes):
-            raise _damaged(file, f"it unpacks to {format_bytes(size.unpacked_bytes)}")
+            raise _damaged(file, f"it would unpack to {format_bytes(size.unpacked_bytes)}, which is too large")
         with _undamaged(file):
             table = pl.scan_parquet(opened)
             found = table.collect_schema()

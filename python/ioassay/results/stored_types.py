@@ -17,13 +17,13 @@ LARGEST = 2**63 - 1
 
 def _moment(text: str) -> str:
     if datetime.fromisoformat(text).tzinfo is None:
-        raise ValueError("a moment needs its time zone")
+        raise ValueError("a timestamp needs a time zone")
     return text
 
 
 def _component(text: str) -> str:
     if text in ("", ".", "..") or "/" in text or not text.isprintable() or len(os.fsencode(text)) > 255:
-        raise ValueError("a name of a file is expected, without slashes")
+        raise ValueError("a file name without slashes is expected")
     return text
 
 

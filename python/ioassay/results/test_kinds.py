@@ -120,13 +120,13 @@ def test_a_kind_that_nobody_knows_is_refused_by_its_name(tmp_path: Path) -> None
 
 def test_a_document_of_another_kind_is_refused_by_both_names(tmp_path: Path) -> None:
     (tmp_path / "run.json").write_text('{"kind": "record", "version": 3}')
-    with pytest.raises(UsageError, match=r"run\.json is of the kind record, where run is expected"):
+    with pytest.raises(UsageError, match=r"run\.json is of the kind record, but run is expected"):
         load(tmp_path)
 
 
 def test_a_directory_of_another_kind_is_no_run(tmp_path: Path) -> None:
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
-    with pytest.raises(UsageError, match="is no run: it is of the kind net"):
+    with pytest.raises(UsageError, match="is not a run: its kind is net"):
         load(tmp_path / "net")
 
 

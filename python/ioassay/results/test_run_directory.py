@@ -142,7 +142,7 @@ def test_a_killed_run_has_every_case_that_had_ended(
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda lines: [lines[0]], "it has 1 plans, where the run has 2 cases"),
+        (lambda lines: [lines[0]], "it has 1 plans, but the run has 2 cases"),
         (lambda lines: lines[::-1], "it is the plan of the case seq-1"),
         (lambda lines: [lines[0], lines[1][:100]], "the plan of the case seq-2 is cut short"),
         (lambda lines: [lines[0], "{}"], "[a-z]+: Field required"),

@@ -177,7 +177,7 @@ def test_names_that_become_paths_cannot_lead_out_of_the_directory(run: Path, key
     honest = '"id": "seq-c1-r1"' if key == "id" else '"run": "20260202-024000-example"'
     assert honest in text
     (run / "run.json").write_text(text.replace(honest, f'"{key}": "{name}"'))
-    with pytest.raises(UsageError, match=r"run\.json is damaged: .*a name of a file"):
+    with pytest.raises(UsageError, match=r"run\.json is damaged: .*a file name"):
         load(run)
 
 

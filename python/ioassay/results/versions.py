@@ -62,7 +62,7 @@ def parse(
 def refusal(head: Head, kind: str | None, version: int, upgrades: Mapping[int, Upgrade]) -> str | None:
     """Why a document is not read, to be said after its name; `None` where it is."""
     if head.kind not in (None, kind):
-        return f"is of the kind {head.kind}, where {kind or 'no kind'} is expected"
+        return f"is of the kind {head.kind}, but {kind or 'no kind'} is expected"
     if head.version == version or head.version in upgrades:
         return None
     readable = " and ".join(map(str, sorted({*upgrades, version})))

@@ -16,8 +16,8 @@ def unsynced_write(option: str) -> Doubt:
     """A write phase that ended without forcing its data to stable storage. `option` is the tool's that does."""
     return Doubt(
         kind="unsynced-write",
-        message="the data was written without fsync and may still have been in the clients' memory at the end",
-        remedy=f"measure again with {option}, which counts fsync in the time",
+        message="the data was written without fsync and may still have been in the clients' page cache at the end",
+        remedy=f"measure again with {option}, which includes fsync in the measured time",
     )
 
 
@@ -25,8 +25,9 @@ def may_be_cached(why: str, option: str) -> Doubt:
     """A read of what the same node has written before. `option` is the tool's that avoids it."""
     return Doubt(
         kind="may-be-cached",
-        message=f"{why}: it may have come out of the clients' memory, which the tool does not check",
-        remedy=f"measure again with {option}, with caches emptied before the read, or with twice the memory",
+        message=f"{why}: it may have come from the clients' page cache, which the tool does not check",
+        remedy=f"measure again with {option}, with caches dropped before the read, or with a file set twice the size "
+        "of memory",
     )
 
 
@@ -45,7 +46,7 @@ def mean_only(repetitions: int) -> Doubt:
     """A row that stands for several repetitions."""
     return Doubt(
         kind="mean-only",
-        message=f"the tool printed of {repetitions} repetitions only the mean, the least and the greatest",
+        message=f"the tool printed only the mean, minimum and maximum of {repetitions} repetitions",
         remedy="keep the tool's verbose output, which has a line for each",
         evidence={"repetitions": repetitions},
     )
@@ -55,7 +56,7 @@ def ranks_missing(there: int, ranks: int) -> Doubt:
     """A table by rank that lacks some: it is not taken."""
     return Doubt(
         kind="ranks-missing",
-        message=f"the table of ranks that lies beside the output has {there} of {ranks}: it is not taken",
+        message=f"the table of ranks beside the output has only {there} of {ranks} ranks: it is ignored",
         remedy="import the whole table",
     )
 
@@ -65,5 +66,5 @@ def does_not_add_up(message: str) -> Doubt:
     return Doubt(
         kind="does-not-add-up",
         message=message,
-        remedy="look at the tool's own output; measure again",
+        remedy="check the tool's own output; measure again",
     )

@@ -34,7 +34,7 @@ def read(source: Source, _: Beside) -> list[Case]:
     failed: list[Refused] = []
     for told in _tests(source):
         if told.has("error"):
-            failed.append(Refused(f"is of a test that failed: {told.values['error']}", told.line))
+            failed.append(Refused(f"reports an error: {told.values['error']}", told.line))
         else:
             found.append(_case(source, told))
     if failed and not found:
@@ -86,7 +86,7 @@ def _case(source: Source, told: Parsed) -> Case:
     start, end = told.part("start"), told.part("end")
     settings = start.part("test_start")
     if start.has("connecting_to") == start.has("accepted_connection"):
-        raise Refused("does not say whether it is of a client or a server", told.line)
+        raise Refused("does not say whether a client or a server wrote it", told.line)
     is_client = start.has("connecting_to")
     streams = settings.whole("num_streams")
     version = start.text("version").removeprefix("iperf ")
@@ -122,7 +122,7 @@ def _ways(told: Parsed, settings: Parsed, end: Parsed, is_client: bool) -> list[
     else:
         raise Refused("does not say in which direction the data went", told.line)
     if sends is not None and sends != way.sent:
-        raise Refused("says one direction in its settings and another in its intervals", told.line)
+        raise Refused("has one direction in its settings and another in its intervals", told.line)
     return [way]
 
 
@@ -176,7 +176,7 @@ def _total(end: Parsed, way: _Way) -> tuple[Parsed, bool]:
             return found, name.startswith("sum_received") or not way.sent or found.whole("lost_packets") == 0
     sent = replace(end.part(f"sum_sent{way.ending}"), what=f"sum_sent{way.ending}")
     if not sent.whole("bytes"):
-        raise Refused("tells of no byte that was sent or arrived", end.line)
+        raise Refused("reports neither sent nor received bytes", end.line)
     return sent, False
 
 
@@ -262,16 +262,17 @@ def _lost(end: Parsed, way: _Way) -> Doubt | None:
 def _counted_by_sender() -> Doubt:
     return Doubt(
         kind="counted-by-sender",
-        message="the file does not say what arrived; this is what was sent, part of which may have been under way",
-        remedy="take the file of the other end, or measure longer",
+        message="the file does not say what was received; this is what was sent, part of which may still have "
+        "been in flight",
+        remedy="import the file of the other end, or measure longer",
     )
 
 
 def _failed_beside(failed: Sequence[Refused]) -> Doubt:
     return Doubt(
         kind="not-imported",
-        message=f"the same file has {format_count(len(failed), 'test')} that failed: it {failed[0].reason}",
-        remedy="look at the file",
+        message=f"the same file has {format_count(len(failed), 'test')} that failed; the first {failed[0].reason}",
+        remedy="see the file",
         evidence={"lines": [error.line for error in failed]},
     )
 

@@ -91,20 +91,20 @@ def documents(source: Source, *, as_printed: bool = False) -> Iterator[Parsed]:
         begin = start + len(_INDENT.match(text, start)[0])  # type: ignore[index]
         first = text[begin : begin + 1]
         if first in ("}", "]"):
-            raise Refused("has a bracket that closes nothing: a line before it is missing", number)
+            raise Refused("has a closing bracket without an opening one: a line before it is missing", number)
         if first != "{":
             continue
         try:
             found, end = decoder.raw_decode(text, begin)
         except json.JSONDecodeError as error:
-            raise Refused(f"is no whole JSON document: {error.msg}", error.lineno) from error
+            raise Refused(f"is not a complete JSON document: {error.msg}", error.lineno) from error
         except RecursionError as error:
-            raise Refused("is no JSON of any tool: it is nested too deeply", number) from error
+            raise Refused("is not JSON of a known tool: it is nested too deeply", number) from error
         yield Parsed(found, number)
         rest = text[end : (text.find("\n", end) + 1 or len(text) + 1) - 1]
         if rest.strip():
             last = text.count("\n", 0, end) + 1
-            raise Refused(f"goes on after the end of its JSON document: {rest.strip()[:40]!r}", last)
+            raise Refused(f"continues after the end of its JSON document: {rest.strip()[:40]!r}", last)
 
 
 def lines_of(source: Source, at: Parsed, pattern: str) -> list[int]:

@@ -68,7 +68,7 @@ def read(source: Source, _: Beside) -> list[Case]:
     rows = 0
     for number, line in enumerate(source.lines, start=1):
         if line.startswith(_DETAIL):
-            raise Refused("is the .detail file of a survey: take its .summary", number)
+            raise Refused("is the .detail file of a survey: import its .summary", number)
         if match := _HEAD.fullmatch(line):
             survey = _Survey(match[2], match[3], match[1])
         elif line.startswith("ost "):
@@ -78,7 +78,7 @@ def read(source: Source, _: Beside) -> list[Case]:
                 found.append(_case(source, survey, row))
     if not found:
         raise Refused(
-            "has no row that was measured" if rows else "is no summary of obdfilter-survey: no row begins `ost`"
+            "has no row that was measured" if rows else "is not a summary of obdfilter-survey: no row begins `ost`"
         )
     return found
 
@@ -87,7 +87,7 @@ def _row(line: str, number: int) -> _Row:
     """Reads a row. Raises `Refused` for one that is cut off or does not fit."""
     match = _ROW.fullmatch(line)
     if match is None:
-        raise Refused("has a row that is cut off, or of no known version", number)
+        raise Refused("has a row that is cut off, or of an unknown version", number)
     targets, total_kib, record_kib, objects, threads = (int(text) for text in match.groups()[:5])
     cells, at, rest = [], 0, match[6]
     while cell := _CELL.match(rest, at):
@@ -97,7 +97,7 @@ def _row(line: str, number: int) -> _Row:
     if left != (_SKIPPED if not cells else ""):
         raise Refused(f"has a row that is cut off, or does not fit: {(left or line)[-40:]!r}", number)
     if not all((targets, total_kib, record_kib, objects, threads)):
-        raise Refused("has a row of nothing", number)
+        raise Refused("has a row with a zero among its sizes and counts", number)
     return _Row(number, targets, total_kib * 1024, record_kib * 1024, objects, threads, cells)
 
 
@@ -151,14 +151,14 @@ def _doubts(row: _Row, cell: _Cell) -> Iterator[Doubt]:
     if cell.token == "ERROR":
         yield Doubt(
             kind="test-failed",
-            message=f"a target failed in the test {cell.test}, and its time counts all the same",
+            message=f"a target failed in the test {cell.test}, but its time is included",
             remedy="look for the error in the .detail file; measure again",
             invalidates=True,
         )
     elif cell.token == "SHORT":
         yield Doubt(
             kind="short-phase",
-            message=f"a target was done with the test {cell.test} within a second",
+            message=f"a target finished the test {cell.test} within a second",
             remedy="move more data: a larger size",
         )
     elif cell.rate.value:

@@ -28,14 +28,14 @@ _LOOKED_AT = 4096
 """Bytes at the beginning that tell most foreign files."""
 
 _FOREIGN = (
-    (b"\x00\x05\x16\x07", "is what macOS leaves beside a file (AppleDouble), not the file itself"),
+    (b"\x00\x05\x16\x07", "is metadata that macOS stores beside a file (AppleDouble), not the file itself"),
     (b"\x1f\x8b", "is compressed with gzip: unpack it first"),
     (b"BZh", "is compressed with bzip2: unpack it first"),
     (b"\xfd7zXZ", "is compressed with xz: unpack it first"),
     (b"(\xb5/\xfd", "is compressed with zstd: unpack it first"),
     (b"PK\x03\x04", "is a zip archive: unpack it first"),
     (b"%PDF", "is a PDF document"),
-    (b"\x89PNG", "is a picture"),
+    (b"\x89PNG", "is an image"),
     (b"\x7fELF", "is a program"),
     (b"\xff\xfe", "is UTF-16 text; the tools write UTF-8"),
     (b"\xfe\xff", "is UTF-16 text; the tools write UTF-8"),
@@ -84,10 +84,10 @@ class Source:
             _refuse_foreign(beginning)
             content = beginning + file.read(MOST_BYTES + 1 - len(beginning))
         if len(content) > MOST_BYTES:
-            raise Refused(f"holds more than {format_bytes(MOST_BYTES)}, more than a result of any tool")
+            raise Refused(f"is larger than {format_bytes(MOST_BYTES)}, more than any tool writes")
         zero = content.find(b"\0")
         if zero >= 0:
-            raise Refused("holds zero bytes: it is damaged, or not text", 1 + content.count(b"\n", 0, zero))
+            raise Refused("contains NUL bytes: it is damaged, or not text", 1 + content.count(b"\n", 0, zero))
         try:
             text = content.decode("utf-8-sig")
         except UnicodeDecodeError:
@@ -113,12 +113,12 @@ def _refuse_foreign(beginning: bytes) -> None:
         if beginning.startswith(magic):
             raise Refused(what)
     if not beginning.strip(b"\0"):
-        raise Refused("holds nothing but zero bytes")
+        raise Refused("contains only NUL bytes")
     text = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if text.startswith((b"<!doctype html", b"<html", b"<?xml")):
         raise Refused("is a web page or XML, not what the tool printed")
     if not text:
-        raise Refused("holds nothing but white space")
+        raise Refused("contains only white space")
 
 
 def below(paths: Iterable[Path]) -> Iterator[Path]:

@@ -375,10 +375,10 @@ def _asked(workloads: _Workloads, entries: Sequence[CaseEntry]) -> tuple[list[Fi
 def _method(gathered: Gathered) -> list[str]:
     """How the numbers came about, as far as an importer can tell."""
     versions = _versions(gathered.cases)
-    by = f"{gathered.title} {', '.join(versions)}" if versions else f"{gathered.title} of a version that is not told"
+    by = f"{gathered.title} {', '.join(versions)}" if versions else f"{gathered.title} of an unknown version"
     return [
-        f"The numbers were measured by {by}; ioassay read them from its output and measured nothing.",
-        "Rates are as printed; what was not printed follows from amounts and times, or is left open.",
+        f"The numbers were measured by {by}; ioassay read them from its output and did not measure anything itself.",
+        "Rates are as printed; what was not printed is calculated from amounts and times, or left empty.",
         "Timestamps carry no time zone.",
     ]
 

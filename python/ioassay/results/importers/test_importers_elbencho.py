@@ -243,7 +243,7 @@ def test_phases_of_trees_have_entries_and_older_versions_milliseconds() -> None:
 
 
 def test_results_below_a_damaged_row_are_not_those_of_the_phase_above() -> None:
-    assert "no phase" in refused(read, TREE.replace("Elapsed time     :", "Elapsed time      ")).reason
+    assert "without a phase" in refused(read, TREE.replace("Elapsed time     :", "Elapsed time      ")).reason
 
 
 def test_a_table_that_is_cut_anywhere_is_refused_or_has_no_other_number() -> None:
@@ -264,7 +264,7 @@ def test_live_statistics_are_samples_and_doubted_because_they_end_before_their_p
     assert (list(write.samples.bytes), list(write.samples.operations)) == ([400 * MIB, 420 * MIB], [400, 420])
     assert write.samples.interval_ns == 2_000_500_000
     assert [doubt.kind for doubt in write.doubts] == ["live-statistics"]
-    assert "80 % was done" in write.doubts[0].message
+    assert "80 % of the work" in write.doubts[0].message
     assert (second.phase, second.samples) == ("read", None)
 
 

@@ -152,7 +152,7 @@ def test_a_row_that_stands_a_little_aside_is_read() -> None:
 
 
 def test_a_row_without_a_number_is_not_shifted() -> None:
-    assert "asked for" in refused(read, auto(cells(4096, 64, 1, 3, 4))).reason
+    assert "were requested" in refused(read, auto(cells(4096, 64, 1, 3, 4))).reason
 
 
 def test_a_test_that_was_not_done_is_left_out() -> None:

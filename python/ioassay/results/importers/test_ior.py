@@ -189,7 +189,7 @@ def test_the_csv_without_separators_is_refused_with_its_line() -> None:
 @pytest.mark.parametrize("name", ["mdtest/1.9-plain.txt", "io500/script-2019/result_summary.txt"])
 def test_a_file_of_something_else_is_refused(name: str) -> None:
     source = printed(name)
-    with pytest.raises(Refused, match="is not of IOR"):
+    with pytest.raises(Refused, match="is not output of IOR"):
         ior.read(source, beside_of(source))
 
 
@@ -290,7 +290,7 @@ def test_several_json_documents_in_a_file_are_several_executions() -> None:
 
 def test_json_that_goes_on_after_its_end_is_refused_with_the_line() -> None:
     source = printed("ior/4.0.0.json")
-    with pytest.raises(Refused, match="goes on after the end") as caught:
+    with pytest.raises(Refused, match="continues after the end") as caught:
         ior.read(changed(source, source.text.rstrip() + " and more\n"), lambda _: None)
     assert caught.value.line == len(source.text.rstrip().split("\n"))
 

@@ -22,9 +22,9 @@ def _refusal(path: Path) -> Refused:
     ("content", "reason"),
     [
         (b"", "is empty"),
-        (b"   \n\n", "holds nothing but white space"),
-        (bytes(70_000), "holds nothing but zero bytes"),
-        (b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X", "is what macOS leaves beside a file"),
+        (b"   \n\n", "contains only white space"),
+        (bytes(70_000), "contains only NUL bytes"),
+        (b"\x00\x05\x16\x07\x00\x02\x00\x00Mac OS X", "is metadata that macOS stores beside a file"),
         (b"\n <!DOCTYPE html><html><body>404</body></html>", "is a web page"),
         (gzip.compress(b"IOR-4.0.0", mtime=0), "is compressed with gzip"),
         (b"PK\x03\x04....", "is a zip archive"),
@@ -48,7 +48,7 @@ def test_200_megabytes_of_zeros_are_refused_without_being_read(tmp_path: Path) -
     file = tmp_path / "result.txt"
     with file.open("wb") as sparse:
         sparse.truncate(200 << 20)
-    assert _refusal(file).reason == "holds nothing but zero bytes"
+    assert _refusal(file).reason == "contains only NUL bytes"
 
 
 def test_a_file_larger_than_any_result_is_refused(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ def test_a_file_larger_than_any_result_is_refused(tmp_path: Path) -> None:
         sparse.write(b"IOR")
         sparse.write(b"x" * 5000)
         sparse.truncate(MOST_BYTES + 1)
-    assert "more than a result" in _refusal(file).reason
+    assert "more than any tool writes" in _refusal(file).reason
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_several_ranks_with_results_of_their_own_are_refused_and_told_apart() ->
 def test_a_prefix_that_is_not_known_is_the_reason_and_not_that_the_file_was_cut_off(reader: Reader, name: str) -> None:
     source = printed(name)
     lines = _prefixed(source.lines, "node001> ")
-    with pytest.raises(Refused, match="has 'node001> ' before the tool's lines, a prefix that is not known"):
+    with pytest.raises(Refused, match="has 'node001> ' before the tool's lines, which is an unknown prefix"):
         _read(reader, changed(source, "\n".join(lines)))
 
 

@@ -66,7 +66,7 @@ def unknown_prefix(line: str, at: int) -> str | None:
     before = line[:at]
     if not before.strip():
         return None
-    return f"has {before[-40:]!r} before the tool's lines, a prefix that is not known here: remove it from every line"
+    return f"has {before[-40:]!r} before the tool's lines, which is an unknown prefix: remove it from every line"
 
 
 class _Mixed(Refused):
@@ -135,8 +135,7 @@ def _of_one_rank(
     if len(found) > 1:
         ranks = ", ".join(" ".join(name) for name, _ in found[:4])
         raise _Mixed(
-            f"mixes the output of {len(found)} processes that each have results ({ranks}): "
-            "write each to a file of its own"
+            f"mixes the output of {len(found)} processes that each have results ({ranks}): write each to its own file"
         )
     if not found:
         raise refusals[1] if len(refusals) > 1 else refusals[0]

@@ -30,8 +30,8 @@ def read(source: Source, beside: Beside) -> list[Case]:
         return list(cases.of(console.rows(source)))
     if not table.is_results(source.text):
         raise Refused(
-            "is not of elbencho: its CSV begins with its columns (do not use --nocsvlabels), its JSON with {, its "
-            "table with OPERATION"
+            "is not output of elbencho: its CSV begins with its columns (do not use --nocsvlabels), its JSON with "
+            "{, its table with OPERATION"
         )
     return list(cases.of(_with_exact(table.rows(source), beside)))
 

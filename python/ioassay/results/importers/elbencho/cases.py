@@ -65,7 +65,7 @@ def of(rows: Sequence[Row]) -> Iterator[Case]:
         groups[-1].append(row)
     found = [case for group in groups if (case := _case(group)) is not None]
     if not found:
-        raise Refused(f"has no phase that is known here, only {rows[0].phase}", rows[0].line)
+        raise Refused(f"has no phase that ioassay knows, only {rows[0].phase}", rows[0].line)
     yield from found
 
 
@@ -107,7 +107,7 @@ def _measured(row: Row, before: Sequence[Row]) -> Iterator[Measured]:
         yield _of_entries(row, _ENTRIES[name])
     elif _WRITES.fullmatch(name):
         if _MIXES.fullmatch(name) and not row.last_mixed.has_io:
-            raise Refused("has a mix of reads and writes in one number, as elbencho 1.9 and earlier tell it", row.line)
+            raise Refused("has a mix of reads and writes in one number, as elbencho 1.9 and earlier print it", row.line)
         if row.last.has_io:
             yield _of_io(row, "write", row.first, row.last, before)
         if row.last.entries_per_s is not None:
@@ -120,7 +120,7 @@ def _measured(row: Row, before: Sequence[Row]) -> Iterator[Measured]:
         elif row.last.entries_per_s is not None:
             yield _of_entries(row, "read")  # empty files
     else:
-        raise Refused(f"has a phase of no known version of elbencho: {row.phase!r}", row.line)
+        raise Refused(f"has a phase of an unknown version of elbencho: {row.phase!r}", row.line)
 
 
 def _of_io(row: Row, operation: Operation, first: Done | None, last: Done, before: Sequence[Row]) -> Measured:
@@ -250,13 +250,13 @@ def _doubts(row: Row, operation: Operation, before: Sequence[Row]) -> Iterator[D
     phases = [other.phase for other in before]
     emptied = "DROPCACHE" in phases or "--dropcache" in row.command
     if operation == "read" and through_the_cache and "WRITE" in phases and not emptied:
-        yield doubts.may_be_cached("it was written by the same command before", "--direct")
+        yield doubts.may_be_cached("the same command wrote it before", "--direct")
     yield from doubts.short_phase(row.last.at_ms / 1000)
 
 
 def _not_imported(phases: Sequence[str]) -> Doubt:
     return Doubt(
         kind="not-imported",
-        message=f"the command also did {', '.join(phases)}, which is left out: there is no such operation here",
-        remedy="look at elbencho's own output for it",
+        message=f"the command also did {', '.join(phases)}, which is left out: ioassay has no such operation",
+        remedy="see elbencho's own output for it",
     )

@@ -90,7 +90,7 @@ def rows(source: Source) -> list[Row]:
                 found += [_row(source, phase, execution)] if phase else []
                 phase = _Phase(number, match[1])
             if phase is None:
-                raise Refused("has a result of no phase: its beginning is missing", number)
+                raise Refused("has a result without a phase: its beginning is missing", number)
             phase.values[match[2]] = match[3], match[4]
             continue
         # Any other line ends the phase: results below a damaged one are not those of the phase above it.

@@ -14,7 +14,7 @@ def rows(source: Source) -> list[Row]:
     """The rows. Raises `Refused`."""
     found = [_row(source, told) for told in documents(source)]
     if not found:
-        raise Refused("has no document of elbencho")
+        raise Refused("has no elbencho document")
     return found
 
 

@@ -31,7 +31,7 @@ def rows(source: Source) -> list[Row]:
     header = source.lines[0].split(",")
     missing = [name for name in _COLUMNS if name not in header]
     if missing:
-        raise Refused(f"has the columns of no known version of elbencho: {missing[0]!r} is missing", 1)
+        raise Refused(f"has the columns of an unknown version of elbencho: {missing[0]!r} is missing", 1)
     phases: list[list[_Moment]] = []
     for number, line in enumerate(source.text.splitlines()[1:], start=2):
         values = line.split(",")
@@ -48,7 +48,7 @@ def rows(source: Source) -> list[Row]:
             phases.append([])
         phases[-1].append(moment)
     if not phases:
-        raise Refused("has columns and no result", 1)
+        raise Refused("has columns but no result", 1)
     return [_row(source, phase) for phase in phases]
 
 
@@ -121,8 +121,8 @@ def _samples(phase: Sequence[_Moment]) -> Samples | None:
 def _doubts(last: _Moment) -> Iterator[Doubt]:
     yield Doubt(
         kind="live-statistics",
-        message=f"elbencho's live statistics of the phase end after {last.at_ms / 1000:g} s, when {last.percent} % "
-        "was done; what came after that is unknown",
+        message=f"elbencho's live statistics of the phase end after {last.at_ms / 1000:g} s, at {last.percent} % "
+        "of the work; the rest is unknown",
         remedy="import the CSV or JSON of results (--csvfile, --jsonfile)",
         evidence={"at_ms": last.at_ms, "done_percent": last.percent},
     )

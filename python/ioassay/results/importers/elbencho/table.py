@@ -36,14 +36,14 @@ def rows(source: Source) -> list[Row]:
             raise Refused("ends within a row: it was cut off", number)
         found.append(_row(source, number, dict(zip(header, values, strict=True))))
     if not found:
-        raise Refused("has columns and no result", 1)
+        raise Refused("has columns but no result", 1)
     return found
 
 
 def _check(header: list[str], line: int) -> None:
     missing = [name for name in _NEEDED if name not in header]
     if missing:
-        raise Refused(f"has the columns of no known version of elbencho: {missing[0]!r} is missing", line)
+        raise Refused(f"has the columns of an unknown version of elbencho: {missing[0]!r} is missing", line)
     twice = [name for at, name in enumerate(header) if name in header[:at]]
     if twice:
         raise Refused(f"has the column {twice[0]!r} twice", line)

@@ -170,20 +170,20 @@ def _doubts(job: _Job, operation: Operation, duration_ns: int) -> Iterator[Doubt
         yield Doubt(
             kind="errors-ignored",
             message=f"fio went on after {format_count(ignored, 'error')} (continue_on_error)",
-            remedy="find out what failed: the kernel's log, fio's standard error",
+            remedy="look for the failure in the kernel's log and fio's standard error",
             evidence={"errors": ignored},
         )
     others = dict.fromkeys(what for entry in job.entries for what in entry.others)
     if others:
         yield Doubt(
             kind="not-imported",
-            message=f"the job also {' and '.join(others)}, which is left out: there is no such operation here",
-            remedy="look at fio's own output for it",
+            message=f"the job also {' and '.join(others)}, which is left out: ioassay has no such operation",
+            remedy="see fio's own output for it",
         )
     if operation == "write" and options.may_leave_unsynced:
         yield doubts.unsynced_write("end_fsync=1")
     if operation == "read" and not options.is_direct and options.keeps_cache and job.wrote_before & set(options.names):
-        yield doubts.may_be_cached("an earlier job wrote the same file, and the cache was kept", "direct=1")
+        yield doubts.may_be_cached("an earlier job wrote the same file, and the page cache was not dropped", "direct=1")
     yield from doubts.short_phase(duration_ns / NS_PER_S)
 
 
@@ -191,7 +191,7 @@ def _failed(entry: Entry) -> Doubt:
     return Doubt(
         kind="job-failed",
         message=f"job {entry.name} ended with error {entry.error} ({os.strerror(entry.error)})",
-        remedy="find out what failed: the kernel's log, fio's standard error; measure again",
+        remedy="look for the failure in the kernel's log and fio's standard error; measure again",
         invalidates=True,
         evidence={"errno": entry.error},
     )

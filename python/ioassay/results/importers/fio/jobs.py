@@ -92,7 +92,7 @@ def _nothing(entries: Sequence[Entry]) -> str:
     """Why there is no result."""
     failed = next((entry for entry in entries if entry.error), None)
     if failed is not None:
-        return f"has no result: job {failed.name!r} ended with error {failed.error} before it had moved anything"
+        return f"has no result: job {failed.name!r} ended with error {failed.error} before it moved any data"
     others = [what for entry in entries for what in entry.others]
     return f"has no read and no write: its jobs {others[0]}" if others else "has no result: its jobs moved nothing"
 

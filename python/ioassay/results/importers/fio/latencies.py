@@ -65,7 +65,7 @@ def _range_around(middle: int, line: int) -> tuple[int, int]:
     width = 1 << (middle.bit_length() - 1 - _BITS)
     lowest = middle // width * width
     if middle != lowest + width // 2:
-        raise Refused(f"has a latency bin around {middle}, which no version of fio has", line)
+        raise Refused(f"has a latency bin around {middle}, which no known version of fio has", line)
     return lowest, lowest + width - 1
 
 

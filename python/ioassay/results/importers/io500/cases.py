@@ -104,15 +104,15 @@ def _of_phase(phase: str, source: Source, beside: Beside, line: _Line) -> tuple[
         if measured.operation == wanted and not measured.phase.startswith("tree")
     ]
     if not own:
-        raise Refused(f"has no result of {wanted}")
+        raise Refused(f"has no result for {wanted}")
     case, measured = min(own, key=lambda one: abs((_own_rate(phase, one[1]) or 0.0) - line.value.value))
     if len(own) == 1:
         return case, measured
     rates = ", ".join(f"{_own_rate(phase, one) or 0.0:.6g}" for _, one in own)
     doubt = Doubt(
         kind="best-of-several",
-        message=f"the phase ran {len(own)} times ({rates} {_unit(phase)}), and one of them was counted",
-        remedy="run each phase once, as the rules of the IO500 want it",
+        message=f"the phase ran {len(own)} times ({rates} {_unit(phase)}), but only one of them was scored",
+        remedy="run each phase once, as the rules of the IO500 require",
     )
     return case, replace(measured, doubts=[*measured.doubts, doubt])
 
@@ -189,7 +189,7 @@ def _line(told: Parsed, phase: str) -> _Line:
         return _Line(told.summary_in, one.line, one.value, one.seconds, one.is_invalid)
     score, time = section.get("score"), section.get("t_delta")
     if score is None:
-        raise Refused(f"has no score of {phase}")
+        raise Refused(f"has no score for {phase}")
     return _Line(told.sections_in, score.line, score.number, time.number if time else None)
 
 
@@ -269,19 +269,19 @@ def _doubts(told: Parsed, phase: str, line: _Line, base: Measured) -> Iterator[D
         )
     score = told.section(phase).get("score")
     if told.summary is not None and score is not None and not score.number.agrees(line.value):
-        yield doubts.does_not_add_up(f"result_summary.txt has {line.value.text}, and result.txt {score.text}")
+        yield doubts.does_not_add_up(f"result_summary.txt has {line.value.text}, but result.txt {score.text}")
     own = _own_rate(phase, base)
     if phase in told.phases and own is not None and not _fits(own, base.summarised, line.value):
         unit = _unit(phase)
         tool = "IOR" if phase.startswith("ior-") else "mdtest"
         yield doubts.does_not_add_up(
-            f"the IO500 printed {line.value.text} {unit}, and {tool} in the phase's file {own:.6g} {unit}"
+            f"the IO500 printed {line.value.text} {unit}, but {tool} in the phase's file printed {own:.6g} {unit}"
         )
     took = line.seconds.value if line.seconds else 0.0
     if base.duration_ns is not None and took > 0 and base.duration_ns / NS_PER_S > took * _LONGER + 1:
         yield doubts.does_not_add_up(
-            f"the tool worked for {base.duration_ns / NS_PER_S:.4g} s by its own count, and the whole phase took "
-            f"{took:.4g} s, as happens where the clocks of nodes differ"
+            f"the tool ran for {base.duration_ns / NS_PER_S:.4g} s by its own clock, but the whole phase took only "
+            f"{took:.4g} s; the nodes' clocks may differ"
         )
 
 

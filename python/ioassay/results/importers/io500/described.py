@@ -86,7 +86,7 @@ def _configured(source: Source) -> Iterator[Setting]:
     try:
         parser.read_string(source.text)
     except configparser.Error as error:
-        raise Refused("is no configuration of the IO500", getattr(error, "lineno", None)) from error
+        raise Refused("is not an IO500 configuration", getattr(error, "lineno", None)) from error
     for section in parser.sections():
         for key, value in parser.items(section):
             if value and not _NO_SETTING.fullmatch(key):
@@ -119,7 +119,7 @@ def _of_tree(source: Source) -> Description:
         )
         return Description(facts, institution or None, system or None)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Refused("is no description of a system as the form of the IO500 writes it") from error
+        raise Refused("is not a system description written by the IO500 form") from error
 
 
 def _of_part(part: dict[str, Any], above: str) -> Iterator[Setting]:

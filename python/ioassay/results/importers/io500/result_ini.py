@@ -44,7 +44,7 @@ def read(source: Source) -> Sections:
         elif match := _VALUE.fullmatch(line.strip()):
             section[match[1]] = Value(number, match[2])
     if "ior-easy-write" not in found:
-        raise Refused("has no section [ior-easy-write]: it is no result of the IO500")
+        raise Refused("has no section [ior-easy-write]: it is not an IO500 result")
     if "SCORE" not in found.get("SCORE", {}):
         raise Refused("ends before the score: the run was cut off", len(source.lines))
     return found

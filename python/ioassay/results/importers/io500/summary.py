@@ -88,7 +88,7 @@ def read(source: Source) -> Summary:
         elif match := _PHASE.fullmatch(text):
             _add(found, match, number)
         elif text.startswith("["):
-            raise Refused(f"has a line that is no phase and no score of the IO500: {text[:60]!r}", number)
+            raise Refused(f"has a line that is neither a phase nor a score of the IO500: {text[:60]!r}", number)
     if not found.phases:
         raise Refused("has no phase of the IO500")
     if not found.scores:

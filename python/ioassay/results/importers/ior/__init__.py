@@ -21,5 +21,5 @@ def read(source: Source, beside: Beside) -> list[Case]:
     if not executions and source.text.lstrip().startswith("{"):
         executions = document.executions(source)
     if not executions:
-        raise Refused("is not of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
+        raise Refused("is not output of IOR: no line has its banner, `IOR-…: MPI Coordinated Test of Parallel I/O`")
     return [case for execution in executions for case in cases.of(source, execution, beside)]

@@ -248,7 +248,7 @@ def _of_row(source: Source, row: Row, summary: Summary | None, told: _Told, each
             else:
                 found.append(
                     doubts.does_not_add_up(
-                        f"{format_bytes(moved)} in {total.text} s are not {rate.text} MiB/s, as is printed"
+                        f"{format_bytes(moved)} in {total.text} s are not the {rate.text} MiB/s that IOR printed"
                     )
                 )
         if moved is None:
@@ -282,7 +282,7 @@ def _without_total(
             seconds,
             [
                 doubts.does_not_add_up(
-                    f"{format_bytes(moved)} at {rate.text} MiB/s take {seconds:.4g} s, and IOR printed {times} s for "
+                    f"{format_bytes(moved)} at {rate.text} MiB/s take {seconds:.4g} s, but IOR printed {times} s for "
                     "opening, transfers and closing"
                 )
             ],

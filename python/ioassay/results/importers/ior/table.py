@@ -49,11 +49,11 @@ def execution(source: Source) -> Execution:
         if values[0] == "access":
             header = values
             if line.strip() != _ITERATIONS:
-                raise Refused("has the columns of no known version of IOR", number)
+                raise Refused("has the columns of an unknown version of IOR", number)
         elif header and values[0] in ACCESSES:
             test.rows.append(_row(dict(zip(header, values, strict=False)), len(values) == len(header), number, test))
     if not test.rows:
-        raise Refused("has a header and no result", 1)
+        raise Refused("has a header but no result", 1)
     return Execution(1, None, tests=[test])
 
 
@@ -82,7 +82,7 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
     if bad.height:
         raise Refused("has a row that does not fit its header", int(bad[ranks_csv.LINE][0]))
     if rows.is_empty():
-        raise Refused("has a header and no result", 1)
+        raise Refused("has a header but no result", 1)
     amounts = {
         "end_ns": pl.col("runtime-with-openclose") * NS_PER_S,
         "transfer_ns": pl.col("runtime") * NS_PER_S,
@@ -101,7 +101,7 @@ def by_rank(source: Source) -> dict[tuple[Access, int], pl.DataFrame]:
         for (access, iteration), part in own.group_by("access", "iteration", maintain_order=True)
     }
     if any(sorted(part["rank"]) != ranks for part in found.values()):
-        raise Refused("has not every rank as often as the others: it was cut off", int(rows[ranks_csv.LINE][-1]))
+        raise Refused("does not have every rank equally often: it was cut off", int(rows[ranks_csv.LINE][-1]))
     return found
 
 

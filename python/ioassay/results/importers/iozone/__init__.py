@@ -23,5 +23,5 @@ def read(source: Source, _: Beside) -> list[Case]:
         found += [cases.of_group(source, execution, group) for group in groups]
         found += [cases.of_row(source, execution, row) for row in rows]
     if not found:
-        raise Refused("is not of IOzone: it has no `Children see throughput for` and no table with `reclen`")
+        raise Refused("is not output of IOzone: it has no `Children see throughput for` and no table with `reclen`")
     return found

@@ -195,9 +195,9 @@ def _side_by_side(test: Test) -> Iterator[Doubt]:
     unit = "operations/s" if test.in_operations else "kB/s"
     yield Doubt(
         kind="parent-sees-less",
-        message=f"the children's rates add up to {test.rate.text} {unit}, but all of them together only reached "
-        f"{test.parent.text} {unit}: they did not run side by side",
-        remedy="move more data; look at the parent's rate in the file",
+        message=f"the children's rates add up to {test.rate.text} {unit}, but together they reached only "
+        f"{test.parent.text} {unit}: they did not run at the same time",
+        remedy="move more data; use the parent's rate in the file",
         evidence={"children": test.rate.value, "parent": test.parent.value},
     )
 
@@ -206,6 +206,6 @@ def _not_imported(mixes: Sequence[Test]) -> Doubt:
     return Doubt(
         kind="not-imported",
         message="the file also has a mix of reads and writes in one number, which is left out",
-        remedy="look at it there",
+        remedy="see the file for it",
         evidence={"lines": [test.line for test in mixes]},
     )

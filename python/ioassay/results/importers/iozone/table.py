@@ -48,9 +48,9 @@ def rows(execution: Execution) -> list[Row]:
         words = text.split()
         if len(words) > 1 and words[0] in _WIDTHS and words[1] == "reclen":
             if words[1:] != _HEADER:
-                raise Refused("has a table with the columns of no known version of IOzone", number)
+                raise Refused("has a table with the columns of an unknown version of IOzone", number)
             if execution.unit is None:
-                raise Refused("does not say the unit of its table (`Output is in`)", number)
+                raise Refused("does not give the unit of its table (`Output is in`)", number)
             widths = _WIDTHS[words[0]]
         elif not widths or not words:
             widths = () if found and not words else widths
@@ -68,7 +68,7 @@ def _row(text: str, line: int, widths: Sequence[int]) -> Row:
     edges = list(accumulate(widths))
     cells = _exact(text, edges) or _near(text, edges)
     if cells is None or not {0, 1} < cells.keys():
-        raise Refused("has a row whose numbers do not stand in the columns, or touch each other", line)
+        raise Refused("has a row whose numbers are not in their columns, or run together", line)
     numbers = [(OF_COLUMN[at - 2][1], cells[at]) for at in sorted(cells) if at > 1]
     return Row(line, cells[0], cells[1], numbers)
 
@@ -112,4 +112,4 @@ def _check(found: Sequence[Row], execution: Execution) -> None:
     known = asked if execution.command else [phase for phase, _ in found[0].numbers]
     for row in found:
         if [phase for phase, _ in row.numbers] != known:
-            raise Refused("has a row with other tests than were asked for", row.line)
+            raise Refused("has a row whose tests are not those that were requested", row.line)

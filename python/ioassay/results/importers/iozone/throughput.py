@@ -58,7 +58,7 @@ def groups(execution: Execution) -> list[Group]:
             found.append(Group(int(match[1]), int(match[2])))
         elif match := _CHILDREN.fullmatch(text):
             if match[2] not in OF_CHILDREN:
-                raise Refused(f"has a test of no known version of IOzone: {match[2]!r}", number)
+                raise Refused(f"has a test of an unknown version of IOzone: {match[2]!r}", number)
             test = _test(match, number)
             group = found[-1]
             if any(test.children != other.children or test.phase == other.phase for other in group.tests):
@@ -108,7 +108,7 @@ def _take(tests: Sequence[Test], text: str, line: int) -> None:
 def _check(test: Test) -> None:
     """Raises `Refused` unless the block is whole and its numbers agree."""
     if test.least is None or set(test.of_each) != {"Min", "Max", "Avg"}:
-        raise Refused(f"has a test that is not whole: {test.phase.name}", test.line)
+        raise Refused(f"has an incomplete test: {test.phase.name}", test.line)
     most, mean = test.of_each["Max"], test.of_each["Avg"]  # the least leaves out children that did nothing
     rounding = test.children * mean.half_unit + test.rate.half_unit + 1e-6 * test.rate.value
     if abs(mean.value * test.children - test.rate.value) > rounding or most.value > test.rate.value + rounding:

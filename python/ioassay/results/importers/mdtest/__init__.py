@@ -17,7 +17,7 @@ def read(source: Source, beside: Beside) -> list[Case]:
         return [table.only_ranks(source)]
     executions = list(text.executions(source))
     if not executions:
-        raise Refused("is not of mdtest: no line says `mdtest-… was launched with … total task(s)`")
+        raise Refused("is not output of mdtest: no line says `mdtest-… was launched with … total task(s)`")
     return [
         # A table by rank has the first iteration alone.
         cases.of(source, one, beside if one is first else lambda _: None)

@@ -198,8 +198,8 @@ def _doubts(told: Parsed, name: str, seconds: float | None) -> Iterator[Doubt]:
     if name in ("File stat", "File read", "Directory stat") and not options.has("N") and not options.has("S"):
         yield Doubt(
             kind="attributes-cached",
-            message="each rank looked at what its node had created, and the node may have remembered it",
-            remedy="measure again with -N and the ranks of a node, on more than one node",
+            message="each rank accessed items that its node had created and may have cached",
+            remedy="measure again on several nodes, with -N set to the ranks of a node",
         )
     if seconds is not None:
         yield from doubts.short_phase(seconds)

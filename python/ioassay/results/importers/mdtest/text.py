@@ -153,7 +153,7 @@ def _note(execution: Execution, line: str) -> None:
 
 def _line(words: list[str], line: int, *, by_rank: bool) -> Line:
     if len(words) not in (_COLUMNS, _COLUMNS + 3):
-        raise Refused(f"has a summary of {len(words)} numbers, not of {_COLUMNS}", line)
+        raise Refused(f"has a summary of {len(words)} numbers instead of {_COLUMNS}", line)
     highest, lowest, mean, deviation = (
         None if word in ("NA", "nan", "-nan") else Printed.of(word, line) for word in words[-_COLUMNS:]
     )
