@@ -46,17 +46,18 @@ class Criterion(Part):
     What it means where it has several limits, or means several series, is said in `criteria.verdicts`.
     """
 
-    name: Identifier = Field(description="What it is called in verdicts. Unique in the file.")
-    operation: AnyOperation = Field(description="What the series does.")
+    name: Identifier = Field(description="Name in verdicts. Unique in the file.")
+    operation: AnyOperation = Field(description="The operation of the series.")
     workload: Identifier | None = Field(default=None, description="Only series of this workload.")
     layout: Layout | None = Field(default=None, description="Only series on file sets of this layout.")
     order: Prose | None = Field(
         default=None, description="Only series with transfers in this order, such as `sequential`."
     )
-    from_clients: Count = Field(default=1, description="Only points of the sweep with so many clients or more.")
+    from_clients: Count = Field(default=1, description="Only points of the sweep with at least this many clients.")
     peak: AtLeast | None = Field(default=None, description="The best median must be this or more.")
     sustained: AtLeast | None = Field(
-        default=None, description="The median of the points from 90 % of the peak on must be this or more."
+        default=None,
+        description="The median of all points from the first that reaches 90 % of the peak must be this or more.",
     )
     every_point: AtLeast | None = Field(default=None, description="The lowest median must be this or more.")
     slow_samples: AtMostShare | None = Field(

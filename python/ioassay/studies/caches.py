@@ -42,12 +42,12 @@ class Remount(Part):
 
     command: Words | None = Field(
         default=None,
-        description="A line for the shell, or a list of words. It finds `IOASSAY_MOUNT_POINT`, `IOASSAY_MOUNT_SOURCE`, "
-        "`IOASSAY_MOUNT_TYPE`, `IOASSAY_MOUNT_OPTIONS` (as the kernel tells them) and `IOASSAY_TARGET` in its "
-        "environment. Default: `umount` and `mount` of the mount point, which must stand in `/etc/fstab`.",
+        description="A line for the shell, or a list of words. Its environment has `IOASSAY_MOUNT_POINT`, "
+        "`IOASSAY_MOUNT_SOURCE`, `IOASSAY_MOUNT_TYPE`, `IOASSAY_MOUNT_OPTIONS` (as the kernel reports them) and "
+        "`IOASSAY_TARGET`. Default: `umount` and `mount` of the mount point, which must be in `/etc/fstab`.",
     )
     time_limit: Waiting = Field(
-        default=TIME_LIMIT_NS, description="How long it may take on a node. Then it is killed, and has failed."
+        default=TIME_LIMIT_NS, description="Time limit on a node; then the command is killed and counts as failed."
     )
 
     def plan(self) -> SiteCommandPlan:
@@ -59,19 +59,19 @@ class Hook(Part):
     """A command for servers, run from the first client node: for one host after the other, until one fails."""
 
     hosts: list[HostName] = Field(
-        default=[], description="The servers. Left out: the command runs once, on the first client node itself."
+        default=[], description="The servers. Default: the command runs once, on the first client node itself."
     )
     command: Words = Field(
-        description="What is to be done there: a line for the server's shell, such as `systemctl restart nfs-server`, "
-        "or a list of words."
+        description="The command: a line for the server's shell, such as `systemctl restart nfs-server`, or a list "
+        "of words."
     )
     via: Words = Field(
         default=VIA,
-        description="How it gets there: words that stand before the name of the host; `ssh` as the user who runs the "
-        "study, and without a question that nobody would answer.",
+        description="How to reach a host: the words before its name. Default: `ssh` without prompts, as the user who "
+        "runs the study.",
     )
     time_limit: Waiting = Field(
-        default=TIME_LIMIT_NS, description="How long it may take for a host. Then it is killed, and has failed."
+        default=TIME_LIMIT_NS, description="Time limit for each host; then the command is killed and counts as failed."
     )
 
     @model_validator(mode="after")
@@ -98,12 +98,12 @@ class ColdCache(Part):
     hooks: list[Hook] = Field(default=[], description="Commands for servers, before anything is done on the clients.")
     methods: list[CacheMethod] = Field(
         default=[],
-        description="Ways to try on every client node, in this order, until next to nothing is in memory. "
+        description="Methods to try on every client node, in this order, until almost nothing is left in memory. "
         "`drop-caches`: all caches of the node (needs root). `fadvise`: the files' pages. `remount`: unmount the file "
-        "system and mount it anew. `read-other-rank`: each rank reads what a rank of the next node wrote, or, where "
-        "there is one node, what the next rank wrote (IOR's `-C`).",
+        "system and mount it again. `read-other-rank`: each rank reads what a rank of the next node wrote, or, on a "
+        "single node, what the next rank wrote (IOR's `-C`).",
     )
-    remount: Remount | None = Field(default=None, description="How the method `remount` does it.")
+    remount: Remount | None = Field(default=None, description="The command of the method `remount`.")
 
     @model_validator(mode="after")
     def _remounts(self) -> Self:

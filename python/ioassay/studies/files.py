@@ -44,11 +44,11 @@ class FileSet(Part):
     )
     groups: Swept | None = Field(
         default=None,
-        description="With `N-M`: how many groups of ranks share files; with one file per rank, the number of objects. "
-        "A list is swept like `clients`, without the points where the ranks do not divide into equal groups.",
+        description="With `N-M`: how many groups of ranks share files; with one file per rank, the number of "
+        "objects. A list is swept like `clients`, without the points whose ranks cannot be split into equal groups.",
     )
     order: Order = Field(
-        description=f"Order of a rank's transfers, where a phase says no other. {spelling.ORDER.described()}"
+        description=f"Order of a rank's transfers, unless a phase sets another. {spelling.ORDER.described()}"
     )
     transfer: Transfer = Field(description="Bytes of one read or write call (IOR's `-t`).")
     total: Size | None = Field(
@@ -66,22 +66,22 @@ class FileSet(Part):
         description="Files in which each rank has blocks, one after the other. Shared ones are shared with its group.",
     )
     segments: Count = Field(
-        default=1, description="Into how many segments a file is cut; each holds one block per rank (IOR's `-s`)."
+        default=1, description="The number of segments of a file; each holds one block per rank (IOR's `-s`)."
     )
     interleave: Interleave = Field(
         default="segmented",
-        description="`segmented`: a rank's block is as long as `segments` says. `strided`: a block is one transfer, so "
-        "that the transfers of all ranks take turns in a shared file; it takes as many segments as that needs.",
+        description="`segmented`: `segments` sets the length of a rank's block. `strided`: a block is one transfer, "
+        "so that the transfers of all ranks alternate in a shared file; the number of segments follows from the size.",
     )
     offset: SizeOrNone = Field(
         default=0,
-        description="Where the first block begins in each file: a shift on purpose, so that nothing is aligned.",
+        description="Where the first block begins in each file; use it to measure unaligned I/O.",
     )
     payload: Payload = Field(default="repeated", description=f"What is written. {spelling.PAYLOAD.described()}")
     ranks: Share | None = Field(
         default=None,
-        description="The share of the ranks that this file set is made for, and that write and read it. Shares follow "
-        "one another in the order of `files` and then `trees`. Default: all ranks.",
+        description="The share of the ranks that write and read this file set. Shares follow one another in the "
+        "order of `files` and then `trees`. Default: all ranks.",
     )
 
     @model_validator(mode="after")
@@ -112,9 +112,9 @@ class Tree(Part):
     """A tree as mdtest builds it: directories in directories, with items of each rank in them."""
 
     items: Count = Field(description="Items of each rank in each directory that has any (mdtest's `-I`).")
-    of: Items = Field(default="files", description="What the items are (mdtest's `-F` and `-D`).")
+    of: Items = Field(default="files", description="Kind of the items (mdtest's `-F` and `-D`).")
     depth: Levels = Field(default=0, description="Levels of directories below the root (mdtest's `-z`).")
-    branch: Count = Field(default=1, description="Directories in each directory that is no leaf (mdtest's `-b`).")
+    branch: Count = Field(default=1, description="Directories in each directory that is not a leaf (mdtest's `-b`).")
     leaves_only: YesNo = Field(default=False, description="Only the deepest directories have items (mdtest's `-L`).")
     sharing: Sharing = Field(
         default="unique",
@@ -128,16 +128,16 @@ class Tree(Part):
     )
     names: Literal["mdtest", "md-workbench"] = Field(
         default="mdtest",
-        description="How directories and items are called: `file.mdtest.3.17` or, only with `unique`, `file-17`. "
-        "Longer names make larger directories.",
+        description="Names of directories and items: `file.mdtest.3.17` or, only with `unique`, `file-17`. Longer "
+        "names make larger directories.",
     )
     payload: ItemPayload | None = Field(
         default=None,
-        description="What items hold, so that it can be verified: one of IOR's payloads, as mdtest writes them. "
-        "Default: random bytes, no two items alike.",
+        description="Content of the items, so that it can be verified: one of IOR's payloads, as mdtest writes them. "
+        "Default: random bytes, different in each item.",
     )
     ranks: Share | None = Field(
-        default=None, description="The share of the ranks that it is made for, as of a file set. Default: all ranks."
+        default=None, description="The share of the ranks that use this tree, as for a file set. Default: all ranks."
     )
 
     def plan(self) -> TreePlan:

@@ -44,8 +44,8 @@ class Sweep(Part):
     """What the study says for all its workloads, and a workload may say otherwise for itself."""
 
     clients: Clients = Field(
-        description="Counts of client nodes, a case for each. With `--launcher local`, processes of this machine stand "
-        "in for them."
+        description="Numbers of client nodes, a case for each. With `--launcher local`, processes of this machine "
+        "stand in for them."
     )
     ranks_per_client: Swept = Field(
         default=[1], description="Processes that do I/O on each client. A list is swept: a case for each."
@@ -58,19 +58,19 @@ class Sweep(Part):
     )
     storage: Storage = Field(
         default=Storage(),
-        description="The storage API that does the I/O: its name, or the keys of a [storage API](#storage-api). Of a "
-        "workload only what is not as the study says; where it names an `api`, nothing is taken from the study.",
+        description="The storage API that does the I/O: its name, or the keys of a [storage API](#storage-api). In a "
+        "workload: only what differs from the study; if it sets an `api`, nothing is taken from the study.",
     )
     repetitions: Repeated = Field(
         default=Repetitions(),
-        description="How often the whole sweep is done. A sweep ends before the next begins, so that drift of the "
-        "system shows as spread. With `until`, a point of the sweep is repeated at least 3 times, and until the "
+        description="How often the whole sweep runs. A sweep ends before the next begins, so that drift of the "
+        "system shows as spread. With `until`, each point of the sweep is repeated at least 3 times, and until the "
         "half-width of the 95 % confidence interval of each of its medians is at most this share of the median.",
     )
     time_limit: TimeLimit | None = Field(
         default=None,
-        description="When a step has not ended after this, something hangs: the run is ended, and says which rank is "
-        "in which call on which file. Default: a step takes what it takes.",
+        description="Time limit of a step. A step that exceeds it is considered hung: the run is ended, and reports "
+        "which rank is in which call on which file. Default: no limit.",
     )
     steps: list[Step] = Field(min_length=1, description=_STEPS)
 
@@ -78,7 +78,7 @@ class Sweep(Part):
 class Workload(Sweep):
     """A kind of I/O, swept over clients, ranks of a client, groups that share files, and any other key."""
 
-    title: Prose = Field(description="What tables and figures call it.")
+    title: Prose = Field(description="Title in tables and figures.")
     files: dict[Identifier, FileSet] = Field(
         default={},
         description="File sets by name. A workload with a single one has the keys of a [file set](#file-set) itself.",
@@ -108,16 +108,16 @@ class Figure(Part):
     unit: Unit = Field(description="Unit of the rate axis.")
     against: Annotated[AxisName | None, Kind("name of an axis")] = Field(
         default=None,
-        description="The axis to draw it against: `clients`, `ranks`, or a key that the workloads sweep. Default: "
-        "clients, or ranks where only these are swept, or else the first key of `sweep`.",
+        description="The axis of the figure: `clients`, `ranks`, or a key that the workloads sweep. Default: "
+        "clients, or ranks if only these are swept, or else the first key of `sweep`.",
     )
 
 
 class SummaryRow(Part):
     """A row of the report's table of peak and sustained rates."""
 
-    label: Prose = Field(description="What the row is called.")
-    workload: Identifier = Field(description="The workload that it sums up.")
+    label: Prose = Field(description="Label of the row.")
+    workload: Identifier = Field(description="The workload that the row summarises.")
     unit: Unit = Field(description="Unit of its rates.")
 
 
@@ -157,16 +157,16 @@ LIMITS: Mapping[str, Limit] = {
 class Criterion(Part):
     """A criterion of acceptance: exactly one of `at_most` and `at_least`, each with its unit."""
 
-    measure: Annotated[str, Kind("measure")] = Field(description="What is looked at: one of the measures below.")
+    measure: Annotated[str, Kind("measure")] = Field(description="What is judged: one of the measures below.")
     of: Identifier = Field(default="all", description="A workload, or `all`.")
-    operation: OperationOrAll = Field(default="all", description="Which phases.")
+    operation: OperationOrAll = Field(default="all", description="The operation of the phases that are judged.")
     at_most: Annotated[float | None, Kind("limit")] = Field(
         default=None, description="Largest value that passes, with its unit."
     )
     at_least: Annotated[float | None, Kind("limit")] = Field(
         default=None, description="Smallest value that passes, with its unit."
     )
-    because: Prose = Field(description="Why a healthy system meets it, and what it means when it does not.")
+    because: Prose = Field(description="Why a healthy system meets it, and what it means if it does not.")
 
     @model_validator(mode="before")
     @classmethod
@@ -201,38 +201,38 @@ class Study(Sweep):
     )
     seed: Seed = Field(
         default=1,
-        description="Where random choices begin. The same seed gives every case the same I/O again, and randomised "
-        "cases the same order.",
+        description="Seed of random choices. The same seed gives every case the same I/O again, and randomised cases "
+        "the same order.",
     )
     case_order: OrderOfCases = Field(
         default="as-written",
-        description="In which order the cases of each repetition run, so that drift of the system does not pose as a "
-        "difference between them. `randomised`: in another random order each time, drawn from `seed`. `interleaved`: "
-        "every second time in reverse, A B … B A, so that a steady drift cancels out over each pair.",
+        description="The order of the cases of each repetition, so that drift of the system does not pass for a "
+        "difference between them. `randomised`: a new random order each time, drawn from `seed`. `interleaved`: every "
+        "second time in reverse, A B … B A, so that a steady drift cancels out over each pair.",
     )
     # Required of a workload, which takes them from here where it has none of its own.
-    steps: list[Step] = Field(default=[], description=_STEPS + " Each workload needs some, its own or these.")
+    steps: list[Step] = Field(default=[], description=_STEPS + " The default for workloads without steps of their own.")
     settings: Annotated[Any, Kind("values by name")] = Field(
         default={},
-        description="Values with a name, used as `${NAME}` anywhere below, alone or inside a text, and changed with "
-        "`--set NAME=VALUE` (a list as `--set clients=1,2,4`). What a value means is decided where it is used.",
+        description="Named values, used as `${NAME}` anywhere below, alone or inside a text, and changed with `--set "
+        "NAME=VALUE` (a list as `--set clients=1,2,4`). The key that uses a value decides its type.",
     )
     scales: Annotated[Any, Kind("settings by name")] = Field(
         default={},
-        description="Other values for some of the settings, under a name, all chosen at once with `--scale NAME`.",
+        description="Named sets of other values for some of the settings, chosen with `--scale NAME`.",
     )
     workloads: dict[Identifier, Workload] = Field(
         min_length=1, description="The workloads by name, in the order in which they run."
     )
-    figures: list[Figure] = Field(default=[], description="The figures wanted.")
+    figures: list[Figure] = Field(default=[], description="The figures of the report.")
     summary: list[SummaryRow] = Field(default=[], description="The rows of the peak and sustained table.")
-    surveys: list[SurveyTable] = Field(default=[], description="The tables by files and ranks wanted.")
+    surveys: list[SurveyTable] = Field(default=[], description="The tables by files and ranks in the report.")
     scores: Scores | None = Field(
         default=None,
-        description="The benchmark whose score the report has, of the workload with phases called as its own. `io500`: "
-        "the phases and rules of the IO500; the score is ioassay's and no official submission.",
+        description="The benchmark whose score the report shows, for the workload whose phases have the benchmark's "
+        "names. `io500`: the phases and rules of the IO500; the score is ioassay's, not an official submission.",
     )
     acceptance: list[Criterion] = Field(
         default=[],
-        description="What the system must meet; `ioassay run` exits with 1 where it does not.",
+        description="What the system must meet; `ioassay run` exits with 1 if it does not.",
     )

@@ -64,7 +64,7 @@ A study is a YAML file. `ioassay studies isilon-2018` prints a whole one to copy
 
 Sizes are typed as in IOR: `4k 1m 16g 2t` and `KiB MiB GiB TiB PiB` are binary, `KB MB GB TB PB` decimal, `B` or
 nothing means bytes. Durations have their unit: `ns us ms s min h`. Fractions are written in a smaller unit:
-`1536m`, `1500ms`. Anchors and aliases of YAML are not used; settings take their place.
+`1536m`, `1500ms`. YAML anchors and aliases are not supported; use settings instead.
 """
 
 
@@ -77,7 +77,7 @@ def page() -> str:
         parts.append(f"## {heading}\n\n{first_line(part)}\n")
         if part is Workload:
             named = ", ".join(f"`{key}`" for key in keys(Sweep))
-            parts.append(f"A workload may also say {named} for itself. What it does not say, the study says for all.\n")
+            parts.append(f"A workload may also set {named} itself. What it does not set is taken from the study.\n")
         if part is Study:
             fields |= {key: keys(Study)[key] for key in keys(Sweep)}
         if part is Mixed:

@@ -117,7 +117,7 @@ class AtRateOf(Part):
     """What an earlier phase would have done in a given time, at its own rate."""
 
     phase: Identifier = Field(description="The earlier phase: one job that does one kind of operation.")
-    time: Waiting = Field(description="How long.")
+    time: Waiting = Field(description="The given time.")
 
 
 class Limit(Part):
@@ -127,22 +127,22 @@ class Limit(Part):
     operations: Count | None = Field(default=None, description="Operations that each rank does at most.")
     at_rate_of: AtRateOf | None = Field(
         default=None,
-        description="As many operations as an earlier phase would have done in a given time, shared evenly by the "
-        "ranks: `{phase: create, time: 60s}`. With `order: interleaved` as many in each directory.",
+        description="As many operations as an earlier phase would have done in a given time, divided evenly among "
+        "the ranks: `{phase: create, time: 60s}`. With `order: interleaved`, as many in each directory.",
     )
     stonewall: Stonewall = Field(
         default=None,
-        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`). `none`: "
-        "no stonewall, for a setting that only some scales give a time.",
+        description="No rank begins an operation later than this after the start (IOR's `-D`, mdtest's `-W`). "
+        "`none`: no stonewall, for a setting that is a time in only some scales.",
     )
     wear_out: YesNo = Field(
         default=False,
-        description="After the stonewall every rank goes on until it has done as many operations as the one that had "
-        "done most.",
+        description="After the stonewall every rank continues until it has done as many operations as the fastest "
+        "rank.",
     )
     minimum: Waiting | None = Field(
         default=None,
-        description="Ranks that have done all their work repeat it until so much time has passed (fio's `time_based`).",
+        description="Ranks that have finished repeat their work until this much time has passed (fio's `time_based`).",
     )
 
 
@@ -152,17 +152,16 @@ class Phase(Part):
     name: Identifier | None = Field(
         default=None, description="Name of the phase, unique in the workload. Default: the step's own, such as `write`."
     )
-    files: Identifier | None = Field(
-        default=None, description="The file set that it works on, where the workload has several."
-    )
+    files: Identifier | None = Field(default=None, description="The file set to work on, if the workload has several.")
     tree: Identifier | None = Field(
-        default=None, description="The tree that it works on, where the workload has several, or file sets as well."
+        default=None, description="The tree to work on, if the workload has several, or has file sets as well."
     )
     order: AnyOrder | None = Field(
         default=None,
-        description="Order of this phase's transfers, default the file set's. Of items `sequential` (directory after "
-        "directory, the default), `interleaved` (one of each directory, then the next of each) or `random` (mdtest's "
-        "`-R`); where a limit let only some be created the first two take them as they were created.",
+        description="Order of this phase's transfers. Default: that of the file set. For items: `sequential` "
+        "(directory after directory, the default), `interleaved` (one of each directory, then the next of each) or "
+        "`random` (mdtest's `-R`); if a limit left only some items created, the first two visit them in the order of "
+        "creation.",
     )
     fsync: Fsync | None = Field(
         default=None,
@@ -173,21 +172,22 @@ class Phase(Part):
     )
     # A limit of nothing, such as `{stonewall: none}`, is none.
     limit: Annotated[Limit | None, AfterValidator(lambda limit: None if limit == Limit() else limit)] = Field(
-        default=None, description="How much of it. Default: all of it, once."
+        default=None, description="How much of its work the phase does. Default: all of it, once."
     )
     rate: Rate | None = Field(
         default=None,
-        description="How fast at most, all ranks together. Latencies count from the moment at which an operation was "
-        "meant to start, so that those which wait behind a stall show it. Default: as fast as it goes.",
+        description="Highest rate of all ranks together. Latencies count from the time at which an operation was "
+        "scheduled to start, so that they include waiting behind a stall. Default: full speed.",
     )
     think: Think | None = Field(
-        default=None, description="Pauses after so many operations of a rank, as of an application that computes."
+        default=None,
+        description="A pause of each rank after a number of operations, like that of an application that computes.",
     )
     storage: Storage | None = Field(
         default=None,
-        description="How this phase does its I/O, where not as the study says: keys of a [storage API](#storage-api), "
-        "the others as in the study's, for example `{direct: yes}`. Where it names an `api`, nothing is taken from "
-        "the study.",
+        description="How this phase does its I/O, if it differs from the study: keys of a [storage "
+        "API](#storage-api), for example `{direct: yes}`; the study sets the others. If `api` is set, nothing is "
+        "taken from the study.",
     )
     read_from: Source | None = Field(
         default=None, description=f"Whose part each rank reads. {spelling.SOURCE.described()} Default: `own`."
@@ -195,18 +195,18 @@ class Phase(Part):
     verify: Verify | None = Field(
         default=None,
         description="`reads`: compare each transfer that was read with what was written (IOR's `-R`), or each item "
-        "(mdtest's `-X`), of which the tree must say the `payload`. `writes`: read each transfer or item back at once "
-        "and compare (elbencho's `--verifydirect`). Default: neither.",
+        "(mdtest's `-X`), whose tree must set a `payload`. `writes`: read each transfer or item back at once and "
+        "compare (elbencho's `--verifydirect`). Default: neither.",
     )
     barriers: YesNo = Field(
         default=False,
-        description="All ranks wait for one another between open, transfers and close as well (IOR's `-g`). For one "
-        "file per rank.",
+        description="All ranks also wait for one another between open, transfers and close (IOR's `-g`). Only with "
+        "one file per rank.",
     )
     settle: YesNo | None = Field(
         default=None,
-        description="Before its clock starts, every node writes out all that it still holds in memory for the target's "
-        "file system, so that the phase does not share the storage with what came before. The measurement says how "
+        description="Before its clock starts, every node writes back all dirty data that it holds for the target's "
+        "file system, so that the phase does not share the storage with earlier writes. The measurement records how "
         "long that took. Default: `yes` for direct writes of file sets, else `no`.",
     )
     size: SizeAtOpen | None = Field(
@@ -218,22 +218,23 @@ class Phase(Part):
         default=None, description="Lock the bytes of each transfer, or the file, around it. Default: no lock."
     )
     advice: list[Advice] = Field(
-        default=[], description="What the kernel is told about the access (`posix_fadvise`; `madvise` of mapped files)."
+        default=[], description="Advice to the kernel about the access (`posix_fadvise`; `madvise` for mapped files)."
     )
     shift: Ordinal | None = Field(
         default=None,
-        description="Each rank works on the items of the rank this many further on (mdtest's `-N`). Of `replace`: in "
-        "the n-th directory with items it takes those of the rank n times this before it, and creates those of the "
-        "rank n times this after it (md-workbench's `-O`).",
+        description="Each rank works on the items of the rank this many further on (mdtest's `-N`). With `replace`: "
+        "in the n-th directory with items, it reads and removes items of the rank n times this before it, and creates "
+        "items of the rank n times this after it (md-workbench's `-O`).",
     )
     paths: Paths | None = Field(
         default=None,
-        description="How items are named in system calls. `full`: by their whole path. `at`: by their name in an open "
+        description="How system calls name items. `full`: by their whole path. `at`: by their name in an open "
         "directory. Default: `full`.",
     )
     bytes: SizeOrNone | None = Field(
         default=None,
-        description="Bytes written into or read from each item (mdtest's `-w` and `-e`), or both. Default: 0, none.",
+        description="Bytes to write into each item, or to read from it (mdtest's `-w` and `-e`), or both. Default: "
+        "0, none.",
     )
     using: CreateWith | None = Field(
         default=None, description="The call that creates a file: `open` or `mknod` (mdtest's `-k`). Default: `open`."
@@ -257,17 +258,19 @@ class Find(Part):
 
     name: Identifier | None = Field(default=None, description="Name of the phase. Default: `find`.")
     root: Path | None = Field(
-        default=None, description="Where it begins; only looked at. Default: what this run has created on the target."
+        default=None,
+        description="Where the walk begins; nothing is changed there. Default: what this run has created on the "
+        "target.",
     )
-    tree: Identifier | None = Field(default=None, description="It begins in the directory that holds this tree.")
-    named: Prose | None = Field(default=None, description="Shell pattern of the name, as `find -name` has it.")
+    tree: Identifier | None = Field(default=None, description="The walk begins in the directory that holds this tree.")
+    named: Prose | None = Field(default=None, description="Shell pattern of the name, as for `find -name`.")
     exactly: SizeOrNone | None = Field(default=None, description="Exact size of a file.")
     at_least: SizeOrNone | None = Field(default=None, description="Smallest size of a file.")
     at_most: SizeOrNone | None = Field(default=None, description="Largest size of a file.")
     newer_than: Identifier | None = Field(
-        default=None, description="Changed later than the beginning of this phase, an earlier one of the workload."
+        default=None, description="Changed after the beginning of this phase, an earlier one of the workload."
     )
-    entries: Items | None = Field(default=None, description="What kind of entry.")
+    entries: Items | None = Field(default=None, description="Kind of the entry.")
 
 
 class Work(Part):
@@ -284,12 +287,12 @@ class Work(Part):
         default=None, alias="create-tree", description="Create the directories of the tree."
     )
     create: Phase | None = Field(default=None, description="Create every item of the tree.")
-    stat: Phase | None = Field(default=None, description="Look at the attributes of every item.")
-    rename: Phase | None = Field(default=None, description="Give every item another name in its directory.")
+    stat: Phase | None = Field(default=None, description="Read the attributes of every item (`stat`).")
+    rename: Phase | None = Field(default=None, description="Rename every item within its directory.")
     replace: Phase | None = Field(
         default=None,
-        description="Replace every item as md-workbench does, one of each directory after the other: look at it, read "
-        "it, remove it, create another one. Each of the four is an operation with a measurement of its own.",
+        description="Replace every item as md-workbench does, one of each directory after the other: stat it, read "
+        "it, remove it, create another one. Each of the four is an operation with its own measurement.",
     )
     remove: Phase | None = Field(default=None, description="Remove every item.")
     remove_tree: Phase | None = Field(

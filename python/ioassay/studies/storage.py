@@ -18,21 +18,23 @@ class Uring(Part):
     """How io_uring is used."""
 
     batch: Batch = Field(
-        default=0, description="Transfers handed to the kernel, and awaited, together. 0: as many as there is room for."
+        default=0,
+        description="Transfers submitted to the kernel, and awaited, together. 0: as many as fit in the queue.",
     )
     registered_buffers: YesNo = Field(
-        default=False, description="The kernel maps the buffers once and not for every transfer."
+        default=False, description="The kernel maps the buffers once instead of for every transfer."
     )
     registered_files: YesNo = Field(
-        default=False, description="The kernel looks the files up once and not for every transfer."
+        default=False, description="The kernel looks the files up once instead of for every transfer."
     )
     sqpoll: YesNo = Field(
         default=False,
-        description="A kernel thread takes the transfers, so that handing them over needs no system call; it takes a "
-        "processor.",
+        description="A kernel thread polls for submitted transfers, so that submitting needs no system call; it "
+        "occupies a processor.",
     )
     iopoll: YesNo = Field(
-        default=False, description="The kernel polls the device for completions; needs `direct` and a device that can."
+        default=False,
+        description="The kernel polls the device for completions; needs `direct` and a device that supports it.",
     )
 
     def plan(self) -> UringPlan:
@@ -51,21 +53,21 @@ class Storage(Part):
 
     api: ApiName = Field(
         default="posix",
-        description="The storage API that does the I/O. Left out: what the target takes, which is `posix` for "
-        "directories and devices, `nfs` for `nfs://` and `object` for other URLs. Plug-ins (`ioassay api list`): "
-        "`mpiio`, `hdf5`, `pnetcdf`, those of the site, or the path of a library.",
+        description="The storage API that does the I/O. Default: `posix` for directories and devices, `nfs` for "
+        "`nfs://`, and `object` for other URLs. Plug-ins (`ioassay api list`): `mpiio`, `hdf5`, `pnetcdf`, those of "
+        "the site, or the path of a library.",
     )
     options: PlugInOptions = Field(
         default={},
         description="Options of a plug-in, such as `{collective: yes, hints: {cb_nodes: 4}}`; `ioassay api list` "
         "describes them.",
     )
-    direct: YesNo = Field(default=False, description="Go past the page cache (`O_DIRECT`).")
+    direct: YesNo = Field(default=False, description="Bypass the page cache (`O_DIRECT`).")
     depth: Depth = Field(default=1, description="Transfers that each rank keeps in flight.")
     vectors: Vectors = Field(
         default=1, description="Pieces of memory that one call moves (`preadv`, `pwritev`). 1: `pread`, `pwrite`."
     )
-    uring: Uring | None = Field(default=None, description="How io_uring is used, where the API does.")
+    uring: Uring | None = Field(default=None, description="Options of io_uring, for the APIs that use it.")
 
     @model_validator(mode="before")
     @classmethod
