@@ -28,8 +28,8 @@ ioassay check RUN --criteria criteria.yaml --junit check.xml
 ioassay check RUN --criteria criteria.yaml --baseline BASELINE --tolerance 5% --json
 ```
 
-Of sequential writes into own files, for example, that they hold 20 GB/s from 16 clients on with at most 3 % slow
-samples, and of random reads that none of them stalls:
+For example, sequential writes into own files must hold 20 GB/s from 16 clients on, with at most 3 % slow samples, and
+no random read may stall:
 
 ```yaml
 criteria:
@@ -51,10 +51,10 @@ criteria:
     slowest_operation: 2s
 ```
 
-Rates are typed as `20GB/s`, `1500MiB/s` or `50kIOPS`, durations as `2s` or `50ms`, shares as `3%`. Every series that a
-criterion is about must keep every limit that it has. It fails where a limit is broken, where no series is meant by it,
-and where something that it is about left no valid measurement. What a study says of its own
-[acceptance](study.md#criterion) is judged beside it.
+Rates are typed as `20GB/s`, `1500MiB/s` or `50kIOPS`, durations as `2s` or `50ms`, shares as `3%`. A criterion
+passes if every series that it selects keeps all its limits. It fails if a limit is broken, if it selects no series, or
+if a phase that it selects has no valid measurement. The study's own [acceptance](study.md#criterion) criteria are
+judged as well.
 """
 
 

@@ -95,8 +95,8 @@ class _Steps:
             goes = GOES_WITH[key]
             if work.verb not in (goes.files if on_files else goes.trees):
                 what = "a file set" if on_files else "a tree"
-                wrong = f"does not go with `{work.verb}` of {what}"
-                yield self.at(*place, key).problem(wrong, f"it is for {goes.described()}")
+                wrong = f"does not apply to `{work.verb}` of {what}"
+                yield self.at(*place, key).problem(wrong, f"it applies to {goes.described()}")
 
     def _earlier(self, phase: Phase, place: Path) -> Iterator[Problem]:
         """A rate must be known when it is asked for."""

@@ -81,7 +81,7 @@ def page() -> str:
         if part is Study:
             fields |= {key: keys(Study)[key] for key in keys(Sweep)}
         if part is Mixed:
-            parts.append("And every key of a [phase](#phase) that goes with `mixed`.\n")
+            parts.append("And every key of a [phase](#phase) that applies to `mixed`.\n")
         if part is Phase:
             rows = [
                 [*_HEADINGS.row(key, field)[:1], GOES_WITH[key].described(), *_HEADINGS.row(key, field)[1:]]

@@ -374,8 +374,12 @@ def test_commands_of_mdtest_have_only_the_apis_and_options_that_it_takes(storage
         ("[write]", "[mixed]", "my.yaml:13: workloads.w.steps[0].read: is missing; add it: Share"),
         ("[write]", "[write, mixed: 100%]", 'my.yaml:13: workloads.w.steps[1].mixed: "100%" is out of range; use 1%'),
         ("[write]", "[mixed: 70%]", "my.yaml:13: workloads.w.steps[0].mixed: the job reads files that no earlier"),
-        ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not go with `write`"),
-        ("[write]", "[write: {bytes: 1}]", "my.yaml:13: workloads.w.steps[0].write.bytes: does not go with `write` of"),
+        ("[write]", "[write: {shift: 1}]", "my.yaml:13: workloads.w.steps[0].write.shift: does not apply to `write`"),
+        (
+            "[write]",
+            "[write: {bytes: 1}]",
+            "my.yaml:13: workloads.w.steps[0].write.bytes: does not apply to `write` of",
+        ),
         (
             "[write]",
             "[write: {verify: reads}]",
@@ -499,7 +503,7 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ),
         ("[create-tree, {create: {fsync: every 2 writes}}]", "steps[1].create.fsync: `every 2 writes` is not an"),
         ("[create-tree, create, {replace: {bytes: 1}}]", "steps[2].replace.bytes: 1 bytes cannot be read from files"),
-        ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not go with `replace`"),
+        ("[create-tree, create, {replace: {order: random}}]", "steps[2].replace.order: does not apply to `replace`"),
         (
             "[create-tree, {create: {limit: {operations: 3}}}, replace]",
             "steps[2]: a limit may have left more items in some directories",
@@ -515,7 +519,7 @@ def test_what_cannot_be_is_refused_where_it_was_written(old: str, new: str, mess
         ("[{find: {newer_than: create}}]", "steps[0].find.newer_than: `create` is not an earlier phase"),
         ("[create-tree, create, {read: {bytes: 1}}]", "steps[2].read.bytes: 1 bytes cannot be read from files that"),
         ("[create-tree, {create: {using: mknod, bytes: 1}}]", "steps[1].create.using: mknod does not open the file"),
-        ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not go with `create-tree`"),
+        ("[{create-tree: {limit: {operations: 1}}}]", "steps[0].create-tree.limit: does not apply to `create-tree`"),
         (
             "[create-tree, create, {rename: {limit: {operations: 1}}}, stat]",
             "steps[3]: an earlier job with a limit renames, replaces or removes some",
