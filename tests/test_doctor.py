@@ -80,7 +80,7 @@ def test_with_a_site_that_is_well_nothing_is_wrong_and_nothing_is_left(lab: str,
     assert not_well(checks) == set(), checks
     assert code == 0
     assert checks["meeting"]["seen"] == "4 ranks on 2 nodes."
-    assert checks["same file system"]["seen"] == "What client1 wrote was read by client2."
+    assert checks["same file system"]["seen"] == "The test file that client1 wrote was read by client2."
     assert checks["machines"]["status"] == "warning", "hosts of a lab are one machine"
     if launcher != "local":
         assert "2 nodes" in checks["engine there"]["seen"]
@@ -95,7 +95,7 @@ def test_a_host_on_which_the_target_is_not_mounted_is_named(lab: str, launcher: 
         assert on(lab, "client2", "ls", "-A", WHERE) == ""
     assert code == 1
     assert not_well(checks) == {"same file system"}, checks
-    assert "is not seen on client2" in checks["same file system"]["seen"]
+    assert "are not visible on client2" in checks["same file system"]["seen"]
     assert "client2 has ioassay-lab (tmpfs)" in checks["mount"]["seen"]
     assert on(lab, "client1", "ls", "-A", WHERE) == ""
 
@@ -108,10 +108,10 @@ def test_a_host_on_which_something_else_is_mounted_there_is_named_with_it(lab: s
         on(lab, "client2", "umount", WHERE)
     assert code == 1
     assert "client2 has tmpfs of something-else" in checks["same file system"]["seen"]
-    assert "as client2 sees it" in checks["free space"]["seen"]
+    assert "according to client2" in checks["free space"]["seen"]
 
 
-@pytest.mark.parametrize(("launcher", "words"), [("mpirun", "ssh cannot connect"), ("srun", "Slurm does not")])
+@pytest.mark.parametrize(("launcher", "words"), [("mpirun", "ssh cannot connect"), ("srun", "Slurm cannot reach")])
 def test_a_host_that_is_cut_off_is_named_and_the_others_are_looked_at(
     lab: str, launcher: str, words: str, tmp_path: Path
 ) -> None:
@@ -163,7 +163,7 @@ def test_an_mpirun_of_another_mpi_is_found_out_before_and_while_it_starts_anythi
     monkeypatch.setenv("PATH", f"{fake.parent}:{os.environ['PATH']}")
     code, checks = examined(tmp_path, "--launcher", "mpirun", "--ranks-per-node", "2")
     assert code == 1
-    assert "is of MPICH's family" in checks["one MPI"]["seen"]
+    assert "belongs to MPICH's family" in checks["one MPI"]["seen"]
     assert "another MPI's launcher" in checks["meeting"]["seen"], checks["meeting"]
     assert checks["machines"]["status"] == "not checked"
 

@@ -78,7 +78,7 @@ def test_one_at_work_is_refused_and_a_killed_one_is_an_interrupted_run(target: P
 
     code, out, _ = ioassay("clean", run)
     assert code == 3
-    assert "where its command line named them" in out
+    assert "that its command line named" in out
     assert (target / "file.00000000").exists()
 
 

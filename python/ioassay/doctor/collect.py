@@ -61,7 +61,7 @@ def control_plane(scratch: Path, scratch_problem: Problem | None) -> ControlPlan
         except IoassayError as error:
             problem = Problem.of(error)
         except OSError as error:
-            problem = Problem(f"{scratch.parent}: {error.strerror}.", "Name another place with --out.")
+            problem = Problem(f"{scratch.parent}: {error.strerror}.", "Use another directory with --out.")
     engine, version, engine_problem = None, None, None
     try:
         engine = str(find_engine())
@@ -110,7 +110,9 @@ def _mpirun() -> dict[str, Any]:
 def _slurm(start: Start, engine: Path) -> dict[str, Any]:
     command = shutil.which("srun")
     if command is None:
-        raise CannotRun("There is no `srun` in PATH.", "Do it where Slurm's commands are, or take another launcher.")
+        raise CannotRun(
+            "There is no `srun` in PATH.", "Run this on a node with Slurm's commands, or use another launcher."
+        )
     # Where a lab's Slurm is, and its settings.
     there = Placement(1, 1, start.nodes).launch(engine)
     listed = _said([*there, "srun", "--mpi=list"], start.environment()) or ""
@@ -137,7 +139,7 @@ def _library(engine: Path) -> dict[str, Any]:
     if not listed or listed[0]["library"] is None:
         why = listed[0]["problem"] if listed else "it is not listed"
         facts["library_problem"] = Problem(
-            f"{facts['library']} cannot be loaded: {why}", "Build it anew: ioassay mpi build --force"
+            f"{facts['library']} cannot be loaded: {why}", "Rebuild it: ioassay mpi build --force"
         )
     else:
         # Only its first words: some MPIs go on for lines.

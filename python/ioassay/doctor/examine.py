@@ -32,7 +32,7 @@ from ioassay.units import format_count
 if TYPE_CHECKING:
     from ioassay.protocol.event import SurveyedNode
 
-_FIRST = "Mend what is said above first."
+_FIRST = "Fix the problems above first."
 
 _Found = TypeVar("_Found")
 
@@ -69,7 +69,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
         facts.launcher = launcher(site.launcher, start, Path(facts.control_plane.engine))
         yield from _lines(checks.LAUNCHER, facts.launcher)
         if start.stands_between and facts.launcher.problem is None:
-            say(f"Looking for the engine on {format_count(max(1, len(start.nodes)), 'node')} …")
+            say(f"Starting the engine on {format_count(max(1, len(start.nodes)), 'node')} …")
             facts.reached = reached(start, scratch, interruption)
             interruption.heed()
             yield from _lines(checks.REACHED, facts.reached)
@@ -78,7 +78,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
             able = {one.node for one in facts.reached if one.version is not None}
             nodes = [node for node in start.nodes if node.name in able or not start.stands_between]
             library = Path(facts.launcher.library) if facts.launcher.library else None
-            say(f"Having them look around, with {format_count(site.ranks_per_node, 'rank')} on each …")
+            say(f"Examining the nodes, with {format_count(site.ranks_per_node, 'rank')} on each …")
             facts.meeting = meeting(
                 replace(start, nodes=nodes, library=library),
                 site.ranks_per_node,
@@ -89,7 +89,7 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
             interruption.heed()
             yield from _lines(checks.MEETING, facts.meeting)
             survey = facts.meeting.survey
-            why_not = "The nodes have not met." if survey is None else None
+            why_not = "The rendezvous of the nodes failed." if survey is None else None
     if survey is None:
         yield from _unchecked([*checks.NODES, *checks.TARGET], why_not or "", _FIRST)
         return
@@ -99,12 +99,12 @@ def examine(site: Site, facts: Facts, interruption: Interruption, say: Callable[
 
 def _of_target(facts: Facts, nodes: Sequence[SurveyedNode]) -> Iterator[Line]:
     if facts.target is None:
-        yield from _unchecked(["target"], "None was named.", "Write --target DIR.")
+        yield from _unchecked(["target"], "No target was given.", "Add --target DIR.")
     elif facts.target_kind != "directory":
         yield from _unchecked(
             ["target"],
-            f"{facts.target} is no directory.",
-            "A run looks at it before it writes anything: ioassay run quick --target …",
+            f"{facts.target} is not a directory.",
+            "A run checks it before it writes anything: ioassay run quick --target …",
         )
     else:
         for name, judge in checks.TARGET.items():
@@ -129,9 +129,9 @@ def _cannot_meet(facts: Facts) -> str | None:
     if launcher is None or launcher.problem is not None:
         return "The launcher does not work."
     if launcher.library_problem is not None:
-        return "There is nothing to join the engine with the MPI."
+        return "The engine has no MPI connector."
     if facts.reached and not any(one.version for one in facts.reached):
-        return "The engine starts on no node."
+        return "The engine does not start on any node."
     return None
 
 
@@ -159,7 +159,7 @@ def _scratch(out: Path, interruption: Interruption) -> Iterator[tuple[Path, Prob
         problem = Problem.of(error)
     except OSError as error:
         where = error.filename or out
-        problem = Problem(f"{where}: {error.strerror}.", "Start from a directory of yours, or name one with --out.")
+        problem = Problem(f"{where}: {error.strerror}.", "Use a directory of yours: change to it, or set --out.")
     if problem is not None:
         made = tempfile.TemporaryDirectory(prefix="ioassay-doctor-")
     with made as scratch:

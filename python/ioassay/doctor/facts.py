@@ -57,7 +57,7 @@ class Launcher:
     compiler: str | None = None
     compiler_family: str | None = None
     library: str | None = None
-    """What joins the engine with the compiler's MPI."""
+    """The connector of the engine for the compiler's MPI."""
     library_name: str | None = None
     """What that MPI calls itself."""
     library_problem: Problem | None = None

@@ -131,17 +131,17 @@ def test_of_a_site_with_which_all_is_well_every_line_says_so() -> None:
         (nodes.alike, {"environment__kernel": "Linux 6.1.0 #9 x"}, "warning", "kernel: n2 has Linux 6.1.0"),
         (nodes.alike, {"environment__memory_bytes": 32 << 30}, "warning", "n2 has about 32 GiB"),
         (nodes.processors, {"ranks": 16}, "warning", "16 ranks share 8 processors on n2"),
-        (nodes.clocks, {"clock_uncertainty_ns": 3_000_500}, "warning", "n2 is known to ± 3001 us"),
-        (nodes.time_of_day, {"wall_clock__offset_ns": -90_000_000_000}, "warning", "n2 and of n1 are 90.0 s apart"),
+        (nodes.clocks, {"clock_uncertainty_ns": 3_000_500}, "warning", "n2 is known only to ± 3001 us"),
+        (nodes.time_of_day, {"wall_clock__offset_ns": -90_000_000_000}, "warning", "n2 and n1 are 90.0 s apart"),
         (nodes.time_of_day, {"wall_clock__synchronized": False}, "warning", "on n2"),
         (nodes.open_files, {"limits__open_files": 200}, "failed", "ulimit -n is 200 on n2"),
         (nodes.processes, {"limits__processes": 50}, "failed", "ulimit -u is 50 on n2"),
         (nodes.file_size, {"limits__file_bytes": 1 << 20}, "failed", "ulimit -f is 1.00 MiB on n2"),
-        (nodes.file_size, {"limits__file_bytes": 1 << 40}, "warning", "larger than 1.00 TiB on n2"),
+        (nodes.file_size, {"limits__file_bytes": 1 << 40}, "warning", "limited to 1.00 TiB on n2"),
         (nodes.shared_memory, {"limits__shared_memory_bytes": 64 << 20}, "warning", "64.0 MiB free on n2, for 4 ranks"),
         (nodes.shared_memory, {"limits__shared_memory_bytes": None}, "warning", "no /dev/shm on n2"),
-        (nodes.cold_caches, {"abilities__drop_caches": False}, "warning", "may not be written on n2"),
-        (nodes.io_uring, {"abilities__io_uring_refused": "EPERM"}, "warning", "no io_uring on n2: EPERM"),
+        (nodes.cold_caches, {"abilities__drop_caches": False}, "warning", "is not writable on n2"),
+        (nodes.io_uring, {"abilities__io_uring_refused": "EPERM"}, "warning", "io_uring is not available on n2: EPERM"),
     ],
 )
 def test_what_is_not_right_on_a_node_is_said_with_its_name_and_what_to_do(
@@ -164,11 +164,11 @@ def test_memory_need_not_be_locked_unless_there_is_infiniband() -> None:
     ("judge", "changed", "status", "words"),
     [
         (target.usable, {"target__problem": problem("n2 says no"), "target__shared": None}, "failed", "n2: n2 says no"),
-        (target.same, {"target__shared": False, "target__problem": problem("x")}, "failed", "is not seen on n2"),
+        (target.same, {"target__shared": False, "target__problem": problem("x")}, "failed", "are not visible on n2"),
         (target.same, {"target__shared": None, "target__problem": problem("x")}, "not checked", "on n2"),
         (target.mounted_alike, {"environment__mount": None}, "ok", "/scratch"),
         (target.free_space, {"target__free_bytes": 5 << 20}, "warning", "Only 5.00 MiB"),
-        (target.free_space, {"target__free_inodes": 7}, "warning", "7 inodes are free, as n2 sees it"),
+        (target.free_space, {"target__free_inodes": 7}, "warning", "7 inodes are free, according to n2"),
     ],
 )
 def test_what_is_not_right_with_the_target_is_said_with_the_node_and_what_to_do(
@@ -247,12 +247,12 @@ PRINTED = {
     "root@n2: Permission denied (publickey,password).\n": "password",
     "ssh: Could not resolve hostname n2: Name or service not known\n": "name",
     "ssh: connect to host n2 port 22: No route to host\n": "connect",
-    "bash: line 1: orted: command not found\n": "MPI is not where",
-    "srun: error: Couldn't find the specified plugin name for mpi/pmix_v9 looking at all files\n": "srun does not know",
-    "srun: error: Task launch for StepId=11.0 failed on node n2: Communication connection failure\n": "does not reach",
-    "srun: error: Unable to create step for job 7: Invalid node name specified\n": "does not give",
-    "/x/ioassay-engine: /lib64/libc.so.6: version `GLIBC_2.34' not found\n": "another system",
-    "slurmstepd: error: execve(): /x/ioassay-engine: No such file or directory\n": "does not find",
+    "bash: line 1: orted: command not found\n": "MPI is not installed",
+    "srun: error: Couldn't find the specified plugin name for mpi/pmix_v9 looking at all files\n": "does not support",
+    "srun: error: Task launch for StepId=11.0 failed on node n2: Communication connection failure\n": "cannot reach",
+    "srun: error: Unable to create step for job 7: Invalid node name specified\n": "does not grant",
+    "/x/ioassay-engine: /lib64/libc.so.6: version `GLIBC_2.34' not found\n": "operating system of the node differs",
+    "slurmstepd: error: execve(): /x/ioassay-engine: No such file or directory\n": "cannot find",
 }
 
 

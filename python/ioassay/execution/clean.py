@@ -26,12 +26,12 @@ from ioassay.studies.target import Target
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 _IN_PLACE = (
-    "The files of this run lie where its command line named them, in directories that are yours, and ioassay removes "
-    "only directories of its own. Look at what is there and remove it by hand."
+    "The files of this run are in directories of yours that its command line named; ioassay removes only directories "
+    "that it created. Check what is left and remove it by hand."
 )
 
 
-_IMPORTED = "The run was imported: ioassay has measured nothing and left nothing on a target."
+_IMPORTED = "The run was imported: ioassay wrote nothing to a target."
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ def _clean_foreign(path: Path, owner: Owner, by: By | None, interruption: Interr
     document = read_document(path)
     if document.target_kind == "url":
         raise UsageError(
-            f"{owner.path} belongs to user {owner.uid}, and of what is at a URL nobody can see whose it is.",
-            "Clean as the user who owns the run.",
+            f"{owner.path} belongs to user {owner.uid}, and the owner of objects at a URL cannot be checked.",
+            "Run `ioassay clean` as the user who owns the run.",
         )
     with StoredDirectory.open(path) as directory:
         if in_use(directory):
@@ -113,7 +113,7 @@ def _remove(
     command = start.alone(engine.clean_arguments(logs / "clean.jsonl", workspace))
     with EngineProcess(command, logs / "clean-stderr.txt", inherited, start.environment()) as process:
         seen = follow(process, interruption, events, last_words=("removed", "error"))
-    cleaned = Cleaned(workspace, 0, [workspace], "The engine was ended before it had removed everything.")
+    cleaned = Cleaned(workspace, 0, [workspace], "The engine exited before it had removed everything.")
     for event in seen:
         if event["event"] == "removed":
             because = "; ".join(f"{left['path']}: {left['because']}" for left in event["left"])
@@ -123,7 +123,7 @@ def _remove(
     if not seen and process.status is not None and process.status > 0:
         raise CannotRun(
             f"The engine could not clean {workspace} (exit status {process.status}).",
-            f"Read {logs / 'clean-stderr.txt'}.",
+            f"See {logs / 'clean-stderr.txt'}.",
         )
     return cleaned
 
@@ -142,8 +142,8 @@ def _start(run: RunDocument, path: Path, by: By | None) -> Start:
         return Start.of(run.model_copy(update=asked))
     if run.launcher != "local" and run.target_kind == "directory" and not sees_target(run):
         raise CannotRun(
-            f"This node does not see {run.target} as the first node of the run did.",
-            f"Clean on a node that does, or name what is to start the engine there: ioassay clean {path} "
+            f"{run.target} on this node is not the file system that the first node of the run measured.",
+            f"Clean on a node of the run, or start the engine there by a launcher: ioassay clean {path} "
             f"--launcher {run.launcher} (with --hosts and --launcher-options as for the run).",
         )
     return Start.here(run)

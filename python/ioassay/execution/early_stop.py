@@ -52,8 +52,8 @@ class EarlyStop:
         widest = max(found, key=lambda width: width.share)
         why = (
             f"After {widest.repetitions} repetitions the half-width of the 95 % interval of every median is at most "
-            f"{100 * widest.share:.2g} % of it, looks after each repetition included; asked for were "
-            f"{100 * rule.share:g} %."
+            f"{100 * widest.share:.2g} % of it, corrected for checking after each repetition; "
+            f"the study asks for {100 * rule.share:g} %."
         )
         for case in pending:
             case.state, case.skipped = "not needed", why

@@ -98,7 +98,7 @@ class EngineProcess:
                 )
         except OSError as error:
             raise CannotRun(
-                f"{command[0]} does not start: {error.strerror}.", "Check that it is installed and executable."
+                f"{command[0]} cannot be started: {error.strerror}.", "Check that it is installed and executable."
             ) from error
         self._deadline: float | None = None
         self._killed = False

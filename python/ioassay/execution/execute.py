@@ -52,7 +52,7 @@ def execute(run: RunWriter, watcher: Watcher) -> None:
         except OSError as error:
             raise CannotRun(
                 f"{error.filename or run.path}: {error.strerror}.",
-                f"What was stored before is kept. Put that right, then go on with: ioassay run --resume {run.path}",
+                f"Stored results are kept. Fix the error, then resume with: ioassay run --resume {run.path}",
             ) from error
         finally:
             watcher.run_ends(document)
@@ -109,7 +109,7 @@ def _run_case(
             watcher.progress(case, line)
         if interruption.first and not told:
             told = True
-            watcher.notice(f"{interruption.name}: stopping and removing files. A second signal ends at once.")
+            watcher.notice(f"{interruption.name}: stopping and removing files; a second signal exits at once.")
 
     arguments = engine.run_arguments(files.events, files.progress, files.plan)
     command = start.together(arguments, case.clients, case.ranks_per_client)
@@ -161,7 +161,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
     """Why a case ended, when the engine could not say so itself."""
     if process.status is None:
         return (
-            "The engine hangs in a system call, so that it cannot even be killed; its target does not answer. "
+            "The engine hangs in a system call and cannot be killed; its target does not respond. "
             "Check the target's server and the kernel log, then remove the rest with `ioassay clean`."
         )
     said = process.printed
@@ -171,7 +171,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         killed = "The engine was killed because it did not stop in time."
         return " ".join([killed, *printed_first, "Remove the rest with `ioassay clean`."])
     if interruption.first:
-        return f"{interruption.name} came before the engine had begun."
+        return f"{interruption.name} arrived before the engine started."
     if process.through and (process.killed or failure_messages.losses(said)):
         quoted = _quoted(said)
         # Some messages of ssh have no name in them.
@@ -180,7 +180,7 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         return " ".join(
             part
             for part in (
-                "The launcher did not reach all nodes, or lost one.",
+                "The launcher could not reach all nodes, or lost one.",
                 quoted,
                 f"No engine answers on {', '.join(names)}." if names else "",
                 "Check the nodes with `ioassay doctor`, then run the case again with --resume.",
@@ -194,6 +194,6 @@ def _without_last_word(process: EngineProcess, interruption: Interruption, start
         [
             f"The engine exited without a `finished` event ({ended}).",
             *[f"It printed: {line}" for line in failure_messages.telling(said)],
-            "Look for the reason in the kernel log (dmesg: out of memory?) and run the case again with --resume.",
+            "Check the kernel log (dmesg: out of memory?), then run the case again with --resume.",
         ]
     )

@@ -77,7 +77,7 @@ def places(typed: Sequence[str], destroy_data: str | None, clients: str | None, 
             found.append(Place(parse_target(target, destroy_data, look=look), clients=clients_of(clients)))
             continue
         if destroy_data is not None:
-            raise UsageError("--destroy-data is for block devices, and the target is a lab's.", "Leave it out.")
+            raise UsageError("--destroy-data is for block devices, but the target is a lab's.", "Leave it out.")
         ours = target.partition("/")[0] if clients in (None, _THE_LAB) else clients
         found += [Place(Target(offer.kind, offer.place), name, ours) for name, offer in _offers(target).items()]
     for place in found:
@@ -96,7 +96,7 @@ def _the_lab() -> str:
 
     labs = running()
     if len(labs) != 1:
-        raise UsageError(f"Which lab's hosts? Up are: {', '.join(labs) or 'none'}.", "Write --clients lab:NAME.")
+        raise UsageError(f"Several labs or none are up: {', '.join(labs) or 'none'}.", "Write --clients lab:NAME.")
     return f"{_LAB}{next(iter(labs))}"
 
 
@@ -105,7 +105,9 @@ def _written(lab: str) -> record.Lab:
     from ioassay.lab.running import find  # noqa: PLC0415  (psutil is for labs only)
 
     if lab == _LAB:
-        raise UsageError("Which lab?", "Write lab:NAME; `ioassay lab status` shows those that are up.")
+        raise UsageError(
+            "`lab:` needs the name of a lab.", "Write lab:NAME; `ioassay lab status` shows those that are up."
+        )
     return find(lab.removeprefix(_LAB)).ready()
 
 
@@ -121,7 +123,7 @@ def _offers(typed: str) -> dict[str, record.Target]:
     offers = {f"{lab}/{target.storage}": target for target in targets if not slash or target.storage == wanted}
     if not offers:
         known = ", ".join(target.storage for target in targets)
-        raise UsageError(f"{lab} has no storage `{wanted}`.", f"It has: {known}.")
+        raise UsageError(f"{lab} has no storage `{wanted}`.", f"Use one of: {known}.")
     return offers
 
 
@@ -129,11 +131,11 @@ def _nodes(clients: str) -> list[Node]:
     from ioassay.lab.running import find  # noqa: PLC0415
 
     if not clients.startswith(_LAB):
-        raise UsageError(f"There are no clients `{clients}`.", "Write --clients lab:NAME for the hosts of a lab.")
+        raise UsageError(f"`{clients}` is not a list of clients.", "Write --clients lab:NAME for the hosts of a lab.")
     lab = find(clients.removeprefix(_LAB))
     hosts = lab.hosts()
     names = [member.name for member in lab.ready().clients]
     if gone := [name for name in names if name not in hosts]:
         again = f"ioassay lab down {lab.name}"
-        raise CannotRun(f"The lab {lab.name} has lost {', '.join(gone)}.", f"End it and start it anew: {again}")
+        raise CannotRun(f"The lab {lab.name} has lost {', '.join(gone)}.", f"End it and start it again: {again}")
     return [Node(name, hosts[name].first) for name in names]

@@ -101,8 +101,8 @@ def check(
     if len(checked) < len(alike):
         if process.killed:
             raise CannotRun(
-                f"The engine has not answered for {silent_s:.0f} s when it was asked to check the plans.",
-                "See whether the target's server and the nodes answer (`ioassay doctor`), and the kernel log (dmesg).",
+                f"The engine has not responded for {silent_s:.0f} s while checking the plans.",
+                "Check that the target's server and the nodes respond (`ioassay doctor`); read the kernel log (dmesg).",
             )
         raise CannotRun(
             f"The engine could not check the plans (exit status {process.status}).",

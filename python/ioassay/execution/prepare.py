@@ -83,7 +83,7 @@ def prepare(request: Request) -> list[Prepared]:
     """
     names = [place.name for place in request.places]
     if len(set(names)) < len(names):
-        raise UsageError("Two targets have the same name.", "Measure them one after the other, with an --out for each.")
+        raise UsageError("Two targets have the same name.", "Measure them one by one, each with its own --out.")
     with long_lived():
         return [_prepare(request, place) for place in request.places]
 
@@ -102,8 +102,8 @@ def _prepare(request: Request, place: Place) -> Prepared:
     mpi_in_ranks = speak_mpi([plan for _, plan in expanded])
     if mpi_in_ranks and not find_launcher(launcher).needs_mpi:
         raise UsageError(
-            "The study's storage API does its I/O by MPI, and ranks of this launcher do not meet over it.",
-            "Take --launcher mpirun, srun or sbatch.",
+            "The study's storage API uses MPI, but this launcher does not start ranks under MPI.",
+            "Use --launcher mpirun, srun or sbatch.",
         )
     document = RunDocument(
         run=identifier,

@@ -38,9 +38,9 @@ def refuse_foreign(run: Path) -> None:
     """Raises `UsageError` where the run belongs to another user."""
     if (owner := foreign_owner(run)) is not None:
         raise UsageError(
-            f"{owner.path} belongs to user {owner.uid}, not to you: to go on with the run would execute what it says, "
-            "its launcher, hooks and remount commands.",
-            "Have its owner resume it, or begin a run of your own: ioassay run STUDY --target TARGET",
+            f"{owner.path} belongs to user {owner.uid}, not to you: resuming the run would execute its launcher, "
+            "hooks and remount commands.",
+            "Ask its owner to resume it, or start a run of your own: ioassay run STUDY --target TARGET",
         )
 
 

@@ -67,10 +67,10 @@ def script(run: RunDocument, path: Path) -> str:
     return "\n".join(
         [
             "#!/bin/bash",
-            f"# {run.study.title}: what is left of {left}. Submitted again it goes on.",
+            f"# {run.study.title}: {left} left to run. Submit it again to resume.",
             *(f"#SBATCH {setting}" for setting in settings),
             "",
-            "# In the place of the shell, so that the warning before the time limit reaches it.",
+            "# Replaces the shell, so that the warning signal before the time limit reaches it.",
             f"exec {resume}",
             "",
         ]
@@ -83,11 +83,13 @@ def submit(path: Path) -> Job:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     except OSError as error:
-        raise CannotRun(f"sbatch does not start: {error.strerror}.", "Do it where Slurm's commands are.") from error
+        raise CannotRun(
+            f"sbatch cannot be started: {error.strerror}.", "Run this on a node with Slurm's commands."
+        ) from error
     found = re.match(r"(\d+)", done.stdout)
     if done.returncode != 0 or not found:
         raise CannotRun(
-            f"Slurm does not take the job: {done.stderr.strip() or done.stdout.strip()}",
+            f"Slurm rejected the job: {done.stderr.strip() or done.stdout.strip()}",
             f"Correct {path / SCRIPT}, and submit it with: sbatch {path / SCRIPT}",
         )
     return Job(found[1])

@@ -13,7 +13,7 @@ def test_a_job_is_as_large_as_what_is_left_and_says_that_a_stop_rule_may_spare_s
         case.state = "pending" if case.clients == 2 else "complete"
     document.cases[-1].state = "not needed"
     written = script(document, Path("/runs/1"))
-    assert "what is left of 2 cases." in written
+    assert "2 cases left to run." in written
     assert "--nodes=2\n" in written
     document.study.workloads[0].until = StopRule(share=0.05, at_least=3, at_most=10)
-    assert "what is left of at most 2 cases." in script(document, Path("/runs/1"))
+    assert "at most 2 cases left to run." in script(document, Path("/runs/1"))

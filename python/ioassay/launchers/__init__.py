@@ -33,5 +33,5 @@ def find_launcher(name: str) -> Launcher:
     except KeyError:
         known = ", ".join(sorted(LAUNCHERS))
         raise UsageError(
-            f"There is no launcher `{name}`.", f"Launchers are: {known}; a whole run can be a job by sbatch."
+            f"There is no launcher `{name}`.", f"Use one of {known}; `ioassay run` also takes sbatch."
         ) from None

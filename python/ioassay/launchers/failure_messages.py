@@ -17,67 +17,66 @@ class Meaning(NamedTuple):
 
 
 _PASSWORD = (
-    "Let ssh in without a password: ssh-keygen, ssh-copy-id NODE, and ssh-keyscan NODE >> ~/.ssh/known_hosts; "
-    "try with: ssh -o BatchMode=yes NODE true"
+    "Set up ssh without a password: ssh-keygen, ssh-copy-id NODE, and ssh-keyscan NODE >> ~/.ssh/known_hosts; "
+    "test it with: ssh -o BatchMode=yes NODE true"
 )
-_NETWORK = "See that the node is up and that sshd on it answers: ssh -o BatchMode=yes NODE true"
+_NETWORK = "Check that the node is up and that its sshd answers: ssh -o BatchMode=yes NODE true"
 
 _MEANINGS = (
     (
         r"detected an attempt to run as root|allow-run-as-root",
-        "Open MPI does not start anything for root.",
-        "Take a user of your own, or say that it is meant: export OMPI_ALLOW_RUN_AS_ROOT=1 "
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+        "Open MPI refuses to run as root.",
+        "Run as a normal user, or allow it: export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
     ),
     (
         r"not enough slots",
-        "mpirun has fewer slots than ranks were asked for.",
-        "Take a smaller --ranks-per-node, ask for more tasks in the allocation, or add --launcher-options "
+        "mpirun has fewer slots than the requested ranks.",
+        "Use a smaller --ranks-per-node, ask for more tasks in the allocation, or add --launcher-options "
         "'--oversubscribe'.",
     ),
-    (r"Host key verification failed", "ssh does not know the node's key.", _PASSWORD),
+    (r"Host key verification failed", "ssh does not know the node's host key.", _PASSWORD),
     (r"Permission denied \(|password:|passphrase", "ssh asks for a password.", _PASSWORD),
     (
         r"Could not resolve hostname|Name or service not known|Temporary failure in name resolution",
-        "The node's name is not known.",
-        "Correct --hosts, or make the name known (DNS, /etc/hosts).",
+        "The node's name cannot be resolved.",
+        "Correct --hosts, or add the name to DNS or /etc/hosts.",
     ),
     (
         r"No route to host|Connection (?:timed out|refused|closed)|Network is unreachable",
-        "ssh cannot connect.",
+        "ssh cannot connect to the node.",
         _NETWORK,
     ),
     (
         r"(?:orted|prted|hydra_pmi_proxy)[^\n]*(?:not found|No such file)",
-        "The MPI is not where its launcher looks for it on the node.",
-        "Install it in the same place on all nodes, or name the place: --launcher-options '--prefix DIR'.",
+        "The launcher's MPI is not installed at the same path on the node.",
+        "Install it at the same path on all nodes, or set the path: --launcher-options '--prefix DIR'.",
     ),
     (
         r"Invalid MPI type|specified plugin name for mpi/|Couldn't find the specified plugin",
-        "srun does not know the MPI.",
-        "See srun --mpi=list; install Slurm's plug-in, or take --launcher mpirun in the allocation.",
+        "srun does not support this MPI.",
+        "See srun --mpi=list; install Slurm's plug-in, or use --launcher mpirun in the allocation.",
     ),
     (
         r"Task launch for \S+ failed on node|Communication connection failure|Unable to contact slurm controller",
-        "Slurm does not reach the node.",
-        "See that it is up, that slurmd runs there, and that it is reached: sinfo -N -l, scontrol show node NODE",
+        "Slurm cannot reach the node.",
+        "Check that it is up, reachable and running slurmd: sinfo -N -l, scontrol show node NODE",
     ),
     (
         r"Invalid node name|not in partition|Requested nodes are busy|nodes required for job are DOWN|"
         r"Requested node configuration is not available|Unable to allocate resources",
-        "Slurm does not give these nodes.",
-        "See sinfo -N -l, and name nodes of the allocation; without one, begin with: salloc --nodes=N",
+        "Slurm does not grant these nodes.",
+        "See sinfo -N -l, and use nodes of the allocation; to get one: salloc --nodes=N",
     ),
     (
         r"GLIBC_\S+' not found|error while loading shared libraries",
-        "The engine does not start: the node has another system than this one.",
-        "Build ioassay on the oldest of the systems (pip install .), or install what it names on the node.",
+        "The engine does not start: the operating system of the node differs from this one.",
+        "Build ioassay on the oldest of the systems (pip install .), or install the missing library on the node.",
     ),
     (
         r"ioassay-engine[^\n]*(?:No such file|not found)|(?:could not access|execve)[^\n]*\s*[^\n]*executable|"
         r"execve[^\n]*No such file|unable to find the specified executable",
-        "The launcher does not find the engine.",
-        "Install ioassay in a directory that all nodes see, or in the same place on each.",
+        "The launcher cannot find the engine.",
+        "Install ioassay in a directory shared by all nodes, or at the same path on each.",
     ),
 )
 

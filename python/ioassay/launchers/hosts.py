@@ -28,9 +28,11 @@ def typed(text: str) -> list[Node]:
         names = [name.strip() for name in text.split(",") if name.strip()]
     names = [name if name.startswith("[") else name.split(":")[0] for name in names]
     if wrong := [name for name in names if not _NAME.fullmatch(name)]:
-        raise UsageError(f"`{wrong[0]}` is no host.", "Write --hosts a,b,c or --hosts FILE with a host a line.")
+        raise UsageError(
+            f"`{wrong[0]}` is not a host name.", "Write --hosts a,b,c or --hosts FILE with one host per line."
+        )
     if not names:
-        raise UsageError(f"`{text}` names no hosts.", "Write --hosts a,b,c or --hosts FILE with a host a line.")
+        raise UsageError(f"`{text}` lists no hosts.", "Write --hosts a,b,c or --hosts FILE with one host per line.")
     return [Node(name) for name in dict.fromkeys(names)]
 
 
@@ -43,5 +45,5 @@ def allocated() -> list[Node]:
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError) as error:
-        raise CannotRun(f"`{' '.join(command)}` failed: {error}.", "Name the nodes with --hosts.") from error
+        raise CannotRun(f"`{' '.join(command)}` failed: {error}.", "List the nodes with --hosts.") from error
     return [Node(name) for name in done.stdout.split()]

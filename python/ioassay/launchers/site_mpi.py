@@ -18,7 +18,7 @@ from ioassay.errors import CannotRun
 Family = Literal["open-mpi", "mpich"]
 """MPICH stands for all that are made of it: their launchers and Slurm plug-ins are the same."""
 
-_LOAD = "Load the MPI of the site (module load …), or install one (Debian: openmpi-bin libopenmpi-dev, or mpich)."
+_LOAD = "Load the site's MPI (module load …), or install one (Debian: openmpi-bin libopenmpi-dev, or mpich)."
 
 
 def mpirun() -> Path:
@@ -36,7 +36,7 @@ def mpicc() -> Path:
         return beside
     if found := shutil.which("mpicc"):
         return Path(found)
-    raise CannotRun("There is no `mpicc` in PATH, which joins the engine with the site's MPI.", _LOAD)
+    raise CannotRun("There is no `mpicc` in PATH; it builds the MPI connector.", _LOAD)
 
 
 @cache
@@ -54,11 +54,11 @@ def family_of_mpicc(compiler: Path) -> Family:
 
 
 def library() -> Path:
-    """What joins the engine with this MPI, built if it is not yet. Raises `CannotRun`."""
+    """The MPI connector of the engine, built if it is not yet. Raises `CannotRun`."""
     command = [str(engine.find_engine()), "mpi", "build", "--compiler", str(mpicc())]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise CannotRun("The library for the site's MPI cannot be built.", done.stderr.strip())
+        raise CannotRun("The MPI connector cannot be built.", done.stderr.strip())
     return Path(done.stdout.strip())
 
 
@@ -68,7 +68,7 @@ def _family(what: str, said: str) -> Family:
         return "open-mpi"
     if any(word in words for word in ("hydra", "mpich", "intel", "mvapich", "lmpi")):
         return "mpich"
-    raise CannotRun(f"`{what}` is of an MPI that is not known here.", "Take one of Open MPI, MPICH or Intel MPI.")
+    raise CannotRun(f"`{what}` belongs to an unsupported MPI.", "Use Open MPI, MPICH or Intel MPI.")
 
 
 def _said(*command: str) -> str:

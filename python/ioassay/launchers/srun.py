@@ -22,13 +22,13 @@ class Srun:
         nodes, each = len(placement.used), placement.ranks_on_each
         if not nodes:
             raise CannotRun(
-                "There is no allocation of Slurm here, whose nodes `srun` could take.",
-                "Take `--launcher sbatch`, or begin with: salloc --nodes=N",
+                "`srun` needs a Slurm allocation, and there is none here.",
+                "Use `--launcher sbatch`, or get an allocation: salloc --nodes=N",
             )
         if len(set(each)) > 1:
             raise CannotRun(
-                f"{placement.clients} clients cannot be dealt out evenly to {nodes} nodes by `srun`.",
-                "Take as many nodes as clients.",
+                f"{placement.clients} clients cannot be spread evenly over {nodes} nodes by `srun`.",
+                "Use as many nodes as clients.",
             )
         where = [
             f"--nodes={nodes}",

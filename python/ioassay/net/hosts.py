@@ -100,7 +100,9 @@ def _of_lab(word: str, role: Role) -> list[Host]:
 
     name, _, wanted = word.removeprefix(_LAB).partition("/")
     if not name:
-        raise UsageError("Which lab?", "Write lab:NAME; `ioassay lab status` shows those that are up.")
+        raise UsageError(
+            "`lab:` needs the name of a lab.", "Write lab:NAME; `ioassay lab status` shows those that are up."
+        )
     lab = find(name)
     written, spaces = lab.ready(), lab.hosts()
     members = [host for host in written.hosts if (host.name == wanted if wanted else host.role == role)]

@@ -35,7 +35,7 @@ def test_a_server_has_the_address_that_was_typed() -> None:
     ("typed", "words"),
     [
         ("-oProxyCommand=x", "names no host"),
-        ("lab:", "Which lab"),
+        ("lab:", "needs the name of a lab"),
         ("oss1=nowhere", "not an address"),
         ("localhost", "which no other host reaches"),
         ("@/nowhere", "cannot be read"),

@@ -17,8 +17,8 @@ def engine(facts: ControlPlane) -> Verdict:
         return failed(facts.engine_problem.message, facts.engine_problem.remedy)
     if facts.engine_version != facts.ioassay_version:
         return failed(
-            f"{facts.engine} is version {facts.engine_version}, and ioassay is {facts.ioassay_version}.",
-            "Install both together (pip install .), or unset IOASSAY_ENGINE where it names another one.",
+            f"{facts.engine} is version {facts.engine_version}, but ioassay is {facts.ioassay_version}.",
+            "Install both together (pip install .), or unset IOASSAY_ENGINE if it names another engine.",
         )
     return ok(f"{facts.engine_version}, {facts.engine}")
 
@@ -27,4 +27,4 @@ def run_directory(facts: ControlPlane) -> Verdict:
     """Run directories can be created and locked."""
     if facts.run_place_problem is not None:
         return failed(facts.run_place_problem.message, facts.run_place_problem.remedy)
-    return ok(f"{facts.run_place} can be written to and has file locks.")
+    return ok(f"{facts.run_place} is writable and supports file locks.")

@@ -22,7 +22,7 @@ def starts(facts: Launcher) -> Verdict:
 
 
 def library(facts: Launcher) -> Verdict | None:
-    """What joins the engine with the site's MPI is there, and what that MPI calls itself."""
+    """The connector of the engine for the site's MPI is there, and what that MPI calls itself."""
     if facts.command is None:
         return None
     if facts.library_problem is not None:
@@ -37,17 +37,17 @@ def one_mpi(facts: Launcher) -> Verdict | None:
     its, theirs = _CALLED[facts.family], _CALLED[facts.compiler_family]
     if facts.family != facts.compiler_family:
         return failed(
-            f"{facts.command} is of {its}, and {facts.compiler} of {theirs}: each rank would believe that it is alone.",
+            f"{facts.command} belongs to {its}, but {facts.compiler} to {theirs}: ranks would not find each other.",
             "Load one MPI (module load …), so that mpirun and mpicc in PATH belong together.",
         )
     numbers = [_NUMBER.search(said) for said in (facts.version, facts.library_name or "")]
     first, second = (number[0] if number else None for number in numbers)
     if first and second and first != second:
         return warning(
-            f"{facts.command} is {first}, and {facts.compiler} builds for {second} of {its}.",
-            "Load one of them; two versions of an MPI do not always understand each other.",
+            f"{facts.command} is {first}, but {facts.compiler} builds for {second} of {its}.",
+            "Load one version; different versions of an MPI may not work together.",
         )
-    return ok(f"{facts.command} and {facts.compiler} are both of {its}{f', {first}' if first else ''}.")
+    return ok(f"{facts.command} and {facts.compiler} both belong to {its}{f', {first}' if first else ''}.")
 
 
 def slurm(facts: Launcher) -> Verdict | None:
@@ -56,10 +56,10 @@ def slurm(facts: Launcher) -> Verdict | None:
         return None
     if facts.plugins and not any(plugin.startswith(facts.plugin) for plugin in facts.plugins):
         return failed(
-            f"srun does not know {facts.plugin}, by which {_CALLED[facts.compiler_family or 'mpich']} calls it; "
-            f"it knows {listed(list(facts.plugins))}.",
-            f"Install Slurm's plug-in for {facts.plugin} (srun --mpi=list), or take --launcher mpirun in the job.",
+            f"srun lacks {facts.plugin}, which {_CALLED[facts.compiler_family or 'mpich']} needs; "
+            f"it has {listed(list(facts.plugins))}.",
+            f"Install Slurm's plug-in for {facts.plugin} (srun --mpi=list), or use --launcher mpirun in the job.",
         )
-    where = f"nodes of the job: {listed(list(facts.allocated))}" if facts.allocated else "not inside of a job"
-    batch = "there is sbatch" if facts.has_sbatch else "there is no sbatch"
-    return ok(f"srun knows {facts.plugin}; {where}; {batch}.")
+    where = f"nodes of the job: {listed(list(facts.allocated))}" if facts.allocated else "not inside a job"
+    batch = "sbatch is available" if facts.has_sbatch else "sbatch is not available"
+    return ok(f"srun has {facts.plugin}; {where}; {batch}.")

@@ -11,7 +11,7 @@ from ioassay.launchers.failure_messages import meaning, telling
 from ioassay.units import format_count
 from ioassay.version import __version__
 
-_BY_HAND = "Start something else there by the same launcher, for example `hostname`, and read what it prints."
+_BY_HAND = "Start another program there with the same launcher, for example `hostname`, and check its output."
 
 
 def engine_there(nodes: Sequence[Reached]) -> Verdict | None:
@@ -38,6 +38,6 @@ def _trouble(node: Reached) -> Problem:
     if node.waited_s is not None:
         return Problem(
             f"no answer within {node.waited_s:.0f} s",
-            "See that the node is up and reached from here (ssh -o BatchMode=yes NODE true; with Slurm: sinfo -N).",
+            "Check that the node is up and reachable from here (ssh -o BatchMode=yes NODE true; with Slurm: sinfo -N).",
         )
-    return Problem(f"the engine does not start ({'; '.join(telling(node.printed)) or 'nothing is printed'})", _BY_HAND)
+    return Problem(f"the engine does not start ({'; '.join(telling(node.printed)) or 'no output'})", _BY_HAND)

@@ -42,7 +42,7 @@ def machines(nodes: Sequence[SurveyedNode]) -> Verdict:
     if len(machines) < len(nodes):
         return warning(
             f"{names} are {format_count(len(machines), 'machine')}.",
-            "That is good for trying things out; numbers measure that machine. For real ones name nodes of their own.",
+            "Fine for a trial, but rates are those of one machine; use separate nodes to measure storage.",
         )
     return ok(f"{names}.")
 
@@ -61,7 +61,7 @@ def alike(nodes: Sequence[SurveyedNode]) -> Verdict:
     if differences:
         return warning(
             f"{'; '.join(differences)}.",
-            "Measure on nodes that are alike, or expect the slowest to decide: a phase ends with its last rank.",
+            "Use identical nodes, or expect the slowest to set the rate: a phase ends with its last rank.",
         )
     return ok("; ".join(what(nodes[0]) for kind, what in kinds.items() if kind in ("kernel", "system", "memory")))
 
@@ -78,7 +78,7 @@ def processors(nodes: Sequence[SurveyedNode]) -> Verdict:
     return warning(
         f"{format_count(worst['ranks'], 'rank')} share {format_count(worst['processors'], 'processor')} "
         f"on {host(worst)}.",
-        "Take a smaller --ranks-per-node, or give ranks more processors (--launcher-options '--bind-to none', "
+        "Use a smaller --ranks-per-node, or give ranks more processors (--launcher-options '--bind-to none', "
         "srun: --cpus-per-task).",
     )
 
@@ -90,11 +90,11 @@ def clocks(nodes: Sequence[SurveyedNode]) -> Verdict:
     coarse = [node for node in nodes if node["environment"]["clock"]["source"] != "tsc"]
     if most_ns > _SAMPLES_APART_NS:
         return warning(
-            f"The time line of {name} is known to ± {format_duration(_rounded(most_ns))} only.",
-            "Samples of nodes lie so far apart at most; rates do not suffer. See what else the network carries.",
+            f"The clock of {name} is known only to ± {format_duration(_rounded(most_ns))}.",
+            "Samples of different nodes may be off by this; rates are unaffected. Check the network for other traffic.",
         )
     source = "the processors' counters" if not coarse else f"the kernel's clock {on(coarse, nodes)}"
-    apart = f"; time lines are known to ± {format_duration(_rounded(most_ns))}" if most_ns else ""
+    apart = f"; clocks of nodes are known to ± {format_duration(_rounded(most_ns))}" if most_ns else ""
     return ok(f"Operations are timed by {source}{apart}.")
 
 
@@ -104,19 +104,17 @@ def time_of_day(nodes: Sequence[SurveyedNode]) -> Verdict:
     name, most_ns = max(apart.items(), key=lambda item: item[1])
     if most_ns > _WALL_APART_NS:
         return warning(
-            f"The time of day of {name} and of {host(nodes[0])} are {most_ns / 1e9:.1f} s apart.",
-            "Set them by NTP (chronyc sources): logs of servers and nodes do not fit, and tickets of Kerberos fail.",
+            f"The wall clocks of {name} and {host(nodes[0])} are {most_ns / 1e9:.1f} s apart.",
+            "Check NTP (chronyc sources): logs of servers and nodes do not match, and Kerberos tickets fail.",
         )
     if loose := [node for node in nodes if node["wall_clock"]["synchronized"] is False]:
         return warning(
-            f"Nothing keeps the clock in time {on(loose, nodes)}.",
-            "Start chronyd or ntpd (timedatectl set-ntp true). Rates do not suffer; logs of nodes and servers do.",
+            f"The clock is not synchronized {on(loose, nodes)}.",
+            "Start chronyd or ntpd (timedatectl set-ntp true). Rates are unaffected, but logs may not match.",
         )
     agree = f"; they agree to {most_ns / 1e6:.1f} ms" if most_ns else ""
     known = all(node["wall_clock"]["synchronized"] for node in nodes)
-    return ok(
-        f"{'Clocks are kept in time' if known else 'The kernel does not say whether clocks are kept in time'}{agree}."
-    )
+    return ok(f"{'Clocks are synchronized' if known else 'Whether clocks are synchronized is unknown'}{agree}.")
 
 
 def open_files(nodes: Sequence[SurveyedNode]) -> Verdict:
@@ -139,8 +137,8 @@ def file_size(nodes: Sequence[SurveyedNode]) -> Verdict:
     if verdict.status == "ok" and limited:
         least = min(limit for _, limit in limited)
         return warning(
-            f"No file may become larger than {format_about_bytes(least)} {on([node for node, _ in limited], nodes)}.",
-            "Raise it (ulimit -f unlimited, /etc/security/limits.conf), or measure with smaller files.",
+            f"Files are limited to {format_about_bytes(least)} {on([node for node, _ in limited], nodes)}.",
+            "Raise the limit (ulimit -f unlimited, /etc/security/limits.conf), or measure with smaller files.",
         )
     return verdict
 
@@ -154,8 +152,8 @@ def locked_memory(nodes: Sequence[SurveyedNode]) -> Verdict:
         least = min(limit for _, limit in low)
         where = on([node for node, _ in low], nodes)
         return warning(
-            f"ulimit -l is {format_about_bytes(least)} {where}, and there are adapters of InfiniBand.",
-            "Raise it to unlimited (/etc/security/limits.conf; slurmd: LimitMEMLOCK=infinity), or MPI may be slow.",
+            f"ulimit -l is {format_about_bytes(least)} {where}, which has InfiniBand adapters.",
+            "Set it to unlimited (/etc/security/limits.conf; slurmd: LimitMEMLOCK=infinity), or MPI may be slow.",
         )
     return ok(f"ulimit -l {_least(nodes, lambda limits: limits['locked_bytes'], format_about_bytes)}")
 
@@ -176,7 +174,7 @@ def shared_memory(nodes: Sequence[SurveyedNode]) -> Verdict:
     if any(room < _shared_bytes(node["ranks"]) for node, room in rooms):
         return warning(
             f"/dev/shm has {free} free on {host(least)}, for {format_count(least['ranks'], 'rank')}.",
-            "Remove what lies there, or make it larger (mount -o remount,size=…; containers: --shm-size).",
+            "Remove files from it, or enlarge it (mount -o remount,size=…; containers: --shm-size).",
         )
     return ok(f"/dev/shm has {free} free{f' on {host(least)}' if len(nodes) > 1 else ''}.")
 
@@ -188,15 +186,13 @@ def cold_caches(nodes: Sequence[SurveyedNode]) -> Verdict:
     fixed = [node for node in nodes if not node["abilities"]["mount"]]
     if kept:
         return warning(
-            f"/proc/sys/vm/drop_caches may not be written {on(kept, nodes)}.",
-            "Run as root, or let cold-cache steps take other ways (fadvise, reads of what another node wrote); "
-            "what stays in the cache is measured and said.",
+            f"/proc/sys/vm/drop_caches is not writable {on(kept, nodes)}.",
+            "Run as root, or use other methods in cold-cache steps (fadvise, read-other-rank); page-cache residency is "
+            "measured in any case.",
         )
     measured = "measured page by page (mincore)" if blind else "measured by cachestat"
-    mounts = (
-        "file systems may be mounted anew" if not fixed else f"file systems may not be mounted anew {on(fixed, nodes)}"
-    )
-    return ok(f"The page cache may be dropped; what stays is {measured}; {mounts}.")
+    mounts = "file systems can be remounted" if not fixed else f"file systems cannot be remounted {on(fixed, nodes)}"
+    return ok(f"The page cache can be dropped; residency is {measured}; {mounts}.")
 
 
 def io_uring(nodes: Sequence[SurveyedNode]) -> Verdict:
@@ -205,9 +201,9 @@ def io_uring(nodes: Sequence[SurveyedNode]) -> Verdict:
     if refused:
         because = Counter(node["abilities"]["io_uring_refused"] for node in refused).most_common(1)[0][0]
         return warning(
-            f"There is no io_uring {on(refused, nodes)}: {because}.",
-            "The storage API uring cannot be used there; posix can. To have it: sysctl kernel.io_uring_disabled=0; in "
-            "containers their seccomp profile decides.",
+            f"io_uring is not available {on(refused, nodes)}: {because}.",
+            "Use the storage API posix instead of uring, or enable it (sysctl kernel.io_uring_disabled=0; in "
+            "containers, the seccomp profile).",
         )
     return ok("Available.")
 
@@ -219,7 +215,7 @@ def _limit(nodes: Sequence[SurveyedNode], of: _Limit, needed: int, command: str,
         return failed(
             f"{command} is {show(least)} {on([node for node, _ in low], nodes)}; "
             f"{format_count(low[0][0]['ranks'], 'rank')} need about {show(needed)}.",
-            f"Raise it ({command}, /etc/security/limits.conf, for Slurm in the unit of slurmd), or take fewer ranks.",
+            f"Raise it ({command}, /etc/security/limits.conf, for Slurm in the unit of slurmd), or use fewer ranks.",
         )
     return ok(f"{command} {_least(nodes, of, show)}")
 

@@ -8,7 +8,7 @@ from ioassay.doctor.verdict import Verdict, failed, not_checked, ok, warning
 from ioassay.launchers.failure_messages import losses, meaning, telling
 from ioassay.units import format_count
 
-_BY_HAND = "Run any program of MPI on the same nodes by the same launcher, and read what it prints."
+_BY_HAND = "Run any MPI program on the same nodes with the same launcher, and check its output."
 
 
 def met(facts: Meeting) -> Verdict:
@@ -28,9 +28,9 @@ def met(facts: Meeting) -> Verdict:
     if len(ranks) != asked or set(ranks) != {facts.ranks_per_node}:
         where = listed([f"{node['ranks']} on {node['environment']['host']}" for node in facts.survey["nodes"]])
         return warning(
-            f"Asked for were {format_count(facts.ranks_per_node, 'rank')} on each of {format_count(asked, 'node')}; "
+            f"{format_count(facts.ranks_per_node, 'rank')} on each of {format_count(asked, 'node')} requested, but "
             f"there are {where}.",
-            "See whether two of the names are one node, and what the launcher makes of its hosts and options.",
+            "Check whether two of the names are the same node, and the hosts and options of the launcher.",
         )
     return ok(f"{met}.")
 
@@ -38,14 +38,14 @@ def met(facts: Meeting) -> Verdict:
 def events(facts: Meeting) -> Verdict:
     """What the first rank writes into the run directory is seen here."""
     if facts.survey is not None:
-        return ok("What the first node writes beside run directories is seen here.")
+        return ok("Files that the first node writes beside run directories are visible here.")
     said = facts.printed + (facts.failure.message if facts.failure else "")
     if facts.events in said:
         return failed(
-            "The first node does not see the place for run directories.",
-            "Start from a directory that is mounted on that node too, or name one with --out.",
+            "The directory for runs is not visible on the first node.",
+            "Use a directory that is mounted on that node too: change to it, or set --out.",
         )
-    return not_checked("The nodes have not met.", "Mend that first.")
+    return not_checked("The rendezvous of the nodes failed.", "Fix that first.")
 
 
 def _sentence(text: str) -> str:

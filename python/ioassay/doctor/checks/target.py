@@ -28,8 +28,8 @@ def usable(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict:
         remedies = dict.fromkeys(problem["remedy"] for _, problem in bad)
         return failed(f"{'; '.join(said)}.", f"{_capital('; '.join(remedies))}.")
     mount = nodes[0]["environment"]["mount"]
-    what = f"{mount['file_system']} of {mount['source'] or 'nowhere'}" if mount else "a file system without a name"
-    return ok(f"{facts.target} is on {what}, and may be written to.")
+    what = f"{mount['file_system']} of {mount['source'] or 'an unknown source'}" if mount else "an unnamed file system"
+    return ok(f"{facts.target} is on {what} and is writable.")
 
 
 def same(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
@@ -40,15 +40,15 @@ def same(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
     if blind := [node for node in others if _look(node)["shared"] is False]:
         mounts = [f"{host(node)} has {_mount(node)} there" for node in blind]
         return failed(
-            f"What {host(first)} writes to {facts.target} is not seen {on(blind, nodes)}: {listed(mounts)}, "
+            f"Files that {host(first)} writes to {facts.target} are not visible {on(blind, nodes)}: {listed(mounts)}, "
             f"{host(first)} has {_mount(first)}.",
             f"Mount the same file system on all nodes, and compare: findmnt --target {facts.target}",
         )
     if not _look(first)["shared"]:
-        return not_checked(f"{host(first)} could not write there what the others should read.", "Mend that first.")
+        return not_checked(f"{host(first)} could not write the test file that the others read.", "Fix that first.")
     if unknown := [node for node in others if _look(node)["shared"] is None]:
-        return not_checked(f"Nothing there can be read {on(unknown, nodes)}.", "Mend that first.")
-    return ok(f"What {host(first)} wrote was read by {listed([host(node) for node in others])}.")
+        return not_checked(f"The target cannot be read {on(unknown, nodes)}.", "Fix that first.")
+    return ok(f"The test file that {host(first)} wrote was read by {listed([host(node) for node in others])}.")
 
 
 def mounted_alike(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
@@ -64,7 +64,7 @@ def mounted_alike(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | No
     if differences:
         return warning(
             f"{'; '.join(differences)}.",
-            "Mount it with the same options everywhere, or a case measures two kinds of clients.",
+            "Use the same mount options on all nodes; otherwise a case mixes two kinds of clients.",
         )
     mount = mounted[0]["environment"]["mount"]
     return ok(f"{mount['mount_point']}: {_options(mounted[0])}") if mount else None
@@ -84,8 +84,8 @@ def free_space(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict | None:
     seen = format_about_bytes(free_bytes) + (f" and {format_count(inodes, 'inode')}" if inodes is not None else "")
     if is_short:
         return warning(
-            f"Only {seen} are free, as {name} sees it.",
-            "Free some, look at quotas, or measure with a small total (--set total=…); a run says first what it needs.",
+            f"Only {seen} are free, according to {name}.",
+            "Free some space, check quotas, or use a smaller total (--set total=…); a run prints its needs first.",
         )
     return ok(f"{seen} are free.")
 
@@ -94,14 +94,14 @@ def left_behind(facts: Meeting, nodes: Sequence[SurveyedNode]) -> Verdict:
     """What was created there is gone."""
     if not _look(nodes[0])["answered"]:
         return failed(
-            f"{facts.workspace} may come to be there when the target answers again.",
-            f"Look then, and remove it by hand: rm -r {facts.workspace}",
+            f"{facts.workspace} may appear when the target responds again.",
+            f"Check then, and remove it by hand: rm -r {facts.workspace}",
         )
     if facts.left:
         return failed(
             f"{listed(list(facts.left))} could not be removed.", f"Remove it by hand: rm -r {' '.join(facts.left)}"
         )
-    return ok("Nothing: what was created to be seen is removed.")
+    return ok("Nothing: the test files were removed.")
 
 
 def _look(node: SurveyedNode) -> TargetLook:
@@ -117,7 +117,11 @@ def _is_short(free_bytes: int, inodes: int | None) -> bool:
 
 def _mount(node: SurveyedNode) -> str:
     mount = node["environment"]["mount"]
-    return f"{mount['file_system']} of {mount['source'] or 'nowhere'} ({mount['mount_point']})" if mount else "nothing"
+    return (
+        f"{mount['file_system']} of {mount['source'] or 'an unknown source'} ({mount['mount_point']})"
+        if mount
+        else "nothing"
+    )
 
 
 def _source(node: SurveyedNode) -> str:
