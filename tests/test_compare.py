@@ -61,7 +61,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
     compare = ("compare", "before", "after", "--format", "pdf")
     code, out, err = ioassay(*compare, directory=runs)
     assert (code, out) == (2, "")
-    assert "--format pdf goes into a file.\n  Name it with -o." in err
+    assert "--format pdf is written to a file.\n  Add -o FILE." in err
     browser = runs / "browser"
     browser.write_text(
         "#!/bin/sh\n"
@@ -82,10 +82,10 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
         (["compare", "before", "./absent"], "cannot be read"),
         (["compare", "before", "empty"], "is not a run directory"),
         (["compare", "before", "after", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
-        (["compare", "before", "after", "--format", "html"], "Name it with -o."),
+        (["compare", "before", "after", "--format", "html"], "Add -o FILE."),
         (["compare", "before", "after", "--json", "--format", "md"], "contradict"),
         (["compare", "before", "after", "-o", "it"], "-o needs a format."),
-        (["check", "before"], "Give --baseline RUN, --criteria FILE, or both."),
+        (["check", "before"], "Add --baseline RUN, --criteria FILE, or both."),
         (["check", "before", "--tolerance", "5"], "--tolerance: "),
         (["check", "before", "--baseline", "isilon-f800"], "no repetitions"),
         (["check", "before", "--baseline", "after", "--tolerance", "5"], "--tolerance: "),
@@ -94,7 +94,7 @@ def test_a_comparison_goes_on_paper_through_a_browser(runs: Path, monkeypatch: p
             ["check", "after", "--baseline", "before", "--although", "x"],
             "use one of `tool`, `layout`, `order`, `transfer`",
         ),
-        (["check", "before", "--although", "fsync"], "Give --baseline RUN."),
+        (["check", "before", "--although", "fsync"], "Add --baseline RUN."),
         (["check", "before", "--criteria", "criteria.yaml"], "criteria.yaml:6: criteria[0].sustained"),
     ],
 )

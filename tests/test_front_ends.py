@@ -105,4 +105,4 @@ def test_there_is_nothing_to_clean_or_to_resume_of_a_command_line(target: Path, 
     assert (code, out.startswith("Nothing to remove.")) == (0, True)
     code, _, err = ioassay("run", "--resume", run)
     assert code == 2
-    assert "Give the command line again" in err
+    assert "Run the command line again" in err

@@ -249,7 +249,7 @@ def test_whatever_kills_it_leaves_nothing(victim: str, passing: str) -> None:
 def test_in_the_foreground_it_ends_with_its_input(untouched: dict[str, object]) -> None:
     skip_without(read(LABS.find("xfs")))
     starting = Starting("xfs", "--foreground")
-    starting.until_said("the end of standard input.")
+    starting.until_said("to end the lab.")
     assert NAME in running()
     assert starting.end(given="") == 0
     assert NAME not in running()
@@ -271,7 +271,7 @@ def test_what_cannot_be_meant_is_refused_with_what_can() -> None:
         code, _, err = ioassay("lab", *arguments)
         assert (code, words in err) == (2, True), err
     code, _, err = ioassay("run", "quick", "--target", "lab:")
-    assert (code, "Which lab?" in err) == (2, True), err
+    assert (code, "No lab was given." in err) == (2, True), err
 
 
 def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:

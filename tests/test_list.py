@@ -74,7 +74,7 @@ def test_a_line_stays_a_line_whatever_a_run_holds(folder: Path) -> None:
 
 def test_a_folder_that_holds_nothing_and_one_that_is_not_there(folder: Path) -> None:
     (folder / "empty").mkdir()
-    assert ioassay("list", "empty", directory=folder) == (0, "", "There are no stored runs in empty.\n")
+    assert ioassay("list", "empty", directory=folder) == (0, "", "No stored runs in empty.\n")
     code, _, err = ioassay("list", "nowhere", directory=folder)
     assert code == 2
     assert "There is no directory nowhere." in err

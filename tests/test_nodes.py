@@ -108,7 +108,7 @@ def test_a_job_that_comes_to_its_time_limit_ends_in_order_and_keeps_what_it_has(
     assert code == 0, err
     code, _, err = command.end()
     assert code != 0
-    assert f"Do the rest with: sbatch {run}/job.sh" in err
+    assert f"Resume with: sbatch {run}/job.sh" in err
     document = read_document(run)
     assert document.state == "interrupted"
     assert [case.state for case in document.cases] == ["complete", "interrupted"]

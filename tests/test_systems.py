@@ -97,7 +97,7 @@ def test_a_run_is_written_as_a_system_that_every_command_takes(tmp_path: Path) -
         (["empty.yaml"], "empty.yaml:1: the file is empty"),
         (["--from", "."], "is not a run directory"),
         (["--from", "absent"], "is not a run directory"),
-        (["--from", ".", "--check"], "--from writes a system and does nothing else."),
+        (["--from", ".", "--check"], "--from cannot be combined with NAME, --check, --yaml or --json."),
         (["-o", "ours.yaml"], "Write `ioassay systems --from RUN -o FILE`."),
         (["--yaml"], "Write `ioassay systems NAME --yaml`."),
     ],

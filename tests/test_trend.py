@@ -91,12 +91,12 @@ def test_what_is_no_file_is_written_into_and_not_replaced(runs: Path) -> None:
     [
         ([], "Missing argument"),
         (["night-0"], "night-0 is left out: it is the only run of example on /mnt/store/iotest."),
-        (["night-0", "night-0"], "No two of these runs can be put into one order"),
+        (["night-0", "night-0"], "A trend needs two runs of the same study and target"),
         (["night-0", "absent"], "absent"),
         (["night-0", "empty"], "is not a run directory"),
         (["night-0", "night-1", "--tolerance", "5"], "--tolerance: "),
         (["night-0", "night-1", "--format", "docx"], "Use one of html, pdf, md, csv, json."),
-        (["night-0", "night-1", "--format", "html"], "Name it with -o."),
+        (["night-0", "night-1", "--format", "html"], "Add -o FILE."),
     ],
 )
 def test_what_is_typed_wrongly_is_refused(arguments: list[str], said: str, runs: Path) -> None:

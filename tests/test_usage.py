@@ -18,8 +18,8 @@ from .support import Command, ioassay, study, workload
     [
         ([], "Usage: ioassay"),
         (["rum"], "rum"),
-        (["run"], "Which study?"),
-        (["run", "quick"], "Which directory"),
+        (["run"], "STUDY is missing."),
+        (["run", "quick"], "--target is missing."),
         (["run", "quik", "--target", "."], "quik"),
         (["run", "quick", "--target", ".", "--set", "tootal=1GiB"], "tootal"),
         (["run", "quick", "--target", ".", "--set", "total=1.5x"], "1.5x"),

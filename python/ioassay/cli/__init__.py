@@ -126,7 +126,7 @@ def _refuse_other_encodings(arguments: list[str]) -> None:
             argument.encode()
         except UnicodeEncodeError:
             shown = str(os.fsencode(argument))[2:-1]
-            raise UsageError(f"{shown} is not UTF-8.", "Rename it, or name it by a link.") from None
+            raise UsageError(f"{shown} is not UTF-8.", "Rename it, or use a symbolic link.") from None
 
 
 def _print(error: IoassayError) -> int:

@@ -22,13 +22,15 @@ def build(
         ),
     ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(metavar="[-- ARGUMENT...]", help="More for the compiler, such as -lrados.")
+        list[str] | None,
+        typer.Argument(metavar="[-- ARGUMENT...]", help="Further compiler arguments, such as -lrados."),
     ] = None,
     compiler: Annotated[
-        str | None, typer.Option(metavar="CC", help="The compiler.  [default: mpicc, h5pcc or cc, as it needs]")
+        str | None, typer.Option(metavar="CC", help="The compiler.  [default: mpicc, h5pcc or cc, as needed]")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Put NAME.so there, and not where its name finds it.")
+        Path | None,
+        typer.Option(metavar="DIR", help="Write NAME.so there instead of where `ioassay` finds it by name."),
     ] = None,
 ) -> int:
     """Compile a storage plug-in for this machine and print its path."""
@@ -43,7 +45,7 @@ def build(
 def list_(
     *,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[LIBRARY...]", help="Libraries to describe besides.")
+        list[Path] | None, typer.Argument(metavar="[LIBRARY...]", help="Further libraries to list.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:

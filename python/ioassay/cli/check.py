@@ -24,22 +24,22 @@ def check(
     *,
     baseline: Annotated[
         str | None,
-        typer.Option(metavar="RUN", help="A run that it must not be slower than.", show_default=False),
+        typer.Option(metavar="RUN", help="The baseline: a run to compare with.", show_default=False),
     ] = None,
     tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="How much slower than the baseline a point may be.")
+        str, typer.Option(metavar="SHARE", help="Largest accepted loss of a point against the baseline.")
     ] = "5%",
     although: Annotated[
         list[str] | None,
         typer.Option(
             metavar="CONDITION",
-            help="Accept a difference, such as fsync; repeatable.",
+            help="Accept a difference in conditions, such as fsync; repeatable.",
             show_default=False,
         ),
     ] = None,
     criteria: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Criteria as YAML that it must meet as well.", show_default=False),
+        typer.Option(metavar="FILE", help="YAML file with further criteria to meet.", show_default=False),
     ] = None,
     junit: Junit = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
@@ -61,15 +61,15 @@ def check(
         share = verdict_output.tolerance(tolerance)
         accepted = _conditions(although or [])
         if accepted and not baseline:
-            raise UsageError("--although is about a baseline.", "Give --baseline RUN.")
+            raise UsageError("--although needs a baseline.", "Add --baseline RUN.")
         loaded = doubted(load(run))
         lines = _by_study(loaded)
         lines += _by_criteria(loaded, criteria) if criteria else []
         lines += _by_baseline(run, baseline, share, accepted) if baseline else []
         if not lines:
             raise UsageError(
-                "There is nothing to check it by: its study has no acceptance criteria.",
-                "Give --baseline RUN, --criteria FILE, or both.",
+                "There is nothing to check against: the study has no acceptance criteria.",
+                "Add --baseline RUN, --criteria FILE, or both.",
             )
     if as_json:
         typer.echo(json_text(data(loaded.document, lines)), nl=False)
@@ -106,7 +106,7 @@ def _by_baseline(run: Path, baseline: str, tolerance: float, accepted: set[str])
     if reference.kind != "run":
         raise UsageError(
             "Published figures have no repetitions, so they cannot show a regression.",
-            "Write what they ask for into a file for --criteria.",
+            "Write the required rates into a file for --criteria.",
         )
     comparison = compare(reference, other)
     unlike = [one for one in differing(comparison) if one.what not in accepted]

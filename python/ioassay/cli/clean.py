@@ -20,13 +20,13 @@ def clean(
 ) -> int:
     """Remove what an interrupted run left on its target.
 
-    Only files that the run itself created are removed, by the list that lies beside them. An engine on this machine
-    does it, whatever launcher the run had, unless --launcher names another.
+    Removes only files that the run created, as listed in the file beside them. The engine runs on this machine,
+    whatever launcher the run used, unless --launcher is set.
     """
     from ioassay.execution.clean import By, clean_run  # noqa: PLC0415
 
     if launcher is None and (hosts or launcher_options):
-        raise UsageError("--hosts and --launcher-options are for a launcher.", "Name it: --launcher mpirun or srun.")
+        raise UsageError("--hosts and --launcher-options need a launcher.", "Add --launcher mpirun or srun.")
     by = By(launcher, host_names(hosts), option_words(launcher_options)) if launcher is not None else None
     cleaned = clean_run(run, by)
     if cleaned.leftovers:

@@ -17,7 +17,7 @@ def compare(
         typer.Argument(
             metavar="A B...",
             help="Run directories or folders of them, names of published systems (`ioassay systems`), or YAML files of "
-            "such. All others are divided by the first.",
+            "systems. The first is the reference.",
             show_default=False,
         ),
     ],
@@ -31,7 +31,7 @@ def compare(
     """
     subjects = each(subjects)
     if len(subjects) < 2:
-        raise UsageError("One subject alone cannot be compared.", "Write `ioassay compare A B`.")
+        raise UsageError("There is only one subject to compare.", "Write `ioassay compare A B`.")
     chosen = chosen_format(form, output, as_json=as_json)
     # Imported here because they take a second, which `--help` must not.
     from ioassay.reports import build  # noqa: PLC0415

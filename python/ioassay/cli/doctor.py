@@ -23,7 +23,7 @@ def doctor(
     *,
     target: Annotated[
         list[str] | None,
-        typer.Option(metavar="DIR|lab:NAME", help="What is to be measured, as for `ioassay run`. Repeatable."),
+        typer.Option(metavar="DIR|lab:NAME", help="The target to check, as for `ioassay run`. Repeatable."),
     ] = None,
     launcher: Launcher = None,
     hosts: Hosts = None,
@@ -36,7 +36,7 @@ def doctor(
     ] = None,
     launcher_options: LauncherOptions = None,
     ranks_per_node: Annotated[int, typer.Option(metavar="N", min=1, help="Ranks to start on each node.")] = 1,
-    out: Annotated[Path, typer.Option(metavar="DIR", parser=Path, help="Where run directories are to be.")] = Path(
+    out: Annotated[Path, typer.Option(metavar="DIR", parser=Path, help="Directory for run directories.")] = Path(
         "runs"
     ),
     as_json: Annotated[
@@ -55,7 +55,7 @@ def doctor(
 
     launcher = launcher or "local"
     if not find_launcher(launcher).needs_mpi and hosts:
-        raise UsageError("--hosts is for mpirun and srun.", "Write --launcher mpirun or --launcher srun.")
+        raise UsageError("--hosts needs mpirun or srun.", "Add --launcher mpirun or --launcher srun.")
 
     def site(**of_place: Any) -> Site:
         return Site(

@@ -81,8 +81,8 @@ def _say_how_it_ended(path: Path, loaded: LoadedRun) -> None:
     skipped = sum(case.state == "not needed" for case in document.cases)
     not_needed = f", {skipped} not needed" if skipped else ""
     print(
-        f"The run {_how(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}, "
-        "and what was measured is kept.\n" + _resume(path),
+        f"The run {_how(document)}: {done} of {format_count(len(document.cases), 'case')} complete{not_needed}; "
+        "results so far are kept.\n" + _resume(path),
         file=sys.stderr,
     )
 
@@ -92,7 +92,7 @@ def _how(document: RunDocument) -> str:
 
 
 def _resume(path: Path) -> str:
-    return f"Do the rest with: ioassay run --resume {path}"
+    return f"Resume with: ioassay run --resume {path}"
 
 
 def _exit_code(loaded: LoadedRun) -> int:

@@ -28,17 +28,20 @@ _NOT_ALL = 1
 
 def import_(
     tool: Annotated[
-        str, typer.Argument(metavar="TOOL", help="Whose results they are; a wrong name lists all.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="TOOL", help="The tool that wrote the results; a wrong name lists all.", show_default=False
+        ),
     ],
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help="Files, and directories with files at any depth.", show_default=False),
+        typer.Argument(metavar="PATH...", help="Files, or directories (searched recursively).", show_default=False),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The run directory to create; where there are several IO500 submissions, the directory for a run of "
+            help="The run directory to create; with several IO500 submissions, the directory that gets one run for "
             "each.  [default: runs/TIME-TOOL-NAME]",
             show_default=False,
         ),
@@ -49,7 +52,7 @@ def import_(
 ) -> int:
     """Import the results of other tools.
 
-    They become run directories, which every other command takes like its own.
+    They become run directories, which all other commands accept.
     A file that does not fit its tool's format is refused with the line that broke; the rest is imported, and the exit
     code is 1.
     """
@@ -63,7 +66,7 @@ def import_(
     importer = _importer(tool, IMPORTERS.values())
     missing = [path for path in paths if not path.exists()]
     if missing:
-        raise UsageError(f"{missing[0]} does not exist.", "Name files or directories with results.")
+        raise UsageError(f"{missing[0]} does not exist.", "Use files or directories with results.")
     if out is not None:
         refuse_occupied(out)
     imported: list[_Imported] = []
@@ -84,8 +87,8 @@ def import_(
     _print_refused(refused)
     if not imported:
         raise UsageError(
-            f"Nothing was imported: none of {format_count(len(refused), 'file')} holds results of {importer.title}.",
-            f"{importer.title} is read of: {importer.reads}.",
+            f"Nothing was imported: none of {format_count(len(refused), 'file')} contains results of {importer.title}.",
+            f"Results of {importer.title} are read from: {importer.reads}.",
         )
     return _NOT_ALL if refused else 0
 
@@ -93,7 +96,7 @@ def import_(
 def _importer(tool: str, known: Iterable[Importer]) -> Importer:
     by_name = {importer.tool: importer for importer in known}
     if tool not in by_name:
-        raise UsageError(f'"{tool}" is no tool whose results can be imported.', f"Use one of {', '.join(by_name)}.")
+        raise UsageError(f'"{tool}" is not a supported tool.', f"Use one of {', '.join(by_name)}.")
     return by_name[tool]
 
 

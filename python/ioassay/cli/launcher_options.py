@@ -12,7 +12,7 @@ from ioassay.errors import UsageError
 Launcher = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="What starts the engine: local (this machine), mpirun or srun.  [default: local]"
+        metavar="NAME", help="How to start the engine: local (this machine), mpirun or srun.  [default: local]"
     ),
 ]
 
@@ -20,8 +20,8 @@ LauncherOrBatch = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help="What starts the ranks: local (this machine), mpirun, srun (in an allocation of Slurm), or sbatch: the "
-        "whole run is a job of Slurm.  [default: local]",
+        help="How to start the ranks: local (this machine), mpirun, srun (in a Slurm allocation), or sbatch (the "
+        "whole run as a Slurm job).  [default: local]",
     ),
 ]
 
@@ -29,14 +29,13 @@ Hosts = Annotated[
     str | None,
     typer.Option(
         metavar="HOST,...|FILE",
-        help="The nodes for mpirun or srun; n clients take the first n.  [default: those of the allocation, else this "
-        "one]",
+        help="The nodes for mpirun or srun; n clients use the first n.  [default: the allocation, otherwise this one]",
     ),
 ]
 
 LauncherOptions = Annotated[
     str | None,
-    typer.Option(metavar="'OPTION ...'", help="More for the launcher, such as '--bind-to core' or '--account=p1'."),
+    typer.Option(metavar="'OPTION ...'", help="Further launcher options, such as '--bind-to core' or '--account=p1'."),
 ]
 
 
@@ -52,4 +51,4 @@ def option_words(options: str | None) -> list[str]:
     try:
         return shlex.split(options or "")
     except ValueError:
-        raise UsageError(f"--launcher-options {options} has a quote that is not closed.", "Close it.") from None
+        raise UsageError(f"--launcher-options {options} has an unclosed quote.", "Close the quote.") from None

@@ -21,7 +21,7 @@ _MOST_UNREADABLE = 10
 
 def list_(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder of stored directories, at any of four levels.")
+        Path, typer.Argument(metavar="DIR", help="Folder with stored directories, up to four levels deep.")
     ] = Path("runs"),
     *,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
@@ -71,7 +71,7 @@ def _table(rows: list[tuple[str, ...]]) -> list[str]:
 
 def _print_rest(folder: Path, found: Index) -> None:
     """Says on standard error what the table cannot show."""
-    lines = [] if found.entries else [f"There are no stored runs in {folder}."]
+    lines = [] if found.entries else [f"No stored runs in {folder}."]
     lines += [f"Not readable: {_shown(one.path)}: {one.reason}" for one in found.unreadable[:_MOST_UNREADABLE]]
     if (more := len(found.unreadable) - _MOST_UNREADABLE) > 0:
         lines.append(f"{more} more are not readable; --json names them.")

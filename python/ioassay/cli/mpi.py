@@ -15,7 +15,7 @@ def build(
     compiler: Annotated[
         str | None, typer.Option(metavar="CC", help="The MPI's compiler.  [default: mpicc, beside mpirun or in PATH]")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Build it anew.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Rebuild it.")] = False,
 ) -> int:
     """Compile the connector for an MPI and print its path.
 

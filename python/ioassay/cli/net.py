@@ -29,8 +29,8 @@ def net(
         list[str],
         typer.Option(
             metavar="HOSTS",
-            help="The hosts that clients are on, separated by commas: names, lab:NAME, lab:NAME/HOST, or @FILE with a "
-            "host in a line. Repeatable.",
+            help="The client hosts, separated by commas: names, lab:NAME, lab:NAME/HOST, or @FILE with one host per "
+            "line. Repeatable.",
             show_default=False,
         ),
     ],
@@ -38,22 +38,19 @@ def net(
         list[str],
         typer.Option(
             metavar="HOSTS",
-            help="The hosts that the storage's servers are on, as --clients; NAME=ADDRESS says which of a server's "
-            "addresses is measured.",
+            help="The storage servers, as --clients; NAME=ADDRESS selects the address of a server that is measured.",
             show_default=False,
         ),
     ],
-    via: Annotated[
-        str, typer.Option(metavar="COMMAND", help="What gets a command onto a host, before the host's name.")
-    ] = _SSH,
+    via: Annotated[str, typer.Option(metavar="COMMAND", help="The remote shell: words before the host's name.")] = _SSH,
     patterns: Annotated[
         str,
-        typer.Option(metavar="LIST", help="Of 1-1, 1-m, n-1 and n-m: clients and servers that are measured together."),
+        typer.Option(metavar="LIST", help="Of 1-1, 1-m, n-1 and n-m: clients and servers measured at the same time."),
     ] = "1-1,1-m,n-1,n-m",
     directions: Annotated[
-        str, typer.Option(metavar="LIST", help="Of to-servers (as writes go) and to-clients (as reads go).")
+        str, typer.Option(metavar="LIST", help="Of to-servers (the direction of writes) and to-clients (of reads).")
     ] = "to-servers,to-clients",
-    duration: Annotated[str, typer.Option(metavar="TIME", help="How long each is measured.")] = "30s",
+    duration: Annotated[str, typer.Option(metavar="TIME", help="Duration of each measurement.")] = "30s",
     window: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Socket buffers, as iperf's -w.  [default: the kernel's choice]")
     ] = None,
@@ -62,7 +59,7 @@ def net(
     ] = None,
     streams: Annotated[int, typer.Option(metavar="N", min=1, max=128, help="Parallel streams of each client.")] = 1,
     port: Annotated[
-        int, typer.Option(metavar="PORT", min=1, max=_MOST_PORT, help="The first of the ports that servers listen on.")
+        int, typer.Option(metavar="PORT", min=1, max=_MOST_PORT, help="The first port that servers listen on.")
     ] = 5201,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="The directory to create.  [default: runs/TIME-net]")
@@ -76,8 +73,8 @@ def net(
 ) -> int:
     """Measure the network between clients and servers with iperf3.
 
-    The results are ceilings for runs. Servers listen on the address that is measured and on no other, each for one
-    test; whatever ends this, they end.
+    The results are ceilings for runs. Servers listen only on the measured address, each for one test, and stop
+    when the command ends.
     """
     from ioassay.net.hosts import hosts, refuse_same  # noqa: PLC0415
     from ioassay.net.measure import Ends, measure  # noqa: PLC0415
@@ -93,14 +90,14 @@ def net(
         streams=streams,
     )
     if settings.duration_s < 1:
-        raise UsageError(f"--duration {duration} is too short for iperf3.", "Measure for 1s or longer.")
+        raise UsageError(f"--duration {duration} is too short for iperf3.", "Use 1s or longer.")
     chosen, towards = _among(patterns, PATTERNS, "--patterns"), _among(directions, DIRECTIONS, "--directions")
     ends = Ends(hosts(clients, "client", via), hosts(servers, "server", via), port)
     refuse_same(ends.clients, ends.servers)
     wanted = meetings(chosen, towards, len(ends.clients), len(ends.servers))
     most = max(len(meeting.pairs) for meeting in wanted)
     if port + most - 1 > _MOST_PORT:
-        raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Begin lower with --port.")
+        raise UsageError(f"{most} servers need ports up to {port + most - 1}.", "Use a lower --port.")
     _provide(ends.clients, ends.servers, install=install)
     directory = prepare(ends, settings, out, ["ioassay", *sys.argv[1:]])
 
@@ -119,9 +116,9 @@ def _among(typed: str, known: Sequence[_Word], option: str) -> list[_Word]:
     """The words of a list, each one of `known`. Raises `UsageError`."""
     words = [word.strip() for word in typed.split(",") if word.strip()]
     if unknown := [word for word in words if word not in known]:
-        raise UsageError(f"{option} {unknown[0]} is not known.", f"Use some of {', '.join(known)}.")
+        raise UsageError(f"{option} {unknown[0]} is not supported.", f"Use one or more of {', '.join(known)}.")
     if not words:
-        raise UsageError(f"{option} is empty.", f"Use some of {', '.join(known)}.")
+        raise UsageError(f"{option} is empty.", f"Use one or more of {', '.join(known)}.")
     return [one for one in known if one in words]
 
 
@@ -142,4 +139,4 @@ def _show(path: Path, document: NetDocument) -> None:
     from ioassay.reports.document.terminal import rendered  # noqa: PLC0415
 
     show("", rendered(ceilings.summary(document)))
-    print(f"\nCeilings: {path}\nGive them to runs: ioassay run … --ceilings {path}", flush=True)
+    print(f"\nCeilings: {path}\nUse them in runs: ioassay run … --ceilings {path}", flush=True)

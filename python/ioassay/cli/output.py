@@ -37,22 +37,22 @@ def document_format(text: str) -> Format:
 
     chosen = next((known for known in FORMATS if known == text), None)
     if chosen is None:
-        raise UsageError(f"--format {text} is not known.", f"Use one of {', '.join(FORMATS)}.")
+        raise UsageError(f"--format {text} is not supported.", f"Use one of {', '.join(FORMATS)}.")
     return chosen
 
 
 def chosen_format(form: str | None, output: Path | None, *, as_json: bool) -> Format | None:
     """What `--format`, `--json` and `-o` ask for together; `None`: tables for the terminal. Raises `UsageError`."""
     if as_json and form not in (None, "json"):
-        raise UsageError(f"--json and --format {form} contradict each other.", "Give one of them.")
+        raise UsageError(f"--json and --format {form} contradict each other.", "Use one of them.")
     from ioassay.reports import IN_FILES  # noqa: PLC0415
 
     form = "json" if as_json else form
     chosen = None if form is None else document_format(form)
     if chosen is None and output is not None:
-        raise UsageError("-o needs a format.", "Write for example --format html.")
+        raise UsageError("-o needs a format.", "Add one, for example --format html.")
     if chosen in IN_FILES and output is None:
-        raise UsageError(f"--format {chosen} goes into a file.", "Name it with -o.")
+        raise UsageError(f"--format {chosen} is written to a file.", "Add -o FILE.")
     return chosen
 
 
@@ -76,7 +76,7 @@ def write(destination: Path, document: bytes) -> None:
         destination.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(destination, document)
     except OSError as error:
-        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Name another place.") from error
+        raise CannotRun(f"{destination} cannot be written: {error.strerror}.", "Use another place: -o FILE.") from error
 
 
 def write_beside(run: Path, name: str, document: bytes) -> None:
@@ -86,7 +86,7 @@ def write_beside(run: Path, name: str, document: bytes) -> None:
     try:
         add_file(run, name, document)
     except OSError as error:
-        raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Name another place with -o.") from error
+        raise CannotRun(f"{run / name} cannot be written: {error.strerror}.", "Use another place: -o FILE.") from error
 
 
 def say_undrawn() -> int:

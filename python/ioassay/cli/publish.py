@@ -24,7 +24,7 @@ def publish(
     output: Annotated[
         Path,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="The directory to make; of several runs it has a directory for each."
+            "-o", "--output", metavar="DIR", help="The directory to create; with several runs, one directory for each."
         ),
     ],
     ceilings: Ceilings = None,
@@ -40,11 +40,11 @@ def publish(
     from ioassay.results.atomic import whole_directory  # noqa: PLC0415
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise UsageError(f"{output} is there and not empty.", "Name a new or an empty directory with -o.")
+        raise UsageError(f"{output} exists and is not empty.", "Use a new or empty directory: -o DIR.")
     runs = index.runs(runs)
     names = [run.resolve().name for run in runs]
     if len(set(names)) < len(names):
-        raise UsageError("Two of the runs have the same name.", "Publish them one by one, each with its own -o.")
+        raise UsageError("Two runs have the same name.", "Publish them one by one, each with its own -o.")
     others = sides(against) if against else []
     with_papers = _can_print()
     try:
@@ -57,8 +57,8 @@ def publish(
                 (place / INDEX).write_bytes(encoded(shelf(documents)))
             made = sum(file.is_file() for file in place.rglob("*"))
     except OSError as error:
-        raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Name another place with -o.") from error
-    typer.echo(f"{output}: {format_count(made, 'file')}, begin with {INDEX}", err=True)
+        raise CannotRun(f"{output} cannot be written: {error.strerror}.", "Use another directory: -o DIR.") from error
+    typer.echo(f"{output}: {format_count(made, 'file')}, start with {INDEX}", err=True)
     return say_undrawn()
 
 
@@ -69,7 +69,7 @@ def _can_print() -> bool:
     try:
         find_browser()
     except CannotRun as error:
-        typer.echo(f"PDFs are left out. {error.message}\n  {error.remedy}", err=True)
+        typer.echo(f"PDFs were not written. {error.message}\n  {error.remedy}", err=True)
         return False
     return True
 
@@ -87,4 +87,4 @@ def _fill(place: Path, run: LoadedRun, others: list[Side], *, with_papers: bool)
         for page, paper in PAPERS.items() if with_papers else ():
             (place / paper).write_bytes(printed((place / page).read_bytes()))
     except CannotRun as error:
-        typer.echo(f"PDFs of {run.document.run} are left out. {error.message}\n  {error.remedy}", err=True)
+        typer.echo(f"PDFs of {run.document.run} were not written. {error.message}\n  {error.remedy}", err=True)

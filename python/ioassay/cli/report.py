@@ -33,7 +33,7 @@ def report(
     ceilings: Ceilings = None,
     against: Against = None,
     summary: Annotated[
-        bool, typer.Option("--summary", help="One page for those who decide, as html or pdf, instead of the report.")
+        bool, typer.Option("--summary", help="Write a one-page summary (html or pdf) instead of the report.")
     ] = False,
     form: Annotated[str, typer.Option("--format", metavar="html|pdf|md|csv|json", help="What to write.")] = "html",
 ) -> int:
@@ -46,9 +46,11 @@ def report(
 
     chosen = document_format(form)
     if against and chosen == "csv":
-        raise UsageError("A table of measurements has no comparison.", "Write `ioassay compare A B --format csv`.")
+        raise UsageError(
+            "A CSV of measurements cannot contain a comparison.", "Write `ioassay compare A B --format csv`."
+        )
     if summary and chosen not in reports.IN_FILES:
-        raise UsageError(f"A summary is a page, no {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
+        raise UsageError(f"A summary cannot be written as {chosen}.", f"Use one of {', '.join(reports.IN_FILES)}.")
     runs = index.runs(runs)
     destinations = _destinations(runs, output, chosen, "summary" if summary else "report")
     if output is None and chosen in reports.IN_FILES:
@@ -78,12 +80,16 @@ def _destinations(runs: list[Path], output: Path | None, form: Format, name: str
     if len(runs) == 1:
         return [output / _name(runs[0], form) if output is not None and output.is_dir() else output]
     if output is None:
-        raise UsageError(f"{len(runs)} {form} reports cannot share standard output.", "Name a directory with -o.")
+        raise UsageError(
+            f"{len(runs)} {form} reports cannot share standard output.", "Write them to a directory: -o DIR."
+        )
     if output.exists() and not output.is_dir():
-        raise UsageError(f"{output} is a file, and {len(runs)} runs give {len(runs)} reports.", "Name a directory.")
+        raise UsageError(
+            f"{output} is a file, but {len(runs)} runs give {len(runs)} reports.", "Use a directory: -o DIR."
+        )
     destinations = [output / _name(run, form) for run in runs]
     if len(set(destinations)) < len(destinations):
-        raise UsageError("Two of the runs have the same name.", "Report them one by one, each with its own -o.")
+        raise UsageError("Two runs have the same name.", "Report them one by one, each with its own -o.")
     return list(destinations)
 
 

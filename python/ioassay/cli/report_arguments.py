@@ -20,7 +20,7 @@ Ceilings = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE|DIR",
-        help="What `ioassay net` measured, in place of what the runs were given.",
+        help="Result of `ioassay net` to use instead of the one stored with the runs.",
         show_default=False,
     ),
 ]
@@ -29,7 +29,7 @@ Against = Annotated[
     list[str] | None,
     typer.Option(
         metavar="RUN|SYSTEM",
-        help="Compare it with this run or published system in a section of its own; may be given several times.",
+        help="Add a comparison with this run or published system. Repeatable.",
         show_default=False,
     ),
 ]

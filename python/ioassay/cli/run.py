@@ -30,14 +30,14 @@ def run(
         list[str] | None,
         typer.Option(
             metavar="TARGET",
-            help="What to measure: a directory, of which only a directory of its own is written to; a URL such as "
+            help="What to measure: a directory (a run writes only to its own subdirectory); a URL such as "
             "s3://BUCKET/PREFIX; a block device (see --destroy-data); a lab's storage as lab:NAME or lab:NAME/STORAGE "
-            "(see `ioassay lab`). Repeatable: a run for each.",
+            "(see `ioassay lab`). Repeatable: one run for each.",
         ),
     ] = None,
     destroy_data: Annotated[
         str | None,
-        typer.Option(metavar="DEVICE", help="The block device of --target once more: all data on it will be lost."),
+        typer.Option(metavar="DEVICE", help="Repeat the block device of --target: all data on it will be lost."),
     ] = None,
     scale: Annotated[str | None, typer.Option(metavar="SCALE", help="A scale of the study, such as quick.")] = None,
     settings: Annotated[
@@ -55,13 +55,13 @@ def run(
     ] = None,
     ceilings: Annotated[
         Path | None,
-        typer.Option(metavar="FILE|DIR", help="What `ioassay net` measured of the network between clients and target."),
+        typer.Option(metavar="FILE|DIR", help="Result of `ioassay net`: the network between clients and target."),
     ] = None,
     time_limit: Annotated[
         str | None,
         typer.Option(
             metavar="DURATION",
-            help="End the run when a step has not ended after this, and say which rank hangs where.  "
+            help="Time limit of a step; a longer step ends the run, with the rank and call that hang.  "
             "[default: as the study says]",
         ),
     ] = None,
@@ -70,16 +70,16 @@ def run(
         typer.Option(
             metavar="RUN",
             parser=Path,  # a plain Path is looked up by typer, which a mount that hangs never answers
-            help="The run directory to create, or of several targets the directory for theirs.  "
+            help="The run directory to create; with several targets, the directory for all of them.  "
             "[default: runs/TIME-STUDY]",
         ),
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Go on with this run instead: do its cases that are not complete."),
+        typer.Option(metavar="RUN", help="Resume this run: run the cases that are not complete."),
     ] = None,
     script_only: Annotated[
-        bool, typer.Option("--script-only", help="With --launcher sbatch: write the script and do not submit it.")
+        bool, typer.Option("--script-only", help="With --launcher sbatch: write the script but do not submit it.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the results as one JSON document on standard output.")
@@ -97,17 +97,16 @@ def run(
         asked = [study, target, destroy_data, scale, settings, clients, ceilings, out]
         if any(asked) or any([launcher, hosts, launcher_options, time_limit, script_only]):
             raise UsageError(
-                "--resume goes on with a run as it was asked for.", f"Write only: ioassay run --resume {resume}"
+                "--resume keeps the settings of the run; they cannot be changed.",
+                f"Write only: ioassay run --resume {resume}",
             )
         return _do([(_reopen(resume), None)], as_json)
     if study is None:
-        raise UsageError("Which study?", "Write for example: ioassay run quick --target DIR")
+        raise UsageError("STUDY is missing.", "For example: ioassay run quick --target DIR")
     if not target:
-        raise UsageError(
-            "Which directory, URL or device is to be measured?", f"Write: ioassay run {study} --target DIR"
-        )
+        raise UsageError("--target is missing.", f"Add a directory, URL or device: ioassay run {study} --target DIR")
     if script_only and launcher != BATCH:
-        raise UsageError("--script-only is for --launcher sbatch.", "Leave it out, or write --launcher sbatch.")
+        raise UsageError("--script-only needs --launcher sbatch.", "Add it, or leave --script-only out.")
     request = Request(
         study=study,
         places=places(target, destroy_data, clients),
@@ -153,8 +152,8 @@ def _refuse_without_resume(resume: Path, document: RunDocument) -> None:
         )
     if document.front_end is not None:
         raise UsageError(
-            f"{resume} is a run of the command line {shlex.join(document.command)}, which has no resume.",
-            "Give the command line again, with another directory.",
+            f"{resume} is a run of the command line {shlex.join(document.command)}, which cannot be resumed.",
+            "Run the command line again, with another directory.",
         )
 
 
@@ -193,6 +192,6 @@ def _do(runs: Sequence[tuple[RunWriter, Need | None]], as_json: bool) -> int:
         if loaded.document.state == "interrupted":
             for later, _ in runs[number + 1 :]:
                 later.close()
-                print(f"Not begun: ioassay run --resume {later.path}", file=sys.stderr)
+                print(f"Not started: ioassay run --resume {later.path}", file=sys.stderr)
             break
     return told.finish()

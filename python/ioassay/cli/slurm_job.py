@@ -27,7 +27,7 @@ def write(run: RunWriter) -> Path:
 def submit_and_follow(path: Path) -> LoadedRun | None:
     """Submits the run at `path` and says how it goes until its job has ended. `None`: it goes on without us."""
     job = slurm_job.submit(path)
-    _say(f"Job {job.id} does it; its output: {path}/logs/slurm-{job.id}.txt")
+    _say(f"Job {job.id} runs the study; its output: {path}/logs/slurm-{job.id}.txt")
     state = "PENDING"
     with Interruption() as interruption:
         for state, reason in slurm_job.follow(job, lambda: interruption.first is None):
@@ -37,11 +37,11 @@ def submit_and_follow(path: Path) -> LoadedRun | None:
             of = format_count(len(document.cases), "case")
             _say(f"Job {job.id}: {state.lower()}{because}, {done} of {of} done")
     if interruption.first is not None:
-        _say(f"Job {job.id} goes on. Look at it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
+        _say(f"Job {job.id} continues. Check it with: squeue --jobs {job.id}; end it with: scancel {job.id}")
         return None
     loaded = load(path)
     if loaded.document.state != "complete":
-        _say(f"Job {job.id} ended as {state.lower()}. Do the rest with: sbatch {path / slurm_job.SCRIPT}")
+        _say(f"Job {job.id} ended as {state.lower()}. Resume with: sbatch {path / slurm_job.SCRIPT}")
     return loaded
 
 

@@ -35,7 +35,7 @@ def sides(typed: list[str]) -> list[Side]:
             except UsageError as error:
                 if Path(one).exists():
                     raise
-                raise UsageError(f"{one} is no run directory. {error.message}", error.remedy) from error
+                raise UsageError(f"{one} is not a run directory. {error.message}", error.remedy) from error
             found.append(Side(published_system.subject(system), configuration.of_system(system, known)))
     return found
 

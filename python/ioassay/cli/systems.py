@@ -19,7 +19,7 @@ def systems(
         typer.Argument(metavar="NAME|FILE", help="Only this system: a built-in one, or a YAML file of your own."),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Recompute what was claimed; exit with 1 where something does not follow.")
+        bool, typer.Option("--check", help="Recompute published claims; exit with 1 if one does not follow.")
     ] = False,
     as_yaml: Annotated[bool, typer.Option("--yaml", help="Print the YAML of the system, to copy.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
@@ -42,11 +42,13 @@ def systems(
     """
     if run is not None:
         if name is not None or check or as_yaml or as_json:
-            raise UsageError("--from writes a system and does nothing else.", "Write `ioassay systems --from RUN`.")
+            raise UsageError(
+                "--from cannot be combined with NAME, --check, --yaml or --json.", "Write `ioassay systems --from RUN`."
+            )
         _write_from(run, output)
         return 0
     if output is not None:
-        raise UsageError("-o is where --from writes.", "Write `ioassay systems --from RUN -o FILE`.")
+        raise UsageError("-o needs --from.", "Write `ioassay systems --from RUN -o FILE`.")
     from ioassay.systems import claims, document  # noqa: PLC0415
     from ioassay.systems.library import LIBRARY, builtin_systems, find_system  # noqa: PLC0415
 
@@ -54,7 +56,7 @@ def systems(
     chosen = known.values() if name is None else [find_system(name, known)]
     if as_yaml:
         if name is None or check or as_json:
-            raise UsageError("--yaml prints one system and nothing else.", "Write `ioassay systems NAME --yaml`.")
+            raise UsageError("--yaml needs one system and no other options.", "Write `ioassay systems NAME --yaml`.")
         typer.echo(LIBRARY.find(name).text.rstrip("\n"))
         return 0
     found = [(system, claims.check(system, known)) for system in chosen]

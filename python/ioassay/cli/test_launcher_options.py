@@ -14,7 +14,7 @@ def test_options_are_split_as_a_shell_does() -> None:
 
 
 def test_a_quote_that_is_not_closed_is_wrong_usage() -> None:
-    with pytest.raises(UsageError, match="--launcher-options --comment='two has a quote that is not closed"):
+    with pytest.raises(UsageError, match="--launcher-options --comment='two has an unclosed quote"):
         option_words("--comment='two")
 
 

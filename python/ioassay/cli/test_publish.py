@@ -37,7 +37,7 @@ def test_a_run_becomes_a_directory(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "isilon-f800" in (tmp_path / "out" / "report.html").read_text()
     assert (tmp_path / "out" / "tables" / "ratios.csv").exists()
     count = sum(path.is_file() for path in (tmp_path / "out").rglob("*"))
-    assert capsys.readouterr().err == f"{tmp_path}/out: {count} files, begin with README.md\n"
+    assert capsys.readouterr().err == f"{tmp_path}/out: {count} files, start with README.md\n"
 
 
 @pytest.mark.usefixtures("paper")
@@ -54,7 +54,7 @@ def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
     publish([_stored(tmp_path / "run")], tmp_path / "out")
     said = capsys.readouterr().err
-    assert "PDFs are left out. IOASSAY_BROWSER names no-such-browser" in said
+    assert "PDFs were not written. IOASSAY_BROWSER names no-such-browser" in said
     assert not (tmp_path / "out" / "report.pdf").exists()
     assert (tmp_path / "out" / "report.html").exists()
 
@@ -62,7 +62,7 @@ def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
 def test_what_is_there_is_not_written_over(tmp_path: Path) -> None:
     run = _stored(tmp_path / "run")
     for there in (run, run / "run.json"):
-        with pytest.raises(UsageError, match="is there and not empty"):
+        with pytest.raises(UsageError, match="exists and is not empty"):
             publish([run], there)
     _stored(tmp_path / "other" / "run")
     with pytest.raises(UsageError, match="have the same name"):

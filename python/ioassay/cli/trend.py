@@ -28,13 +28,11 @@ def trend(
     ],
     *,
     tolerance: Annotated[
-        str, typer.Option(metavar="SHARE", help="How much of a rate may be lost; smaller changes are not told.")
+        str, typer.Option(metavar="SHARE", help="Smallest drop to report, as a share of the rate.")
     ] = "5%",
     any_target: Annotated[
         bool,
-        typer.Option(
-            "--any-target", help="Take all targets for one, for example where their paths have a date in them."
-        ),
+        typer.Option("--any-target", help="Treat all targets as one, for example when their paths contain a date."),
     ] = False,
     junit: Junit = None,
     output: Output = None,
@@ -59,8 +57,8 @@ def trend(
         if not content.groups:
             because = " ".join(content.left_out[:_MOST_TOLD])
             raise UsageError(
-                f"No two of these runs can be put into one order, so there is no trend. {because}",
-                "Name several of one study, for example runs/*-quick; where their targets are one, say --any-target.",
+                f"A trend needs two runs of the same study and target. {because}",
+                "Use several runs of one study, for example runs/*-quick; add --any-target if their targets are one.",
             )
     if chosen is None:
         show(rendered(summary(content)))

@@ -9,9 +9,7 @@ import typer
 
 def execute(
     *,
-    where: Annotated[
-        str, typer.Argument(metavar="NAME[/HOST]", help="The lab, and one of its hosts.  [default: client1]")
-    ],
+    where: Annotated[str, typer.Argument(metavar="NAME[/HOST]", help="The lab and the host.  [default: client1]")],
     command: Annotated[
         list[str] | None, typer.Argument(metavar="COMMAND...", help="What to run.  [default: a shell]")
     ] = None,

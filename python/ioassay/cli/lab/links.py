@@ -9,7 +9,7 @@ import typer
 if TYPE_CHECKING:
     from ioassay.lab.running import Running
 
-_Where = Annotated[str, typer.Argument(metavar="NAME/HOST", help="The lab and its host; of a single lab just HOST.")]
+_Where = Annotated[str, typer.Argument(metavar="NAME/HOST", help="The lab and its host; just HOST if one lab is up.")]
 
 
 def cut(where: _Where) -> int:
@@ -18,7 +18,7 @@ def cut(where: _Where) -> int:
 
     lab, host = _find(where)
     network.cut(lab.space, host)
-    print(f"{host} is cut off. Heal it with: ioassay lab heal {lab.name}/{host}")
+    print(f"{host} is cut off. Reconnect it with: ioassay lab heal {lab.name}/{host}")
     return 0
 
 
@@ -40,7 +40,9 @@ def _find(where: str) -> tuple[Running, str]:
     if not slash:
         labs = running()
         if len(labs) != 1:
-            raise UsageError(f"Which lab is {where} in?", f"Write NAME/{where}; up are: {', '.join(labs) or 'none'}.")
+            raise UsageError(
+                f"The lab of {where} is ambiguous.", f"Write NAME/{where}; up are: {', '.join(labs) or 'none'}."
+            )
         name, host = next(iter(labs)), where
     lab = find(name)
     lab.host(host)

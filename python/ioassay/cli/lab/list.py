@@ -34,6 +34,6 @@ def list_labs(
         print(f"{key:<{width}}  {lab.title}")
         if lacking[key]:
             print(f"{'':<{width}}  lacks {', '.join(lacking[key])}")
-    print("\nStart one with `ioassay lab up NAME`, which with --install installs what it lacks.")
-    print("Print one, to read or to copy, with `ioassay lab list NAME`.")
+    print("\nStart one with `ioassay lab up NAME`, with --install to install missing packages.")
+    print("Print one with `ioassay lab list NAME`.")
     return 0

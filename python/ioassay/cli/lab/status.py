@@ -81,7 +81,7 @@ def _lines(found: Status) -> Iterator[str]:
         yield _row("mounted", f"{mount} on {', '.join(where)}")
     disks = format_count(len(lab.disks), "disk")
     took, most = format_about_bytes(found.disks_bytes), format_about_bytes(lab.disk_bytes)
-    yield _row("disks", f"{disks} in {lab.disk_place}, holding {took} of at most {most}")
+    yield _row("disks", f"{disks} in {lab.disk_place}, using {took} of at most {most}")
     if found.users:
         yield _row("used by", ", ".join(found.users))
     study = "quick" if all(target.kind == "directory" for target in lab.targets) else "objects"

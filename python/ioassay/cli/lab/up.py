@@ -19,26 +19,29 @@ _DISK_PLACE = Path("/var/tmp")
 def up(
     *,
     lab: Annotated[str, typer.Argument(metavar="LAB", help="A built-in lab (see `ioassay lab list`) or a YAML file.")],
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="Call it otherwise than its YAML does.")] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Name of the lab, instead of the name in its YAML.")
+    ] = None,
     hosts: Annotated[
-        str | None, typer.Option(metavar="N", help="Hosts that measure, with ssh between them: client1, client2, …")
+        str | None, typer.Option(metavar="N", help="Number of client hosts, with ssh between them: client1, client2, …")
     ] = None,
     link: Annotated[
         str | None, typer.Option(metavar="RATE", help="Rate of each host's link in each direction, such as 1Gbit.")
     ] = None,
-    slurm: Annotated[bool, typer.Option("--slurm", help="Slurm over the hosts.")] = False,
+    slurm: Annotated[bool, typer.Option("--slurm", help="Run Slurm on the client hosts.")] = False,
     disk: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the lab's disks take their room.", show_default=True)
+        Path, typer.Option(metavar="DIR", help="Directory that holds the lab's disks.", show_default=True)
     ] = _DISK_PLACE,
-    install: Annotated[bool, typer.Option("--install", help="Install what this machine lacks.")] = False,
+    install: Annotated[bool, typer.Option("--install", help="Install missing packages.")] = False,
     foreground: Annotated[
-        bool, typer.Option("--foreground", help="Stay, and end the lab with Ctrl-C or the end of standard input.")
+        bool,
+        typer.Option("--foreground", help="Stay in the foreground; Ctrl-C or the end of standard input ends the lab."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output.")] = False,
 ) -> int:
     """Start a lab and return when it can be used.
 
-    All of it runs in namespaces of its own: when it ends, however that happens, nothing of it is left.
+    A lab runs in its own namespaces: when it ends, for whatever reason, nothing is left.
     """
     from ioassay.cli.lab.status import show  # noqa: PLC0415
     from ioassay.errors import CannotRun  # noqa: PLC0415
@@ -77,7 +80,7 @@ def up(
 
 
 def _stay(nursery: Nursery) -> None:
-    print("It ends with Ctrl-C or the end of standard input.", file=sys.stderr, flush=True)
+    print("Press Ctrl-C (or close standard input) to end the lab.", file=sys.stderr, flush=True)
     sys.stdout.flush()
     try:
         sys.stdin.read()
