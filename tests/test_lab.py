@@ -231,7 +231,7 @@ def test_a_server_that_ends_before_it_is_ready_is_told_with_its_last_words(untou
         member = record.Member(name="server1", role="server", address="10.86.0.1")
         host = Host(member, nursery.space.child("server1"), nursery.space)
         daemon = host.start("liard", "sh", "-c", "echo no; exit 3")
-        with pytest.raises(CannotRun, match="liard ended before it was ready: no"):
+        with pytest.raises(CannotRun, match="liard exited before it was ready: no"):
             daemon.until(lambda: False)
     finally:
         nursery.end()
@@ -258,7 +258,7 @@ def test_in_the_foreground_it_ends_with_its_input(untouched: dict[str, object]) 
 def test_a_name_is_taken_once(passing: str) -> None:
     code, _, err = ioassay("lab", "up", "xfs", "--name", passing)
     assert code == 2
-    assert "is up already" in err
+    assert "is already up" in err
 
 
 def test_what_cannot_be_meant_is_refused_with_what_can() -> None:

@@ -171,7 +171,7 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
         "sideways is not known": ["--directions", "sideways"],
         "too short": ["--duration", "100ms"],
         "ports up to": ["--port", "65535"],
-        "which no other host reaches": ["--servers", "localhost"],
+        "which other hosts cannot reach": ["--servers", "localhost"],
     }.items():
         ends = ["--clients", "one,two", "--servers", "oss1=10.0.0.5"]
         code, _, err = ioassay("net", *ends, "--out", tmp_path / "net", *options)

@@ -54,9 +54,9 @@ class Workbench:
                 check=False,
             )
         except OSError as error:
-            raise CannotRun(f"`{command[0]}` does not start: {error.strerror}.") from None
+            raise CannotRun(f"`{command[0]}` cannot be started: {error.strerror}.") from None
         if done.returncode != 0:
-            raise CannotRun(f"`{' '.join(command)}` failed ({done.returncode}); what it said stands above.")
+            raise CannotRun(f"`{' '.join(command)}` failed ({done.returncode}); its output is above.")
 
 
 def build(name: str, make: Callable[[Workbench], None]) -> None:
@@ -69,7 +69,9 @@ def build(name: str, make: Callable[[Workbench], None]) -> None:
         place.mkdir(parents=True, exist_ok=True)
         lock = os.open(place / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise CannotRun(f"{place} cannot be written: {error.strerror}.", "Set IOASSAY_LAB_CACHE.") from error
+        raise CannotRun(
+            f"{place} cannot be written: {error.strerror}.", "Set IOASSAY_LAB_CACHE to a writable directory."
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (place / name).exists():

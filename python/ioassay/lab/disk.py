@@ -39,7 +39,8 @@ def disk(place: Path, size_bytes: int) -> Iterator[str]:
         file = os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise CannotRun(
-            f"{place} takes no file without a name: {error.strerror}.", "Name a directory of a local disk with --disk."
+            f"{place} does not support unnamed files (O_TMPFILE): {error.strerror}.",
+            "Use a directory on a local disk: --disk DIR.",
         ) from error
     try:
         os.ftruncate(file, size_bytes)
@@ -62,16 +63,18 @@ def _attach(file: int) -> tuple[int, int]:
                 number = fcntl.ioctl(control, _LOOP_CTL_GET_FREE)
             device = os.open(f"/dev/loop{number}", os.O_RDWR | os.O_CLOEXEC)
         except OSError as error:
-            raise CannotRun(f"No loop device can be had: {error.strerror}.", "Load it: modprobe loop") from error
+            raise CannotRun(
+                f"No loop device is available: {error.strerror}.", "Load the module: modprobe loop"
+            ) from error
         try:
             fcntl.ioctl(device, _LOOP_CONFIGURE, _LOOP_CONFIG.pack(file, _BLOCK_BYTES, *info, *[0] * 8))
         except OSError as error:
             os.close(device)
             if error.errno != errno.EBUSY:  # else somebody was faster
-                raise CannotRun(f"/dev/loop{number} takes no file: {error.strerror}.") from error
+                raise CannotRun(f"/dev/loop{number} cannot be set up: {error.strerror}.") from error
         else:
             return number, device
-    raise CannotRun("Somebody else takes every free loop device first.", "Try again.")
+    raise CannotRun("Other processes took every free loop device first.", "Try again.")
 
 
 def attachment(device: str) -> int | None:

@@ -29,10 +29,10 @@ def refuse_incomplete(what: str, requirements: Sequence[Requirement], command: s
     lacking = missing(requirements)
     if not lacking:
         return
-    lines = [f"{what} needs what this machine lacks:", *(f"  {requirement}" for requirement in lacking)]
+    lines = [f"{what} needs packages that are missing here:", *(f"  {requirement}" for requirement in lacking)]
     advice = f"Install it: {command}"
     if packages := _packages(lacking):
-        advice = f"Install it: {' '.join([*_APT_GET, *packages])}\n  or let ioassay do it all: {command}"
+        advice = f"Install it: {' '.join([*_APT_GET, *packages])}\n  or let ioassay install all of it: {command}"
     raise CannotRun("\n".join(lines), advice)
 
 
@@ -53,7 +53,7 @@ def _packages(lacking: Sequence[Requirement]) -> list[str]:
 def _apt_get(packages: list[str]) -> None:
     if shutil.which("apt-get") is None:
         names = ", ".join(packages)
-        raise CannotRun("There is no apt-get here.", f"Install what these Debian packages have: {names}.")
+        raise CannotRun("apt-get is missing.", f"Install the equivalents of these Debian packages: {names}.")
     before = _installed()
     with _nothing_started():
         _run(["apt-get", "update"])  # where that fails, older lists may do

@@ -19,22 +19,22 @@ LinkRate = Annotated[int, parsed(units.parse_link_rate), Kind("rate, such as `1G
 class Lab(Part):
     """A lab: hosts, and storage systems that they share."""
 
-    name: Identifier = Field(description="What it is called.")
-    title: Prose = Field(description="What it is, in a line.")
-    hosts: Count = Field(default=1, description="Hosts that measure: `client1`, `client2`, …")
-    servers: Count = Field(default=1, description="Hosts that the storage systems run on: `server1`, …")
+    name: Identifier = Field(description="The name of the lab.")
+    title: Prose = Field(description="A one-line description.")
+    hosts: Count = Field(default=1, description="Client hosts: `client1`, `client2`, …")
+    servers: Count = Field(default=1, description="Hosts of the storage systems: `server1`, …")
     link: LinkRate | None = Field(
-        default=None, description="Rate of each host's link, in each direction. Left out: as fast as the machine."
+        default=None, description="Rate of each host's link, in each direction. Default: no limit."
     )
-    ssh: YesNo = Field(default=False, description="Whether hosts reach each other by ssh, as mpirun wants it.")
-    slurm: YesNo = Field(default=False, description="Whether Slurm runs jobs on the hosts that measure.")
-    disk: Size = Field(default=4 << 30, description="Size of each disk. Room is taken as it is written.")
+    ssh: YesNo = Field(default=False, description="Whether hosts reach each other by ssh, as mpirun needs it.")
+    slurm: YesNo = Field(default=False, description="Whether Slurm runs jobs on the client hosts.")
+    disk: Size = Field(default=4 << 30, description="Size of each disk. Space is allocated as it is written.")
     storage: Storages = Field(description="The [storage systems](#storage), by kind.")
 
     @model_validator(mode="after")
     def _enough_addresses(self) -> Self:
         if (hosts := self.hosts + self.servers) > MOST_HOSTS:
-            raise ValueError(f"has {hosts} hosts and servers; its network has room for {MOST_HOSTS}")
+            raise ValueError(f"has {hosts} hosts and servers; its network supports {MOST_HOSTS}")
         return self
 
     def requirements(self) -> list[Requirement]:

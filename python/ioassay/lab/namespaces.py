@@ -129,7 +129,7 @@ class Nursery:
             assert self._process.stderr is not None
             said = self._process.stderr.read().decode(errors="replace").strip()
             raise CannotRun(
-                f"The kernel gives no namespaces: {said}.", "A lab needs a kernel with all of them."
+                f"Namespaces cannot be created: {said}.", "Use a kernel with mount, PID and network namespaces enabled."
             ) from None
 
     def publish(self, lab: record.Lab) -> None:
@@ -217,7 +217,7 @@ def run_inside(space: Space, command: Sequence[str], environment: Mapping[str, s
     libc = ctypes.CDLL(None, use_errno=True)
     for entrance in [space.first.open(f"ns/{kind}") for kind in _KINDS]:
         if libc.setns(entrance, 0) != 0:
-            raise CannotRun(f"Cannot enter the lab: {os.strerror(ctypes.get_errno())}.", "Do it as root.")
+            raise CannotRun(f"Cannot enter the lab: {os.strerror(ctypes.get_errno())}.", "Run it as root.")
     child = os.fork()  # a process number of its own in there has only a child
     if child == 0:
         try:

@@ -34,12 +34,12 @@ class Target(_Document):
     """What a storage system of a lab offers: what `--target lab:NAME` or `lab:NAME/STORAGE` stands for."""
 
     storage: str = Field(description="The kind of storage system, for example `gluster`.")
-    about: str = Field(description="What it is made of, in a line.")
+    about: str = Field(description="A one-line description.")
     kind: Literal["directory", "url"]
     place: str = Field(description="A directory, the same on every client host, or a URL.")
-    api: str = Field(description="The storage API that measures it, for example `posix`.")
+    api: str = Field(description="The storage API to measure it with, for example `posix`.")
     environment: dict[str, str] = Field(
-        default={}, description="Credentials of this lab, as the storage API reads them."
+        default={}, description="Credentials of this lab, as environment variables of the storage API."
     )
 
 
@@ -65,8 +65,8 @@ class Lab(_Document):
     slurm: bool
     targets: list[Target]
     disks: dict[str, str] = Field(description="Loop devices, such as `/dev/loop0`, and where each is mounted.")
-    disk_bytes: int = Field(description="What the disks can take in all.")
-    disk_place: str = Field(description="The directory of the machine whose room they take.")
+    disk_bytes: int = Field(description="Capacity of all disks.")
+    disk_place: str = Field(description="The directory of the machine that holds them.")
 
     @property
     def clients(self) -> list[Member]:

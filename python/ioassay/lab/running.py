@@ -47,13 +47,13 @@ class Running:
         """What it says of itself. Raises `CannotRun` as long as it is not ready."""
         if written := self.look():
             return written
-        raise CannotRun(f"The lab {self.name} is still being started.", "Wait for that.")
+        raise CannotRun(f"The lab {self.name} is still starting.", "Try again when it is up.")
 
     def host(self, name: str) -> Space:
         """The namespaces of one of its hosts. Raises `UsageError` that lists them."""
         hosts = self.hosts()
         if name not in hosts:
-            raise UsageError(f"The lab {self.name} has no host `{name}`.", f"It has {', '.join(hosts)}.")
+            raise UsageError(f"The lab {self.name} has no host `{name}`.", f"Use one of {', '.join(hosts)}.")
         return hosts[name]
 
     def hosts(self) -> dict[str, Space]:
@@ -70,7 +70,7 @@ class Running:
         """Raises `CannotRun` if something runs in it that came from outside."""
         if users := self.users():
             names = ", ".join(f"{user.name()} (process {user.pid})" for user in users)
-            raise CannotRun(f"The lab {self.name} is in use by {names}.", "Wait for that, or end it with --force.")
+            raise CannotRun(f"The lab {self.name} is in use by {names}.", "Wait for it to end, or use --force.")
 
     def end(self) -> None:
         """Ends it, and returns when nothing of it is left. Raises `CannotRun` if something stays."""
@@ -101,9 +101,9 @@ def find(name: str) -> Running:
     labs = running()
     if name in labs:
         return labs[name]
-    known = f"Up are {', '.join(labs)}." if labs else "None is up."
+    known = f"Running labs: {', '.join(labs)}." if labs else "No lab is up."
     if os.geteuid() != 0:
-        known = "Labs are root's, and you are not root."
+        known = "Only root can use labs."
     raise CannotRun(f"The lab {name} is not up.", f"{known} Start it with: ioassay lab up {name}")
 
 

@@ -95,7 +95,7 @@ class Process:
 
         def looked() -> bool:
             if self._has_ended():
-                raise CannotRun(f"{self.name} ended before it was ready: {self._last_words()}")
+                raise CannotRun(f"{self.name} exited before it was ready: {self._last_words()}")
             return bool(ready())
 
         until(looked, f"{self.name}: {what}")
@@ -116,7 +116,7 @@ class Process:
         return self.lab.path(self.log).read_text(errors="replace").strip().splitlines()
 
     def _last_words(self) -> str:
-        return " ".join(self._said()[-_LAST_WORDS:]) or "it said nothing."
+        return " ".join(self._said()[-_LAST_WORDS:]) or "no output."
 
 
 @dataclass
@@ -193,7 +193,7 @@ class Site:
             needed, free = format_about_bytes(needed_bytes), format_about_bytes(free_bytes)
             raise CannotRun(
                 f"The lab's disks can grow to {needed}, but {self.disk_place} has {free} free.",
-                "Name another directory with --disk, or write a smaller `disk:` into the lab.",
+                "Use another directory with --disk, or a smaller `disk:` in the lab.",
             )
 
     def mount_point(self, name: str) -> str:

@@ -84,7 +84,9 @@ def requirements() -> list[Requirement]:
 def start(site: Site) -> None:
     """Starts it, and returns when a job over all clients runs. Raises `CannotRun`."""
     if not Path(_SETTINGS).is_dir():
-        raise CannotRun(f"{_SETTINGS} is not there, where Slurm looks.", f"Make it: mkdir {_SETTINGS}")
+        raise CannotRun(
+            f"{_SETTINGS} does not exist, where Slurm looks for its settings.", f"Create it: mkdir {_SETTINGS}"
+        )
     site.private(_SETTINGS)
     _start_munge(site)
     nodes = "\n".join(_node(client) for client in site.clients)

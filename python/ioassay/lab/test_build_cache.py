@@ -64,7 +64,7 @@ def test_a_build_that_fails_leaves_nothing_and_the_next_one_succeeds(place: Path
 
 
 def test_a_tool_that_is_not_there_is_named(place: Path) -> None:
-    with pytest.raises(CannotRun, match="`ioassay-no-such-tool` does not start: No such file"):
+    with pytest.raises(CannotRun, match="`ioassay-no-such-tool` cannot be started: No such file"):
         build_cache.build("tool-1", lambda bench: bench.run("ioassay-no-such-tool"))
 
 

@@ -31,7 +31,7 @@ Say = Callable[[str], None]
 def refuse_ordinary_users() -> None:
     """Raises `CannotRun` unless this process is root's."""
     if os.geteuid() != 0:
-        raise CannotRun("A lab needs root: it makes namespaces, mounts and loop devices.", "Try it with sudo.")
+        raise CannotRun("A lab needs root, for namespaces, mounts and loop devices.", "Use sudo.")
 
 
 def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
@@ -42,7 +42,7 @@ def up(lab: Lab, text: str, disk_place: Path, say: Say) -> Nursery:
     with _alone(lab.name):
         if lab.name in running():
             raise UsageError(
-                f"The lab {lab.name} is up already.",
+                f"The lab {lab.name} is already up.",
                 f"See `ioassay lab status`, or end it: ioassay lab down {lab.name}",
             )
         nursery = Nursery(lab.name)
@@ -68,7 +68,7 @@ def _alone(name: str) -> Iterator[None]:
         try:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, zlib.crc32(name.encode()))
         except (BlockingIOError, PermissionError):  # POSIX allows both
-            raise UsageError(f"The lab {name} is being started by another process.", "Wait for that.") from None
+            raise UsageError(f"The lab {name} is being started by another process.", "Wait until it is up.") from None
         yield
     finally:
         os.close(lock)

@@ -15,5 +15,5 @@ def until(condition: Callable[[], object], what: str, limit_s: float = 60) -> No
     deadline = time.monotonic() + limit_s
     while not condition():
         if time.monotonic() > deadline:
-            raise CannotRun(f"Waited {limit_s:g} s in vain for {what}.")
+            raise CannotRun(f"Timed out after {limit_s:g} s waiting for {what}.")
         time.sleep(_EVERY_S)

@@ -73,7 +73,7 @@ def wait(
 
     def late() -> str:
         names = "; ".join(f"{end.host.name}: `{end.command}`" for end in every if not done(end))
-        return f"Waited {limit_s:g} s in vain for {names}."
+        return f"Timed out after {limit_s:g} s waiting for {names}."
 
     until(over, limit_s, interrupted, late)
     if interrupted():

@@ -58,12 +58,12 @@ def hosts(typed: Sequence[str], role: Role, via: str) -> list[Host]:
     """
     entrance = tuple(shlex.split(via))
     if not entrance:
-        raise UsageError("--via is empty.", "Write what gets a command onto a host, such as --via ssh.")
+        raise UsageError("--via is empty.", "Write a remote shell, such as --via ssh.")
     found: list[Host] = []
     for word in _words(typed):
         found += _of_lab(word, role) if word.startswith(_LAB) else [_by_name(word, role, entrance)]
     if not found:
-        raise UsageError(f"There is no host in --{role}s {' '.join(typed)}.", f"Write for example --{role}s node01.")
+        raise UsageError(f"--{role}s {' '.join(typed)} lists no hosts.", f"Write hosts, for example --{role}s node01.")
     return list({host.name: host for host in found}.values())
 
 
@@ -72,8 +72,8 @@ def refuse_same(clients: Sequence[Host], servers: Sequence[Host]) -> None:
     both = {host.name for host in clients} & {host.name for host in servers}
     if both:
         raise UsageError(
-            f"{', '.join(sorted(both))} cannot be client and server at once: no network would be measured.",
-            "Name other hosts at one of the ends.",
+            f"{', '.join(sorted(both))} cannot be client and server at the same time: no network would be measured.",
+            "Use other hosts as clients or as servers.",
         )
 
 
@@ -89,7 +89,7 @@ def _hostfile(file: Path) -> Iterator[str]:
     try:
         lines = file.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"The hostfile {file} cannot be read: {error}.", "Write a host in a line.") from error
+        raise UsageError(f"The hostfile {file} cannot be read: {error}.", "Write one host per line.") from error
     for line in lines:
         # What mpirun wants to know besides, such as `slots=4`, stands after the name.
         yield from line.partition("#")[0].split()[:1]
@@ -108,7 +108,7 @@ def _of_lab(word: str, role: Role) -> list[Host]:
     members = [host for host in written.hosts if (host.name == wanted if wanted else host.role == role)]
     if not members:
         raise UsageError(
-            f"The lab {name} has no host `{wanted}`.", f"It has {', '.join(host.name for host in written.hosts)}."
+            f"The lab {name} has no host `{wanted}`.", f"Use one of {', '.join(host.name for host in written.hosts)}."
         )
     if gone := [member.name for member in members if member.name not in spaces]:
         raise CannotRun(f"The lab {name} has lost {', '.join(gone)}.", f"End it: ioassay lab down {name}")
@@ -127,22 +127,24 @@ def _of_lab(word: str, role: Role) -> list[Host]:
 def _by_name(word: str, role: Role, entrance: tuple[str, ...]) -> Host:
     name, _, address = word.partition("=")
     if not name or name.startswith("-"):  # ssh would take it for an option
-        raise UsageError(f"`{word}` names no host.", "Write NAME, NAME=ADDRESS, lab:NAME or @FILE.")
+        raise UsageError(f"`{word}` is not a host.", "Write NAME, NAME=ADDRESS, lab:NAME or @FILE.")
     return Host(name, entrance, _address(name, address) if role == "server" else None)
 
 
 def _address(name: str, typed: str) -> str:
     """The address of a server that clients are to meet."""
-    advice = f"Write its address on the network that is to be measured: --servers {name}=ADDRESS"
+    advice = f"Write its address on the network to measure: --servers {name}=ADDRESS"
     try:
         if typed:
             return str(ip_address(typed))
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except ValueError:
-        raise UsageError(f"`{typed}` is not an address.", "Write for example --servers oss1=10.0.0.5") from None
+        raise UsageError(
+            f"`{typed}` is not an address.", "Write an address, for example --servers oss1=10.0.0.5"
+        ) from None
     except OSError as error:
-        raise UsageError(f"No address of {name} is known here: {error.strerror}.", advice) from None
+        raise UsageError(f"{name} cannot be resolved: {error.strerror}.", advice) from None
     address = str(found[0][4][0])
     if ip_address(address).is_loopback:
-        raise UsageError(f"{name} is known here as {address}, which no other host reaches.", advice)
+        raise UsageError(f"{name} resolves to {address}, which other hosts cannot reach.", advice)
     return address

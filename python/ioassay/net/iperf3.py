@@ -96,9 +96,9 @@ def threads(version: str, streams: int) -> int:
 def advice(said: str, port: int) -> str:
     """What to try when iperf3 failed with these words."""
     if "unable to connect" in said:
-        return f"Let TCP connections through to port {port} of the server, or name other ports with --port."
+        return f"Allow TCP connections to port {port} of the server, or use other ports with --port."
     if "start listener" in said or "bind" in said:
-        return "Name an address that the server has, as NAME=ADDRESS, and ports that are free with --port."
+        return "Use an address of the server, as NAME=ADDRESS, and free ports with --port."
     if "socket buffer" in said:
-        return "Leave --window out, or raise net.core.rmem_max and net.core.wmem_max on both ends (sysctl)."
-    return "Try it by hand on both hosts."
+        return "Omit --window, or raise net.core.rmem_max and net.core.wmem_max on both ends (sysctl)."
+    return "Run the command by hand on both hosts."

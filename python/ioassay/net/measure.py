@@ -57,7 +57,7 @@ def measure(net: NetDirectory, ends: Ends, meetings: Sequence[Meeting], say: Say
             document.ended = now()
             net.save()
     if interruption.first:
-        raise CannotRun(f"{interruption.name}: stopped. iperf3 has ended on every host.", f"Kept: {net.path}")
+        raise CannotRun(f"{interruption.name}: stopped; iperf3 has exited on every host.", f"Kept: {net.path}")
 
 
 def _meet(net: NetDirectory, ends: Ends, meeting: Meeting, interrupted: Callable[[], bool]) -> NetMeasurement | None:
@@ -96,8 +96,8 @@ def _measurement(net: NetDirectory, meeting: Meeting, pairs: Sequence[Pair], beg
     together = carried([_timed(one.pair, one.server if to_servers else one.client, began_s) for one in told])
     if together is None:
         raise CannotRun(
-            "The clients were not at work at the same time for as long as an interval of iperf3.",
-            "Measure for longer: --duration 30s.",
+            "The flows of the clients overlapped for less than one interval of iperf3.",
+            "Use a longer --duration, for example 30s.",
         )
     flows = [
         _flow(net, one, own, (one.client if to_servers else one.server).retransmits)

@@ -88,11 +88,11 @@ def _start(host: Host, address: str) -> subprocess.Popen[str]:
 
 
 def _answer(host: Host, process: subprocess.Popen[str]) -> NetHost:
-    by_hand = f"Try it by hand: {host.by_hand('uname', '-n')}"
+    by_hand = f"Try by hand: {host.by_hand('uname', '-n')}"
     try:
         out, err = process.communicate(timeout=SPARE_S)
     except subprocess.TimeoutExpired:
-        raise CannotRun(f"{host.name} did not answer within {SPARE_S} s.", by_hand) from None
+        raise CannotRun(f"{host.name} did not respond within {SPARE_S} s.", by_hand) from None
     lines = out.splitlines()
     if len(lines) != 5:
         said = " ".join(err.strip().splitlines()[-3:]) or f"exit status {process.returncode}"

@@ -82,7 +82,7 @@ class Process:
                     start_new_session=True,  # what a Ctrl-C means is decided here
                 )
         except OSError as error:
-            raise CannotRun(f"{command[0]} does not start: {error.strerror}.", "Check --via.") from error
+            raise CannotRun(f"{command[0]} cannot be started: {error.strerror}.", "Check --via.") from error
         self.ended_s: float | None = None
         """When it was first seen to have ended, on the clock of `time.monotonic`."""
 
@@ -158,5 +158,5 @@ def until(
     deadline = time.monotonic() + limit_s
     while not condition() and not interrupted():
         if time.monotonic() > deadline:
-            raise CannotRun(late(), "Look whether the host still answers, then measure again.")
+            raise CannotRun(late(), "Check that the host responds, then measure again.")
         time.sleep(_EVERY_S)

@@ -42,8 +42,8 @@ def _on_one_machine(pairs: Sequence[tuple[NetHost, NetHost]]) -> Iterator[str]:
     for client, server in pairs:
         if client.machine == server.machine and client.stated_bits_per_s is None:
             yield (
-                f"{client.name} and {server.name} are one machine, and nothing limits the link between them: this "
-                "measures its processors and memory"
+                f"{client.name} and {server.name} are the same machine without a link limit: this measures its "
+                "processors and memory"
             )
             return
 
@@ -54,16 +54,16 @@ def _busy(taken: Sequence[tuple[NetHost, float]], streams: int) -> Iterator[str]
         processors = min(iperf3.threads(host.iperf3_version, streams), host.processors)
         if percent >= 100 * BUSY * processors:
             yield (
-                f"iperf3 on {host.name} took {percent:.0f} % of a processor: this measures the processor, not the "
-                "link. More --streams help where iperf3 is 3.16 or newer, more clients elsewhere"
+                f"iperf3 on {host.name} used {percent:.0f} % of a processor: this measures the processor, not the "
+                "link. Use more --streams (iperf3 3.16 or newer) or more clients"
             )
     for machine in dict.fromkeys(host.machine for host, _ in taken):
         own = [(host, percent) for host, percent in taken if host.machine == machine]
         host, together = own[0][0], sum(percent for _, percent in own)
         if together >= 100 * BUSY * host.processors:
             yield (
-                f"iperf3 took {together:.0f} % of the {format_count(host.processors, 'processor')} of the machine of "
-                f"{host.name}: this measures the processors, not the link. Use hosts that do nothing else"
+                f"iperf3 used {together:.0f} % of the {format_count(host.processors, 'processor')} of the machine of "
+                f"{host.name}: this measures the processors, not the link. Use idle hosts"
             )
 
 
@@ -74,6 +74,6 @@ def _far_below(sides: Sequence[Sequence[NetHost]], rate_bits_per_s: float) -> st
     if not known or rate_bits_per_s >= FAR_BELOW * min(known):
         return None
     return (
-        f"it is {100 * rate_bits_per_s / min(known):.0f} % of the {min(known) / 1e9:g} Gbit/s that the interfaces "
-        "state: a window that is too small, one stream for a fast link (--streams), or a switch that carries less"
+        f"only {100 * rate_bits_per_s / min(known):.0f} % of the {min(known) / 1e9:g} Gbit/s that the interfaces "
+        "state: the window is too small, one stream is too few (--streams), or a switch is slower"
     )

@@ -34,12 +34,12 @@ def test_a_server_has_the_address_that_was_typed() -> None:
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        ("-oProxyCommand=x", "names no host"),
+        ("-oProxyCommand=x", "is not a host"),
         ("lab:", "needs the name of a lab"),
         ("oss1=nowhere", "not an address"),
-        ("localhost", "which no other host reaches"),
+        ("localhost", "which other hosts cannot reach"),
         ("@/nowhere", "cannot be read"),
-        (",", "There is no host"),
+        (",", "lists no hosts"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(typed: str, words: str) -> None:

@@ -12,7 +12,7 @@ def test_a_quiet_end_and_a_full_link_earn_no_remark() -> None:
 def test_a_busy_end_is_named() -> None:
     (remark,) = remarks([flow(client_percent=97)], net(1), 9.4 * GBIT)
     assert remark.kind == "processor-bound"
-    assert "iperf3 on client0 took 97 % of a processor" in remark.message
+    assert "iperf3 on client0 used 97 % of a processor" in remark.message
 
 
 def test_threads_of_a_newer_iperf3_share_the_work() -> None:

@@ -38,24 +38,26 @@ class Storage(Protocol):
 class Storages(Part):
     """The storage systems of a lab, in the order in which they are started."""
 
-    xfs: Xfs | None = Field(default=None, description="xfs on a disk of its own, the same on all clients.")
-    ext4: Ext4 | None = Field(default=None, description="ext4 on a disk of its own, the same on all clients.")
+    xfs: Xfs | None = Field(default=None, description="xfs on its own disk, shared by all clients.")
+    ext4: Ext4 | None = Field(default=None, description="ext4 on its own disk, shared by all clients.")
     gluster: Gluster | None = Field(default=None, description="GlusterFS, mounted on every client.")
     moosefs: MooseFs | None = Field(default=None, description="MooseFS, mounted on every client.")
     s3: S3 | None = Field(default=None, description="An S3 gateway over a directory.")
     hdfs: Hdfs | None = Field(default=None, description="HDFS with WebHDFS.")
-    nfs: Nfs | None = Field(default=None, description="NFS version 3, mounted on every client where the kernel can.")
+    nfs: Nfs | None = Field(
+        default=None, description="NFS version 3, mounted on every client if the kernel supports it."
+    )
 
     @model_validator(mode="after")
     def _what_s3_stands_on(self) -> Self:
         if self.s3 and self.s3.over == "gluster" and not self.gluster:
-            raise ValueError("has `s3` over gluster but no gluster; add `gluster: {}`, or take `over: disk`")
+            raise ValueError("has `s3` over gluster but no gluster; add `gluster: {}`, or use `over: disk`")
         return self
 
     @model_validator(mode="after")
     def _something(self) -> Self:
         if not self.wanted:
-            raise ValueError("is empty; name a storage system, for example xfs: {}")
+            raise ValueError("is empty; add a storage system, for example xfs: {}")
         return self
 
     @property

@@ -34,11 +34,11 @@ end-volume
 class Gluster(Part):
     """GlusterFS."""
 
-    bricks: Count = Field(default=2, description="Bricks, dealt out to the servers in turn, each on a disk of its own.")
-    size: Size | None = Field(default=None, description="Size of those disks. Left out: that of the lab's disks.")
+    bricks: Count = Field(default=2, description="Bricks, assigned to the servers in turn, each on its own disk.")
+    size: Size | None = Field(default=None, description="Size of those disks. Default: the lab's `disk`.")
     shard: Size | None = Field(
         default=None,
-        description="Size of the pieces that files are cut into. Left out: a whole file lies on one brick.",
+        description="Size of the shards of files. Default: no sharding, a whole file on one brick.",
     )
 
     def requirements(self) -> list[Requirement]:

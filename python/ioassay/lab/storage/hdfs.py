@@ -34,7 +34,7 @@ class Hdfs(Part):
     """HDFS."""
 
     datanodes: Count = Field(
-        default=1, description="Data nodes, on one disk. A block has as many copies as there are nodes, at most 3."
+        default=1, description="Data nodes, on one disk. Blocks have one copy per data node, at most 3."
     )
 
     def requirements(self) -> list[Requirement]:

@@ -17,13 +17,13 @@ from ioassay.yaml_models.values import Count, Part, Size
 class Stripe(Part):
     """What a RAID set would tell the file system of itself."""
 
-    chunk: Size = Field(description="Bytes that lie on one disk before the next follows (mdadm's chunk).")
-    disks: Count = Field(description="Disks that hold data, those of parity not counted.")
+    chunk: Size = Field(description="Bytes per disk before the next disk follows (mdadm's chunk).")
+    disks: Count = Field(description="Data disks, without parity disks.")
 
 
 class _Local(Part):
-    size: Size | None = Field(default=None, description="Size of its disk. Left out: that of the lab's disks.")
-    stripe: Stripe | None = Field(default=None, description="The geometry that the file system is made for.")
+    size: Size | None = Field(default=None, description="Size of its disk. Default: the lab's `disk`.")
+    stripe: Stripe | None = Field(default=None, description="The RAID geometry that the file system is created for.")
 
     def _start(self, site: Site, file_system: FileSystem, options: list[str]) -> Target:
         point = site.disk(file_system, file_system, self.size, options)

@@ -43,9 +43,9 @@ class MooseFs(Part):
     """MooseFS."""
 
     chunkservers: Count = Field(
-        default=2, description="Chunk servers, dealt out to the servers in turn, each with a disk of its own."
+        default=2, description="Chunk servers, assigned to the servers in turn, each with its own disk."
     )
-    size: Size | None = Field(default=None, description="Size of those disks. Left out: that of the lab's disks.")
+    size: Size | None = Field(default=None, description="Size of those disks. Default: the lab's `disk`.")
     copies: Count = Field(default=1, description="Chunk servers that hold a copy of each chunk (MooseFS's goal).")
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ class S3(Part):
 
     over: Below = Field(
         default="disk",
-        description="What its objects lie on: `disk`, an xfs of its own, or `gluster`, the lab's GlusterFS.",
+        description="Where objects are stored: `disk`, its own xfs, or `gluster`, the lab's GlusterFS.",
     )
 
     def requirements(self) -> list[Requirement]:
@@ -102,4 +102,6 @@ def _install(bench: build_cache.Workbench) -> None:
             GOFLAGS="-modcacherw",
         )
     except CannotRun as error:
-        raise CannotRun(error.message, "It takes Go 1.21 or newer (https://go.dev/dl) and a network.") from None
+        raise CannotRun(
+            error.message, "Building it needs Go 1.21 or newer (https://go.dev/dl) and a network."
+        ) from None
