@@ -41,7 +41,7 @@ def test_two_runs_and_a_published_system_are_compared_on_the_terminal(runs: Path
     assert "before is up to 2.00 times as fast as after in Sequential, read" in said
     assert "No significant difference between after and before in Sequential, write." in said
     assert "isilon-f800, different conditions: tool IOR against ioassay of before." in said
-    assert "What differs in configuration" in said
+    assert "Configuration differences" in said
 
 
 def test_a_comparison_is_written_in_every_format(runs: Path) -> None:

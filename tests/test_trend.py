@@ -55,7 +55,7 @@ def test_runs_that_hold_exit_with_0_and_so_does_a_loss_that_is_tolerated(runs: P
 def test_too_few_runs_are_not_accepted(runs: Path) -> None:
     code, out, _ = ioassay("trend", *NIGHTS[:3], "--junit", "junit.xml", directory=runs)
     assert code == 1
-    assert "Nothing could be judged, so nothing is accepted." in out
+    assert "No criterion could be judged, so the run is not accepted." in out
     assert len(ElementTree.parse(runs / "junit.xml").findall(".//failure")) == 1
 
 

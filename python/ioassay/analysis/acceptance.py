@@ -90,7 +90,7 @@ def _judge(criterion: Criterion, selection: _Selection) -> Verdict:
         return Verdict(criterion, "not judged", None, (), f"{criterion.measure} is in {measure.unit}")
     finding = measure.find(selection)
     if finding is None:
-        return Verdict(criterion, "not judged", None, (), "nothing valid was measured that it could rest on")
+        return Verdict(criterion, "not judged", None, (), "there is no valid measurement to judge")
     if _breaks(criterion, finding.value):
         return Verdict(criterion, "failed", finding.value, finding.rests_on, "the limit is broken")
     missing = _missing(selection)

@@ -199,10 +199,10 @@ def _no_number(row: Mapping[str, Any], score: float, doubts: pl.DataFrame) -> It
     """Why there is nothing to count."""
     if row["valid"]:
         if score <= 0:
-            yield "it did nothing that could be counted"
+            yield "it did no countable operation"
         return
     said = doubts.filter("invalidates")["message"].to_list()
-    yield from said or ["not every rank did all that it had to do"]
+    yield from said or ["not every rank completed its work"]
 
 
 def _breaks(
@@ -212,20 +212,20 @@ def _breaks(
     if rule.walled:
         yield from _about_stonewall(row, slack)
     if rule.layout is not None and row["layout"] != rule.layout and (row["layout"] or not slack):
-        yield f"the layout is {row['layout']}, and the rules want {rule.layout}"
+        yield f"the layout is {row['layout']}, but the rules require {rule.layout}"
     if rule.moves is not None and row["transfer_bytes"] not in (rule.moves, *([None] if slack else [])):
         moved = "nothing" if row["transfer_bytes"] is None else format_bytes(row["transfer_bytes"])
-        yield f"an operation moves {moved}, and the rules want {format_bytes(rule.moves)}"
+        yield f"an operation moves {moved}, but the rules require {format_bytes(rule.moves)}"
     if rule.group == "bandwidth" and not doubts.filter(kind=_UNSYNCED).is_empty():
-        yield "its files were not forced to stable storage, which the rules count in its time"
+        yield "its files were not synced to stable storage, but the rules include that in its time"
     made = rows.get(rule.all_of or "")
     times = 1 + len(rule.besides)
     if made is not None and _differs(row[rule.amount()], made[rule.amount()], times, slack):
         done, there = _amount(rule, row[rule.amount()] // times), _amount(rule, made[rule.amount()])
-        yield f"it did {done} of what {rule.all_of} had made, {there}"
+        yield f"it did {done} of what {rule.all_of} created, {there}"
     visited, files = row["operations"], _files(rows, rule.phase) if rule.operation == "find" else None
     if visited is not None and files is not None and visited < files * (1 - slack):
-        yield f"it visited {visited} entries, and there were {files} files"
+        yield f"it visited {visited} entries, but there were {files} files"
     if rule.operation == "find" and row["matched"] == 0:
         yield "it found nothing"
 
@@ -247,14 +247,14 @@ def _files(rows: Mapping[str, dict[str, Any]], walk: str) -> int | None:
 def _about_stonewall(row: Mapping[str, Any], slack: float) -> Iterator[str]:
     wall_ns, duration_ns = row["stonewall_ns"], row["duration_ns"]
     if wall_ns is not None and wall_ns < IO500_STONEWALL_NS and not slack:
-        yield f"its stonewall came at {_time(wall_ns)}, and the rules want {_time(IO500_STONEWALL_NS)}"
+        yield f"its stonewall came at {_time(wall_ns)}, but the rules require {_time(IO500_STONEWALL_NS)}"
     elif duration_ns is not None and duration_ns < IO500_STONEWALL_NS:
-        more = ", because there was no more to do" if wall_ns is None and not slack else ""
-        yield f"it took {_time(duration_ns)}{more}, and the rules want at least {_time(IO500_STONEWALL_NS)}"
+        more = ", because its work was done" if wall_ns is None and not slack else ""
+        yield f"it took {_time(duration_ns)}{more}, but the rules require at least {_time(IO500_STONEWALL_NS)}"
     if None in (wall_ns, row["operations"], row["ranks"], row["stonewall_most_operations"]):
         return
     if row["operations"] < row["ranks"] * row["stonewall_most_operations"] * (1 - slack):
-        yield "after the stonewall not every rank did as much as the fastest had done (wear-out)"
+        yield "after the stonewall, not every rank did as much as the fastest (wear-out)"
 
 
 def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) -> Iterator[str]:
@@ -263,7 +263,7 @@ def _about_the_whole(document: RunDocument, rows: Mapping[str, dict[str, Any]]) 
     told = [rows[rule.phase]["started_unix_ns"] for rule in RULES if rule.phase in rows]
     began = [moment for moment in told if moment is not None]
     if began != sorted(began):
-        yield "its phases did not run in the order of the rules"
+        yield "its phases did not run in the order that the rules require"
 
 
 def _amount(rule: Rule, amount: int) -> str:

@@ -169,27 +169,27 @@ def changed(phase: str, **values: Any) -> dict[str, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("phase", "values", "said"),
     [
-        ("ior-easy-write", {"stonewall_ns": 10**9}, "its stonewall came at 1 s, and the rules want 300 s"),
+        ("ior-easy-write", {"stonewall_ns": 10**9}, "its stonewall came at 1 s, but the rules require 300 s"),
         (
             "ior-hard-write",
             {"stonewall_ns": None, "duration_ns": 120 * 10**9},
-            "it took 120 s, because there was no more to do, and the rules want at least 300 s",
+            "it took 120 s, because its work was done, but the rules require at least 300 s",
         ),
         (
             "mdtest-easy-write",
             {"stonewall_most_operations": 2001},
-            "after the stonewall not every rank did as much as the fastest had done (wear-out)",
+            "after the stonewall, not every rank did as much as the fastest (wear-out)",
         ),
-        ("ior-hard-write", {"layout": "N-N"}, "the layout is N-N, and the rules want N-1"),
-        ("mdtest-hard-read", {"transfer_bytes": 4096}, "an operation moves 4 KiB, and the rules want 3901 B"),
+        ("ior-hard-write", {"layout": "N-N"}, "the layout is N-N, but the rules require N-1"),
+        ("mdtest-hard-read", {"transfer_bytes": 4096}, "an operation moves 4 KiB, but the rules require 3901 B"),
         ("find", {"matched": 0}, "it found nothing"),
-        ("find", {"operations": 16_004}, "it visited 16004 entries, and there were 16005 files"),
+        ("find", {"operations": 16_004}, "it visited 16004 entries, but there were 16005 files"),
         (
             "mdtest-easy-stat",
             {"operations": 10},
-            "it did 10 items of what mdtest-easy-write had made, 8000 items",
+            "it did 10 items of what mdtest-easy-write created, 8000 items",
         ),
-        ("find", {"rate_operations_per_s": 0.0}, "it did nothing that could be counted"),
+        ("find", {"rate_operations_per_s": 0.0}, "it did no countable operation"),
     ],
 )
 def test_a_phase_that_breaks_a_rule_says_which(phase: str, values: dict[str, Any], said: str) -> None:
@@ -226,7 +226,7 @@ def test_writes_without_fsync_are_invalid_and_other_doubts_are_not() -> None:
 def test_divided_amounts_and_another_order_of_phases_make_the_whole_invalid() -> None:
     assert score(rows(PUBLISHED), scale="1/10").reasons == ("its amounts were divided, scale 1/10",)
     late = changed("find", started_unix_ns=10**19 - 10**18)
-    assert score(late).reasons == ("its phases did not run in the order of the rules",)
+    assert score(late).reasons == ("its phases did not run in the order that the rules require",)
 
 
 def extended(**replaced: Any) -> LoadedRun:

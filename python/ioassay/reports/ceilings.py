@@ -17,7 +17,7 @@ HEADS = ("Path", "Gbit/s", "GB/s", "Retransmits", "Client CPU", "Server CPU")
 def table(net: NetDocument) -> Table:
     """A row for each path and what it carried, in the order in which they were measured."""
     columns = [Column(head, is_number=head != HEADS[0], wraps=False) for head in HEADS]
-    return Table(columns, list(map(_row, net.measurements)), title="What the network carries")
+    return Table(columns, list(map(_row, net.measurements)), title="Network throughput")
 
 
 def _row(measured: NetMeasurement) -> list[str]:
@@ -49,23 +49,23 @@ def method(net: NetDocument) -> list[str]:
     versions = " and ".join(sorted({host.iperf3_version for host in (*net.clients, *net.servers)}))
     return [
         f"Measured with iperf3 {versions} on {net.started[:19].replace('T', ' ')} (UTC), {', '.join(asked)}; clients "
-        f"{_names(net.clients)}, servers {_names(net.servers)}. Payload as the receiving end counted it, where several "
-        "flows ran in the time in which all of them were at work.",
+        f"{_names(net.clients)}, servers {_names(net.servers)}. Payload counted by the receiver; of several flows, "
+        "only the time in which all of them ran.",
     ]
 
 
 def meaning(document: RunDocument, net: NetDocument) -> list[str]:
     """What the ceilings say of the rates of a run, in sentences."""
     sentences = [
-        "Each rate is given as a share of the lowest ceiling on its path: of what was measured in the direction of its "
-        "data, each taken times as many as more clients or servers took part than in its measurement, the least. More "
-        f"than {format.share(TOLERANCE)} above it is a doubt.",
+        "Each rate is shown as a share of its ceiling: the lowest network measurement in the direction of its data, "
+        "scaled to the clients and servers that took part. A rate more than "
+        f"{format.share(TOLERANCE)} above its ceiling is doubted.",
     ]
     nodes = {str(node.get("host")) for node in document.environment}
     known = {name for host in net.clients for name in (host.name, host.hostname)}
     if others := sorted(nodes - known):
         are = "is not among the clients" if len(others) == 1 else "are not among the clients"
-        sentences.append(f"{', '.join(others)} {are} that the network was measured from.")
+        sentences.append(f"{', '.join(others)} {are} of the network measurement.")
     return sentences
 
 

@@ -55,7 +55,7 @@ class Names:
         `1 client, transfer 64 KiB`.
         """
         entry = self._cases[case]
-        told = [format_count(entry.clients, "client") if entry.clients else "clients not told"]
+        told = [format_count(entry.clients, "client") if entry.clients else "unknown clients"]
         if entry.workload in self._several_ranks and entry.ranks_per_client:
             each = "" if entry.clients == 1 else " each"
             told.append(f"{format_count(entry.ranks_per_client, 'rank')}{each}")

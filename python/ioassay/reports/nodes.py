@@ -97,7 +97,7 @@ def _mount(mount: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 def _block_device(device: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     if device is None:
-        return [("Block device", "none known under the file system")]
+        return [("Block device", "unknown")]
     model = f", {device['model']}" if device.get("model") else ""
     return [
         ("Block device", f"{device['name']}{model}, {format.size(device['size_bytes'])}"),

@@ -36,8 +36,8 @@ LIMIT_S = 300.0
 """How long a browser may take: a page of 6 MB takes some 10 s."""
 
 _REMEDY = (
-    f"Install Chromium or Chrome, or name one in {BROWSER}. Without: open the page (--format html) in any browser, and "
-    "print it there."
+    f"Install Chromium or Chrome, or set {BROWSER} to its path. Otherwise, open the page (--format html) in any "
+    "browser and print it."
 )
 
 _OPTIONS = (
@@ -62,8 +62,8 @@ def find_browser() -> str:
         if found := shutil.which(name):
             return found
     if named:
-        raise CannotRun(f"{BROWSER} names {named}, which is no program.", _REMEDY)
-    raise CannotRun("A PDF is printed by a browser, and none was found on the PATH.", _REMEDY)
+        raise CannotRun(f"{BROWSER} is set to {named}, which is not a program.", _REMEDY)
+    raise CannotRun("A PDF needs a browser to print it, but none is on the PATH.", _REMEDY)
 
 
 def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
@@ -75,7 +75,7 @@ def printed(page: bytes, limit_s: float = LIMIT_S) -> bytes:
     browser = find_browser()
     if limited := small_address_space():
         # Chromium may hang then.
-        raise CannotRun(f"{browser} cannot print: {limited}.", "Print without that limit, or take --format html.")
+        raise CannotRun(f"{browser} cannot print: {limited}.", "Raise that limit, or use --format html.")
     with tempfile.TemporaryDirectory(prefix="ioassay-pdf-") as scratch:
         place = Path(scratch)
         source, target, said = place / "page.html", place / "page.pdf", place / "said.txt"
@@ -104,7 +104,7 @@ def _run(command: list[str], place: Path, said: Path, limit_s: float) -> int:
                 start_new_session=True,  # so that it can be ended with all its helpers
             )
         except OSError as error:
-            raise CannotRun(f"{command[0]} does not start: {error.strerror}.", _REMEDY) from error
+            raise CannotRun(f"{command[0]} cannot be started: {error.strerror}.", _REMEDY) from error
     try:
         return process.wait(limit_s)
     except subprocess.TimeoutExpired as error:

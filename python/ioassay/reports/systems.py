@@ -32,15 +32,15 @@ _STYLES: dict[Verdict, Style] = {
 }
 
 _HINTS = """\
-ioassay systems NAME           all of one: hardware, settings, figures, claims
+ioassay systems NAME           one system: hardware, settings, figures, claims
 ioassay systems NAME --yaml    its YAML, to copy
 ioassay systems --check        which claims follow from the printed figures
-ioassay systems --from RUN     a run of your own as such a YAML"""
+ioassay systems --from RUN     your own run as YAML of a system"""
 
 
 def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]:
     """Every system in a line."""
-    columns = [Column("Name", wraps=False), Column("What it is"), *numbers("Figures", "Claims", "Do not follow")]
+    columns = [Column("Name", wraps=False), Column("Description"), *numbers("Figures", "Claims", "Do not follow")]
     rows = [
         [
             system.name,
@@ -56,7 +56,7 @@ def overview(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Block]
 
 def details(system: System, checked: Sequence[Checked]) -> list[Block]:
     """All of one system."""
-    bed = f"Clients, network and benchmark settings where not here: ioassay systems {system.test_bed}"
+    bed = f"Clients, network and benchmark settings not listed here: ioassay systems {system.test_bed}"
     return [
         Section(f"{system.name}: {system.title}", [_sources(system), *([Paragraph(bed)] if system.test_bed else [])]),
         *(Section("", [_settings(system, group)]) for group in system.settings),
@@ -71,7 +71,9 @@ def verification(checked: Iterable[tuple[System, Sequence[Checked]]]) -> list[Bl
     counts = verdicts([one for _, claims in by_system for one in claims])
     said = ", ".join(f"{count} {_counted(verdict, count)}" for verdict, count in counts.items())
     number = format_count(sum(counts.values()), "claim")
-    about = "In brackets what the digits of the printed numbers allow. Points that are only drawn may say otherwise."
+    about = (
+        "In brackets: the range that rounding of the printed numbers allows. Points of plots may contradict a verdict."
+    )
     return [
         *(Section("", [_claims(system, claims)]) for system, claims in by_system),
         Paragraph(f"{number}: {said}."),

@@ -60,7 +60,7 @@ def test_a_report_on_paper_has_pages_bookmarks_and_a_title_and_leaves_nothing_el
 def test_without_a_browser_it_says_what_to_install_and_what_to_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv(pdf.BROWSER, raising=False)
-    with pytest.raises(CannotRun, match="none was found") as error:
+    with pytest.raises(CannotRun, match="none is on the PATH") as error:
         pdf.printed(b"<p>")
     assert "Install Chromium or Chrome" in error.value.remedy
     assert "--format html" in error.value.remedy
@@ -68,7 +68,7 @@ def test_without_a_browser_it_says_what_to_install_and_what_to_do_without(monkey
 
 def test_a_browser_that_is_named_and_is_none_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(pdf.BROWSER, "no-such-browser")
-    with pytest.raises(CannotRun, match="IOASSAY_BROWSER names no-such-browser, which is no program"):
+    with pytest.raises(CannotRun, match="IOASSAY_BROWSER is set to no-such-browser, which is not a program"):
         pdf.printed(b"<p>")
 
 

@@ -34,5 +34,5 @@ def counted(lines: Sequence[Line]) -> list[Paragraph]:
         size = least if least == most else f"{least} to {most}, depending on the point"
         parts.append(Paragraph(f"Smallest detectable drop against the baseline: {size}."))
     if not accepted(lines) and not counts["failed"]:
-        parts.append(Paragraph(Span("Nothing could be judged, so nothing is accepted.", "failed")))
+        parts.append(Paragraph(Span("No criterion could be judged, so the run is not accepted.", "failed")))
     return parts

@@ -78,7 +78,10 @@ def settled(lines: Sequence[Line], group: str) -> list[Line]:
     """The verdicts, and one more that fails where none of them could be judged."""
     if any(line.judgement != "not judged" for line in lines):
         return list(lines)
-    return [*lines, Line(group, "anything judged", "failed", "nothing could be judged, so nothing is accepted")]
+    return [
+        *lines,
+        Line(group, "anything judged", "failed", "no criterion could be judged, so the run is not accepted"),
+    ]
 
 
 def of_study(verdict: Verdict, run: LoadedRun) -> Line:
@@ -108,12 +111,12 @@ def of_criterion(check: CriterionCheck) -> Line:
     criterion = check.criterion
     says = [_against(check.value, check.at_least, check.at_most, check.measure, check.unit)]
     if check.title is None:
-        says.append("it means no series of this run")
+        says.append("it matches no series of this run")
     elif check.value is None:
-        says.append("nothing valid was measured that it could rest on")
+        says.append("there is no valid measurement to judge")
     elif check.missing:
         says.append(f"{format_count(check.missing, 'phase')} without a valid measurement")
-    from_clients = f", from {criterion.from_clients} clients on" if criterion.from_clients > 1 else ""
+    from_clients = f", from {criterion.from_clients} clients" if criterion.from_clients > 1 else ""
     return Line(
         group=f"{criterion.name}: {check.title}" if check.title else criterion.name,
         name=_MEASURES[check.measure] + from_clients,
@@ -138,11 +141,13 @@ def _of_point(check: PointCheck, baseline: str, tolerance: float, points: int) -
     """`points` of them have been tested together."""
     group = check.curve.title
     if check.compared is None or check.point is None:
-        return Line(group, "the series", check.judgement, f"{baseline} has it, and this run has nothing like it")
+        return Line(
+            group, "the series", check.judgement, f"{baseline} has this series, but this run has no matching one"
+        )
     name, at_least = wording.at(check.point, check.compared), check.point.median * (1 - tolerance)
     unit = UNIT_OF[check.compared.column]
     if check.ratio is None:
-        says = f"{baseline} has it, and this run has no valid measurement of it"
+        says = f"{baseline} has this series, but this run has no valid measurement of it"
         return Line(group, name, check.judgement, says, at_least=at_least, unit=unit)
     doubts = tuple(sorted({*check.ratio.reference.doubts, *check.ratio.other.doubts}))
     says = _joined([_says(check, check.compared, check.ratio, baseline, points)], check.judgement, None, doubts)
@@ -162,12 +167,12 @@ def _says(check: PointCheck, one: Compared, ratio: Ratio, baseline: str, points:
     unlike = f"; different conditions: {', '.join(differing)}" if differing else ""
     said = f"{rates}: {wording.times(ratio.value)} times{interval}{unlike}"
     if check.tested is None:
-        return f"{said}; it takes {FEWEST} valid repetitions on both sides to judge that"
+        return f"{said}; a verdict needs {FEWEST} valid repetitions on both sides"
     if check.reason == "slower":
         runs = "runs" if points == 1 else f"runs of {points} points"
         return f"{said}; chance alone does this in {format.share(check.tested.chance)} of {runs}"
     among = "" if points == 1 else f" among {points} points"
-    chance = f"; may be chance{among}, as repetitions scatter" if check.reason == "scatter" else ""
+    chance = f"; may be chance{among}: repetitions scatter" if check.reason == "scatter" else ""
     return f"{said}{chance}; smallest detectable drop: {format.share(check.tested.detectable)}"
 
 

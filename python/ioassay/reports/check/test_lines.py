@@ -47,7 +47,7 @@ def test_a_baseline_of_which_nothing_could_be_judged_fails() -> None:
     assert (said.group, said.judgement, said.says) == (
         "baseline",
         "failed",
-        "nothing could be judged, so nothing is accepted",
+        "no criterion could be judged, so the run is not accepted",
     )
 
 
@@ -96,8 +96,8 @@ def test_a_criterion_says_its_numbers_in_words_and_as_numbers() -> None:
 @pytest.mark.parametrize(
     ("criterion", "said"),
     [
-        ({"order": "sequentail"}, "it means no series of this run"),
-        ({"from_clients": "9"}, "nothing valid was measured that it could rest on"),
+        ({"order": "sequentail"}, "it matches no series of this run"),
+        ({"from_clients": "9"}, "there is no valid measurement to judge"),
         ({}, "1 phase without a valid measurement"),
     ],
 )

@@ -30,8 +30,8 @@ def document(content: Content, drawn: Sequence[Picture | None] = ()) -> Document
     """The document, with the figures where `pictures` has made them."""
     return Document(
         content.title,
-        [Section("What can be told", _told(content)), *_series(content, drawn), _differences(content)],
-        question=f"How many times as fast as {content.reference.name} are the others?",
+        [Section("Differences", _told(content)), *_series(content, drawn), _differences(content)],
+        question=f"How fast are the others compared with {content.reference.name}?",
         footer=f"Written by ioassay {__version__}.",
     )
 
@@ -94,5 +94,5 @@ def _numbers(line: Line) -> list[str | Span]:
 def _differences(content: Content) -> Section:
     columns = [Column(), *(Column(subject.name) for subject in content.subjects)]
     rows = [[row.what, *row.values] for row in content.differences]
-    caption = "Facts that differ; all others are the same or told by one side alone"
-    return Section("What differs in configuration", [Table(columns, rows, caption)])
+    caption = "Facts that differ; all others are equal or known for one side only"
+    return Section("Configuration differences", [Table(columns, rows, caption)])

@@ -42,9 +42,9 @@ def _picture(content: Content, part: SeriesPart, identifier: str) -> Picture | N
         return None
     data = pl.DataFrame([row for name, points in curves for point in points for row in _rows(name, point, unit, axis)])
     levels = {name: peak / unit.divisor for name, peak in peaks.items()}
-    caption = ["A point per repetition, medians joined."]
+    caption = ["One point per repetition; the line joins the medians."]
     if levels:
-        caption.append(f"Dashed: the peak of {wording.listed(list(levels))}, of which no more is told.")
+        caption.append(f"Dashed: the peak of {wording.listed(list(levels))}; its other points are unknown.")
     return draw(
         rate_by_clients.chart(
             data, first.reference.operation, unit, {}, axis, show=_shown(axis, curves), levels=levels

@@ -77,7 +77,7 @@ def test_a_published_peak_has_a_ratio_and_no_sentence_and_it_is_said_what_is_not
 def test_too_few_repetitions_are_said_once_for_all_series() -> None:
     content = assemble([side(run(repetitions=2), "a"), side(run(2.0, repetitions=2), "b")])
     assert [text for part in content.series for text in part.sentences] == []
-    assert few(content.comparisons[0]).endswith("it takes 3 valid repetitions on both sides.")
+    assert few(content.comparisons[0]).endswith("a verdict needs 3 valid repetitions on both sides.")
 
 
 def test_only_what_differs_in_configuration_is_shown(sides: list[Side]) -> None:
@@ -130,7 +130,7 @@ def test_the_page_has_a_figure_with_a_line_for_every_run_and_is_the_same_every_t
     page = build(sides, "html").decode()
     assert page == build(sides, "html").decode()
     assert page.count("<svg") == 2
-    assert "Dashed: the peak of isilon-f800, of which no more is told." in page
+    assert "Dashed: the peak of isilon-f800; its other points are unknown." in page
     drawn = page[page.index("<svg") : page.index("</svg>")]
     assert ">before</text>" in drawn
     assert ">after</text>" in drawn
@@ -217,6 +217,6 @@ def test_of_one_difference_among_many_points_it_is_said_that_it_may_be_chance() 
     assert any(line.differs for line in content.series[0].lines)
     assert sum("2.00 times as fast" in text for text in content.sentences) == 1
     assert content.verdict[-1] == (
-        "1 of 20 points of c differs significantly (0.635 expected by chance): all of it may be chance. Measure again "
-        "with more repetitions."
+        "1 of 20 points of c differs significantly (0.635 expected by chance): all of them may be chance. Use more "
+        "repetitions."
     )

@@ -78,7 +78,7 @@ def at_among(point: Point, points: Sequence[Point]) -> str:
     if point.conditions.files is not None and ranks[point.clients, point.conditions.ranks, point.others] > 1:
         told.append(format_count(point.conditions.files, "file"))
     told += [f"{one.axis} {format.axis_value(one.value, one.unit)}" for one in point.others]
-    return ", ".join(told) or "not told"
+    return ", ".join(told) or "unknown"
 
 
 def verdicts(comparison: Comparison, one: Compared) -> Iterator[str]:
@@ -187,7 +187,7 @@ def _only(comparison: Comparison, one: Compared) -> Iterator[Remark]:
     for (side, _), own in zip(sides, points, strict=True):
         alone = [at(point, one) for point in one.only_one if any(point is mine for mine in own)]
         if alone and all(points):
-            yield Remark(f"Only {side.name} has", listed(alone))
+            yield Remark(f"Only in {side.name}:", listed(alone))
 
 
 def doubts(subject: Subject, rates: Rates, one: Compared) -> Iterator[Remark]:
@@ -242,7 +242,7 @@ def chance(comparison: Comparison) -> str:
         f"({format.significant(told.by_chance)} expected by chance)"
     )
     if not told.certain:
-        return f"{counted}: all of it may be chance. Measure again with more repetitions."
+        return f"{counted}: all of them may be chance. Use more repetitions."
     if told.certain < told.differing:
         sure = f"at least {format_count(told.certain, 'difference')} {'is' if told.certain == 1 else 'are'} real"
     else:
@@ -256,5 +256,5 @@ def few(comparison: Comparison) -> str:
     if not points or all(ratio.interval for ratio in points):
         return ""
     of = "single figures" if "published system" in (comparison.reference.kind, comparison.other.kind) else ""
-    because = f"{of} are published" if of else f"it takes {FEWEST} valid repetitions on both sides"
-    return f"Ratios of {comparison.other.name} without an interval are no verdict: {because}."
+    because = f"only {of} are published" if of else f"a verdict needs {FEWEST} valid repetitions on both sides"
+    return f"Ratios of {comparison.other.name} have no interval, so there is no verdict: {because}."

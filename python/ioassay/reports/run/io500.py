@@ -13,9 +13,9 @@ from ioassay.reports.names import Names
 from ioassay.units import PER_SECOND, format_count, format_rate
 
 NOTE = (
-    "The score is ioassay's own, by the rules of the IO500, and no official submission. Bandwidth and metadata are the "
-    "geometric means of their phases, the total that of both; wear-out, fsync and sync count in the time. A phase "
-    "without a number that may be used counts as 0."
+    "ioassay computed the score by the rules of the IO500; it is not an official submission. Bandwidth and metadata "
+    "are the geometric means of their phases, and the total is the geometric mean of both; times include wear-out, "
+    "fsync and sync. A phase without a valid number counts as 0."
 )
 
 INVALID = "INVALID"
@@ -85,7 +85,7 @@ def _table(score: Score, found: Doubts, where: str) -> ScoreTable:
     return ScoreTable(
         title=title,
         sentence=f"{title}: {total} ({bandwidth}, {metadata}), {validity}. "
-        "Computed by ioassay, no official submission.",
+        "Computed by ioassay; not an official submission.",
         lines=[
             *(_line(phase, score.counts(phase), found) for phase in score.phases),
             ScoreLine("Bandwidth", bandwidth, "", "", "", ()),

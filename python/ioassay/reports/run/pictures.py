@@ -202,7 +202,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
 def rate_words(data: pl.DataFrame) -> list[str]:
     """What the points and crosses of a figure of rates are; `data` is that of the figure."""
     several = data["repetition"].max() != 1
-    words = ["A point per repetition, medians joined." if several else "One measurement per point."]
+    words = ["One point per repetition; the line joins the medians." if several else "One measurement per point."]
     if not data["valid"].all():
         words.append("Crosses are invalid measurements; they do not count.")
     return words

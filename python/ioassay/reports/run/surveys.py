@@ -117,8 +117,8 @@ def _sentence(title: str, found: Saturation | None, unit: Unit) -> str:
     point, best = found.point, found.best
     beyond = len(found.equal) - 1
     rests = f"{format_count(beyond, 'other point') if beyond else 'no other point'} of the grid "
-    rests += "lies as high" if beyond < 2 else "lie as high"
-    edge = " No point of the grid has more ranks, so more of them may still bring more." if found.at_the_edge else ""
+    rests += "comes as close" if beyond < 2 else "come as close"
+    edge = " It is at the edge of the grid, so more ranks may still be faster." if found.at_the_edge else ""
     return (
         f"{name} saturates at {format_count(point.ranks, 'rank')} on {format_count(point.files, 'object')} with "
         f"{format_rate(point.median, unit.name)} (median of {point.repetitions}): the "
@@ -132,8 +132,8 @@ def _doubt(found: Saturation) -> str:
     """Which other points may be the saturation point, with a space before."""
     if found.possible is None:
         return (
-            " It was measured once, so another run may well find another point: repeat at least 3 times to learn which "
-            "points are possible."
+            " It was measured once, so another run may find another point: use at least 3 repetitions to learn the "
+            "possible points."
         )
     if found.is_certain:
         return ""
@@ -141,5 +141,5 @@ def _doubt(found: Saturation) -> str:
     between = f"at {ranks[0]} to {ranks[-1]} ranks" if len(ranks) > 1 else f"at {format_count(ranks[0], 'rank')}"
     return (
         f" With {format.share(saturation.CONFIDENCE)} confidence it is one of {len(found.possible)} points {between}; "
-        "repeat more often, or move more data, to narrow that."
+        "use more repetitions or more data to narrow that."
     )

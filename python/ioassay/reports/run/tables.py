@@ -180,7 +180,9 @@ TABLES: dict[str, Table] = {
         latency_percentiles, "Percentiles of the time of one operation, valid repetitions together."
     ),
     "findings": Table(findings, "What repetitions, sweeps, ranks and samples show, in sentences."),
-    "scores": Table(scores, "Scores of the IO500 and of its phases, computed by its rules; no official submission."),
+    "scores": Table(
+        scores, "Scores of the IO500 and of its phases, computed by its rules; not an official submission."
+    ),
     "criteria": Table(criteria, "The acceptance criteria of the study, and what became of them."),
     "doubts": Table(lambda run: run.doubts, "Each reason not to believe a measurement, with its evidence and remedy."),
     "settings": Table(settings, "Every setting of the study with the value that it had."),

@@ -101,7 +101,7 @@ def test_the_score_of_the_io500_is_told_with_its_reasons_wherever_a_study_asks_f
     else:
         assert "IO500 score with 4 ranks on 1 client" in words
         assert "INVALID because " in words
-        assert "no official submission" in words
+        assert "not an official submission" in words
         assert "Metadata" in words
 
 

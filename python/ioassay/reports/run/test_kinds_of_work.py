@@ -71,7 +71,7 @@ def test_a_survey_has_its_grid_and_its_saturation_point(survey: LoadedRun) -> No
     text = reports.build(RunReport(survey), "md").decode()
     assert "| write, MB/s: objects | 1 rank | 2 ranks | 4 ranks | 8 ranks | 16 ranks |" in text
     assert "Write saturates at 4 ranks on 1 object with 1049 MB/s (median of 1): the fewest within 5.0 %" in text
-    assert "It was measured once, so another run may well find another point" in text
+    assert "It was measured once, so another run may find another point" in text
     document = json.loads(reports.build(RunReport(survey), "json"))
     found = document["surveys"][0]["grids"][0]["saturation"]
     assert (found["point"]["ranks"], found["point"]["files"], found["at_the_edge"]) == (4, 1, False)

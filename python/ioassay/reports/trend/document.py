@@ -45,7 +45,7 @@ def document(content: Content, drawn: Sequence[Sequence[Picture | None]] = ()) -
 
 def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
     told = [*part.trends, *part.missing]
-    silence = [] if told or part.moments else [Paragraph("No change and no trend can be told.")]
+    silence = [] if told or part.moments else [Paragraph("No level shift and no trend is significant.")]
     series = (
         Section(series.title, [Figure(picture), *_series(series)])
         for series, picture in zip_longest(part.series, drawn)
@@ -56,7 +56,7 @@ def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
 def _moment(moment: Moment) -> Section:
     columns = [Column(), Column("Before"), Column("After")]
     rows = [[row.what, *row.values] for row in moment.also]
-    caption = "What also changed between the two runs"
+    caption = "Configuration changes between the two runs"
     also = Table(columns, rows, caption) if rows else Paragraph(wording.also(moment.also), note=True)
     return Section(moment.between, [Bullets(moment.sentences), also])
 

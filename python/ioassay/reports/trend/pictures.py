@@ -37,16 +37,16 @@ def _picture(series: SeriesPart, identifier: str) -> Picture | None:
     if data["started"].n_unique() < 2:
         return None
     changes = [moment for course in series.courses for moment in _changes(course)]
-    caption = ["A dot per run, the median of its repetitions with its interval."]
+    caption = ["One dot per run: the median of its repetitions with its interval."]
     if changes:
-        caption.append("A dashed line stands where a level changed, between the runs before and after.")
+        caption.append("Dashed lines mark level shifts, between the runs before and after.")
     return draw(
         rate_by_time.chart(data, changes, curve.operation, unit),
         identifier,
         title=series.title,
         data=data.rename({name: f"{name}_{unit.name}" for name in ("rate", "low", "high")}),
         caption=" ".join(caption),
-        description=f"{series.title}: rate in {unit.name} of each run over time; the table has what became of it.",
+        description=f"{series.title}: rate in {unit.name} of each run over time; the table has the verdict.",
     )
 
 

@@ -114,7 +114,7 @@ def test_two_targets_are_told_apart_in_the_verdicts() -> None:
     assert len({(line.group, line.name) for line in content.lines}) == len(content.lines) == 8
     assert {line.judgement for line in content.lines} == {"not judged"}
     assert assemble(runs, [], 0.05, any_target=True).title == "example on 2 targets"
-    assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; it takes 5 runs to judge that")
+    assert content.lines[0].says.endswith("of 1 earlier run: 4.0 % more; a verdict needs 5 runs")
 
 
 def test_what_the_latest_run_lacks_fails() -> None:
@@ -177,4 +177,4 @@ def test_two_runs_are_shown_and_not_judged() -> None:
     page = build(content, "html").decode()
     assert page.count("<svg") == 2
     assert page.count("too few runs") == 4
-    assert "No change and no trend can be told." in page
+    assert "No level shift and no trend is significant." in page

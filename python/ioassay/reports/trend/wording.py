@@ -19,9 +19,9 @@ HEADS = ("Runs", "Before", "Now", "Change", "Smallest detectable drop", "")
 """Above the columns of `Row` but its first."""
 
 COLUMNS_NOTE = (
-    "Before: the median of the earlier runs; where the level changed, the highest level before; of a trend, its line "
+    "Before: the median of the earlier runs; after a level shift, the highest earlier level; for a trend, its value "
     "at the first run. Smallest detectable drop: a loss of this size in the latest run alone is "
-    "detected in 8 of 10 cases; one that lasts for several runs, from less on."
+    "detected in 8 of 10 cases; over several runs, smaller losses are detected."
 )
 
 
@@ -106,9 +106,9 @@ def between(before: Run, after: Run) -> str:
 def also(differences: Sequence[Difference]) -> str:
     """What differs in configuration, in one sentence."""
     if not differences:
-        return "Of the configuration that runs store, nothing changed."
+        return "The stored configuration did not change."
     told = "; ".join(f"{one.what}: {one.values[0]} → {one.values[1]}" for one in differences)
-    return f"What also changed: {told}."
+    return f"Configuration changes: {told}."
 
 
 def left_out(group: Group, histories: Sequence[History]) -> Iterator[str]:
@@ -158,7 +158,7 @@ def lines(group: Group, courses: Sequence[Course], prefix: str) -> Iterator[Line
 def _says(course: Course) -> str:
     now, earlier = _rate(course, course.now), format_count(len(course.history.measured) - 1, "earlier run")
     if course.before is None or course.change is None:
-        return f"{now}; it takes {FEWEST} runs to judge that"
+        return f"{now}; a verdict needs {FEWEST} runs"
     against = f"against {_rate(course, course.before)}"
     moved = f"{_size(course.change)} {'less' if course.change < 0 else 'more'}"
     if course.trend:
@@ -168,15 +168,15 @@ def _says(course: Course) -> str:
         return f"{now} since {since} {against} before: {moved}{_alone(course)}"
     said = f"{now} {against} of {earlier}: {moved}"
     if course.smallest_detectable_drop is None:
-        return f"{said}; it takes {FEWEST} runs to judge that"
+        return f"{said}; a verdict needs {FEWEST} runs"
     chance = ", which may be chance" if course.reason == "scatter" else ""
-    blind = ", so a loss of half may be missed: collect more runs" if course.is_blind else ""
+    blind = ", so a loss of half may be missed: add more runs" if course.is_blind else ""
     return f"{said}{chance}; smallest detectable drop: {format.share(course.smallest_detectable_drop)}{blind}"
 
 
 def _alone(course: Course) -> str:
     """Of a level that only the latest run has."""
-    return "; the latest run alone shows it: repeat it" if course.rests_on_the_latest_run else ""
+    return "; only the latest run shows it: repeat it" if course.rests_on_the_latest_run else ""
 
 
 def _verdict(course: Course) -> str:
