@@ -85,7 +85,9 @@ def accepted(verdicts: Sequence[Verdict]) -> Judgement | None:
 def _judge(criterion: Criterion, selection: _Selection) -> Verdict:
     measure = MEASURES.get(criterion.measure)
     if measure is None:
-        return Verdict(criterion, "not judged", None, (), f"this version knows no measure {criterion.measure}")
+        return Verdict(
+            criterion, "not judged", None, (), f"this version does not support the measure {criterion.measure}"
+        )
     if criterion.unit != measure.unit:
         return Verdict(criterion, "not judged", None, (), f"{criterion.measure} is in {measure.unit}")
     finding = measure.find(selection)

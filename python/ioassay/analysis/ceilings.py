@@ -175,7 +175,7 @@ def _doubt(place: Measurement, limit: Limit) -> dict[str, Any]:
         "ceiling_remarks": [remark.kind for remark in ceiling.measured.remarks],
     }
     rate, carried = (format_rate(per_s, "MB/s") for per_s in (limit.rate_bytes_per_s, ceiling.rate_bytes_per_s))
-    message = f"{rate} is {limit.share:.3g} times the {carried} that the network carries ({ceiling.name})"
+    message = f"{rate} is {limit.share:.3g} times the {carried} of the network ({ceiling.name})"
     if doubtful := ceiling.measured.remarks:
         message += f", but that measurement is {' and '.join(remark.kind for remark in doubtful)}"
     return dict(zip(KEY, place, strict=True)) | {
@@ -191,13 +191,13 @@ def _operation(place: Measurement) -> Operation:
     return next(operation for operation in DIRECTIONS if operation == place[3])
 
 
-_MEASURE_AGAIN = "measure the network again, with what the remarks about its ceilings say"
+_MEASURE_AGAIN = "measure the network again, following the remarks about its ceilings"
 
-_OTHER_PATH = "look whether the data took the path that was measured: another network, or RDMA, has ceilings of its own"
+_OTHER_PATH = "check that the data used the measured path: another network, or RDMA, has other ceilings"
 
 _REMEDIES: Mapping[Direction, str] = {
-    "to-servers": "let the write end with fsync, write more than clients can remember, switch compression off; "
+    "to-servers": "end the write with fsync, write more than the clients can cache, disable compression; "
     + _OTHER_PATH,
-    "to-clients": "empty the clients' caches before the read, or read more than they hold; switch compression off; "
+    "to-clients": "empty the clients' caches before the read, or read more than they hold; disable compression; "
     + _OTHER_PATH,
 }

@@ -111,7 +111,7 @@ class Drawing:
     def _died_of(self, status: int | None) -> str:
         """What the process that draws died of, by its exit status; `None`: it did not start."""
         if status is None:
-            return "no process can be started to draw it"
+            return "the process that draws figures cannot be started"
         if status == -signal.SIGALRM:
             return f"drawing took longer than {self._limit_s} s"
         ended = f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with exit status {status}"

@@ -55,7 +55,7 @@ class Picture:
         if self.undrawn:
             raise CannotRun(f"{self.title}: {self.undrawn}")
         if not self.svg:
-            raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Take another figure.")
+            raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Use another figure.")
         # Its resolution is told as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
         # are 1/96 inch, and a scale of 1 means 72 pixels to the inch.
         try:
@@ -83,7 +83,7 @@ class Picture:
                 return self.png()
             case ".csv":
                 return self.csv.encode()
-        raise UsageError(f'A figure is not saved as "{suffix}".', f"Use one of {', '.join(SUFFIXES)}.")
+        raise UsageError(f'A figure cannot be saved as "{suffix}".', f"Use one of {', '.join(SUFFIXES)}.")
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
         """What a notebook shows: the figure, and in words what it is."""

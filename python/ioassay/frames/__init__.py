@@ -125,7 +125,7 @@ class Runs:
         Raises `UsageError` for one run alone.
         """
         if len(self) < 2:
-            raise UsageError("One run alone cannot be compared.", "Load several; the first is the reference.")
+            raise UsageError("There is only one run to compare.", "Load two or more; the first is the reference.")
         names = short(list(self.by_path))
         return data.table(
             assemble(
@@ -156,6 +156,6 @@ def load_runs(*patterns: str | Path) -> Runs:
             matching = [str(run) for run in index.runs(map(Path, matching))]
         own = [path for path in matching if is_run(Path(path))]
         if not own:
-            raise UsageError(f"Nothing that matches {pattern} is a run directory.", "Name the directories of runs.")
+            raise UsageError(f"No run directory matches {pattern}.", "Use the directories of runs.")
         found |= {path: ceilings.doubted(load(Path(path))) for path in own if path not in found}
     return Runs(found)

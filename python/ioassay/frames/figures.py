@@ -81,7 +81,7 @@ class Figures:
         every, data = data, data.filter(pl.col("rate").is_not_null(), pl.col(axes.column(axis)).is_not_null())
         if data.is_empty():
             raise UsageError(
-                f"No {operation} has a rate in {shown.name} at a number of {axis}.", "Choose another unit or axis."
+                f"No {operation} has a rate in {shown.name} at a number of {axis}.", "Use another unit or axis."
             )
         show = partial(names.value, axis)
         title = f"{operation.capitalize()} rate" if workload is None else f"{workload}: {operation} rate"
@@ -120,10 +120,10 @@ class Figures:
                     panels.append(f"{titles[run, name]}, {series.label(one)}")
                     parts.append(latency_figure.data(own, axis).with_columns(pl.lit(panels[-1]).alias("series")))
         if not parts:
-            raise UsageError(f"No {operation} has latencies.", "They are of runs of ioassay; few tools print them.")
+            raise UsageError(f"No {operation} has latencies.", "Use runs of ioassay; few other tools print latencies.")
         data = pl.concat(parts)
         if data.select("series", "percentile", axes.column(axis)).is_duplicated().any():
-            raise UsageError(f"At one number of {axis} there are several points.", "Name a workload without a survey.")
+            raise UsageError(f"At one number of {axis} there are several points.", "Use a workload without a survey.")
         identifier = slug(f"latency-{operation}-{workload or 'all'}", "latency")
         return draw(
             latency_figure.chart(data, panels, axis, partial(names.value, axis)),
@@ -156,9 +156,9 @@ class Figures:
                 panel = timeline_figure.Panel(run if len(self._runs) > 1 else what, line)
                 lines.append((run, row["repetition"], panel))
         if not lines:
-            raise UsageError(f"{case}, {phase} has no samples.", "Few tools print them; runs of ioassay have them.")
+            raise UsageError(f"{case}, {phase} has no samples.", "Use runs of ioassay; few other tools print samples.")
         if len({panel.timeline.counts for _, _, panel in lines}) > 1:
-            raise UsageError(f"{case}, {phase} counts bytes and operations.", "Name one operation.")
+            raise UsageError(f"{case}, {phase} counts bytes and operations.", "Use one operation.")
         panels = [panel for _, _, panel in lines]
         identifier = slug(f"timeline-{case}-{phase}", "timeline")
         return draw(
@@ -238,10 +238,10 @@ def _axis(chosen: Mapping[tuple[str, str], pl.DataFrame]) -> Axis:
 def _undrawn(every: pl.DataFrame, drawn: pl.DataFrame, what: str) -> list[str]:
     """The sentence about lines that are not in the figure, if there are any."""
     lines = [line for line in every["series"].unique(maintain_order=True) if line not in drawn["series"]]
-    return [f"Not drawn, because no rate in {what} is told: {', '.join(lines)}."] if lines else []
+    return [f"Not drawn, because their rate in {what} is unknown: {', '.join(lines)}."] if lines else []
 
 
-def _unknown(what: str, name: object, known: Iterable[str], how: str = "was measured in no run") -> UsageError:
+def _unknown(what: str, name: object, known: Iterable[str], how: str = "was not measured in any run") -> UsageError:
     names = list(known)
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return UsageError(f'The {what} "{name}" {how}.', f"There are {', '.join(names[:MOST_NAMED])}{more}.")
+    return UsageError(f'The {what} "{name}" {how}.', f"Use one of {', '.join(names[:MOST_NAMED])}{more}.")

@@ -78,13 +78,17 @@ def test_the_figures_of_studies_are_those_of_the_reports(runs: Runs) -> None:
 @pytest.mark.parametrize(
     ("ask", "message", "known"),
     [
-        (lambda figures: figures.rate("wirte"), 'operation "wirte" was measured in no run', "There are write, read."),
-        (lambda figures: figures.rate("write", workload="sek"), 'workload "sek"', "There are seq, rnd."),
-        (lambda figures: figures.rate("write", phase="warm"), 'phase "warm"', "There are write."),
-        (lambda figures: figures.rate("write", unit="Gb/s"), 'unit "Gb/s" is not known', "There are GB/s, MB/s,"),
-        (lambda figures: figures.latencies("stat"), 'operation "stat"', "There are write, read."),
-        (lambda figures: figures.timeline("seq-c9-r1", "write"), 'case "seq-c9-r1"', "There are seq-c1-r1,"),
-        (lambda figures: figures.timeline("seq-c1-r1", "warm"), 'phase "warm"', "There are write, read."),
+        (
+            lambda figures: figures.rate("wirte"),
+            'operation "wirte" was not measured in any run',
+            "Use one of write, read.",
+        ),
+        (lambda figures: figures.rate("write", workload="sek"), 'workload "sek"', "Use one of seq, rnd."),
+        (lambda figures: figures.rate("write", phase="warm"), 'phase "warm"', "Use one of write."),
+        (lambda figures: figures.rate("write", unit="Gb/s"), 'unit "Gb/s" is not known', "Use one of GB/s, MB/s,"),
+        (lambda figures: figures.latencies("stat"), 'operation "stat"', "Use one of write, read."),
+        (lambda figures: figures.timeline("seq-c9-r1", "write"), 'case "seq-c9-r1"', "Use one of seq-c1-r1,"),
+        (lambda figures: figures.timeline("seq-c1-r1", "warm"), 'phase "warm"', "Use one of write, read."),
     ],
 )
 def test_what_there_is_not_is_said_with_what_there_is(ask: object, message: str, known: str, runs: Runs) -> None:
@@ -100,7 +104,7 @@ def test_what_does_not_tell_its_place_is_named_below_the_figure(tmp_path: Path) 
         store_tables(tmp_path / gathered.name, *imported(gathered, ["ioassay"]))
     found = ioassay.load(tmp_path / "*").figures.rate("write")
     assert set(found.data["run"]) == {"program-2025", "script-2019"}
-    assert "because no rate in GB/s at a number of ranks is told: product-2017, ior-easy-write" in found.caption
+    assert "because their rate in GB/s at a number of ranks is unknown: product-2017, ior-easy-write" in found.caption
 
 
 def test_what_other_tools_printed_is_drawn_too_as_far_as_it_was_told(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
 def test_a_rate_above_its_ceiling_is_shown_as_any_doubt(run: LoadedRun) -> None:
     text = reports.build(RunReport(run), "md").decode()
     assert "above-network-ceiling" in text
-    assert "that the network carries (4 servers → 1 client)" in text
+    assert "of the network (4 servers → 1 client)" in text
     assert "read (invalid)" in text
 
 

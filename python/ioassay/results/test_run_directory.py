@@ -418,7 +418,7 @@ def test_a_run_that_is_resumed_while_it_is_read_is_never_half_of_each(
 
 def test_a_live_run_says_so(run: RunWriter, events: Events, lines: Lines) -> None:
     _complete_first_case(run, events, lines)
-    assert "is live" in rendered(run_document.document(assemble(load(run.path))))
+    assert "is in progress" in rendered(run_document.document(assemble(load(run.path))))
 
 
 @pytest.mark.parametrize("name", ["measurements", "ranks", "doubts", "latencies"])

@@ -79,7 +79,7 @@ def _place(text: str) -> Place:
     match = re.fullmatch(rf"([A-Za-z0-9_.-]+)(?::({_LINES}(?:, ?{_LINES}){{0,50}}))?", text)
     if match is None:
         raise ValueError(
-            f"{quoted(text)} is no place; write the source and, if it has them, lines: paper:12 or paper:12,40-42"
+            f"{quoted(text)} is not a place; write the source and, if it has them, lines: paper:12 or paper:12,40-42"
         )
     lines: list[int] = []
     for first, last in re.findall(r"([0-9]+)(?:-([0-9]+))?", match[2] or ""):
@@ -119,7 +119,7 @@ def _operand(text: str) -> Operand:
     match = re.fullmatch(r"(?:([A-Za-z0-9_.-]+)/)?([A-Za-z0-9_.-]+)", text)
     if match is None:
         raise ValueError(
-            f"{quoted(text)} is no operand; write FIGURE, SYSTEM/FIGURE, or a number with its place: 60 @ paper:7"
+            f"{quoted(text)} is not an operand; write FIGURE, SYSTEM/FIGURE, or a number with its place: 60 @ paper:7"
         )
     return Reference(match[1], match[2])
 

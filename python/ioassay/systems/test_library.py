@@ -55,7 +55,7 @@ def test_a_built_in_system_is_called_like_its_file_and_says_where_each_figure_st
             "mine.yaml:5: figures[0].operation: is not a word; use one of `write`, `read`",
         ),
         (HEAD + FIGURE.replace("paper", "papr:3"), 'mine.yaml:5: figures[0].at: the source "papr" is unknown; did you'),
-        (HEAD + FIGURE.replace("paper", "p. 3"), 'mine.yaml:5: figures[0].at: "p. 3" is no place; write the source'),
+        (HEAD + FIGURE.replace("paper", "p. 3"), 'mine.yaml:5: figures[0].at: "p. 3" is not a place; write the source'),
         (
             HEAD + FIGURE.replace("paper", "paper:9-7"),
             'mine.yaml:5: figures[0].at: "paper:9-7" goes backwards; write 7-9',
@@ -84,8 +84,8 @@ def test_what_is_written_wrongly_is_refused_with_its_line(text: str, message: st
         ),
         ("says: 7x, how: ratio, of: [a, astra/x]", 'claims[0].of: astra has no figure "x"'),
         ("says: 7x, how: ratio, of: [a, 60 @ papr:2]", 'claims[0].of: the source "papr" is unknown'),
-        ("says: 7x, how: ratio, of: [a, 60 @ p. 2]", 'claims[0].of: "p. 2" is no place'),
-        ("says: 7x, how: ratio, of: [a, a b]", 'claims[0].of: "a b" is no operand'),
+        ("says: 7x, how: ratio, of: [a, 60 @ p. 2]", 'claims[0].of: "p. 2" is not a place'),
+        ("says: 7x, how: ratio, of: [a, a b]", 'claims[0].of: "a b" is not an operand'),
         ("says: 7x, how: ratio, of: [a, [a]]", "claims[0].of: mixes operands and points"),
         ("says: 7x, how: ratio, of: a", "claims[0].of: is not a list of operands"),
     ],
@@ -108,7 +108,7 @@ def test_a_claim_that_cannot_be_meant_is_refused_with_its_line(claim: str, messa
 def test_a_place_is_a_source_and_lines(at: str, lines: tuple[int, ...] | None, text: str) -> None:
     written = HEAD + FIGURE.replace("at: paper", f'at: "{at}"')
     if lines is None:
-        assert "is no place" in refusal(written)
+        assert "is not a place" in refusal(written)
         return
     place = read(parse_source(written, "mine.yaml", "system"), KNOWN).figures[0].at
     assert (place.lines, str(place)) == (lines, text)

@@ -66,7 +66,7 @@ def about(content: Content) -> str:
         parts.append(f"{'up to ' if min(repetitions.values()) < most else ''}{most} repetitions of each")
     if document.imported is not None:
         files = format_count(len(document.imported.files), "file")
-        parts.append(f"read from {files} that {wording.imported(document.imported)} wrote")
+        parts.append(f"read from {files} written by {wording.imported(document.imported)}")
     else:
         nodes = f" from {format_count(len(document.environment), 'node')}" if document.environment else ""
         parts.append(f"against {document.where}{nodes}")

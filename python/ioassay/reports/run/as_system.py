@@ -51,7 +51,7 @@ def text(run: LoadedRun, name: str, files: Mapping[Path, str]) -> str:
     writing = _Writing(run, files)
     figures = [figure for curve in measured_run.subject(run, name).curves for figure in writing.figures(curve)]
     if not figures:
-        raise UsageError(f"The run {run.document.run} has no valid rate.", "Its report says what was doubted.")
+        raise UsageError(f"The run {run.document.run} has no valid rate.", "See the doubts in its report.")
     system = {
         "name": _identifier(name),
         "title": run.document.study.title,

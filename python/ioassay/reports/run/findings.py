@@ -72,14 +72,14 @@ class Sentences:
                 f"is the product of both means; their geometric mean, which the score is, is {evidence.follows:.6g}."
             )
         elif evidence.is_what_follows:
-            said += "follows from the phases that were printed."
+            said += "follows from the printed phases."
         else:
-            said += f"does not follow from the phases that were printed: they make {evidence.follows:.6g}{unit}."
+            said += f"does not follow from the printed phases, which give {evidence.follows:.6g}{unit}."
         left_out = missing = ""
         if evidence.left_out:
-            left_out = f"It leaves out what failed ({', '.join(evidence.left_out)}): with it, it is 0."
+            left_out = f"It leaves out failed phases ({', '.join(evidence.left_out)}); with them, it is 0."
         if evidence.missing:
-            missing = f"Phases that it needs are not there: {', '.join(evidence.missing)}."
+            missing = f"Required phases are missing: {', '.join(evidence.missing)}."
         return _message(said, left_out, missing)
 
     @of.register
@@ -117,7 +117,7 @@ class Sentences:
         phases = f" in {' and '.join(evidence.operations)} phases" if evidence.operations else ""
         return Message(
             f"Node {evidence.node} is slow{phases}: it was the slowest in {evidence.slowest_in} of "
-            f"{format_count(evidence.of, 'phase')} whose nodes were not equally fast; if all nodes were alike, that "
+            f"{format_count(evidence.of, 'phase')} whose nodes were not equally fast; among identical nodes, that "
             f"would happen in {format.significant(evidence.by_chance)}."
         )
 
@@ -160,8 +160,7 @@ class Sentences:
         drift = evidence.drift
         low, high = (self._rate(_column(drift), first, rate) for rate in (drift.low, drift.high))
         return _message(
-            f"{self._place(first)}: the rate went up and down: a tenth of the time it was below {low}, a tenth above "
-            f"{high}.",
+            f"{self._place(first)}: the rate fluctuated: a tenth of the time it was below {low}, a tenth above {high}.",
             _also(evidence.phases, evidence.of, "phase"),
         )
 
@@ -174,7 +173,7 @@ class Sentences:
         return _message(
             f"{self._place(first)}: an outlier: {self._rate(evidence.column, first, one.rate)}, "
             f"{format.share(abs(one.difference))} {away} the median of {one.repetitions} repetitions.",
-            "It counts all the same.",
+            "It is included in the median.",
             more,
         )
 
@@ -234,7 +233,7 @@ class Sentences:
                     f"the peak may lie beyond the sweep: the Universal Scalability Law predicts {highest} at "
                     f"{_peak_at(sweep, fit)}.",
                     f"The law: {terms}.",
-                    "Repeat more often, or sweep further.",
+                    "Use more repetitions, or extend the sweep.",
                 )
             case "reached":
                 return Message(

@@ -168,7 +168,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     data, unplaced = data.drop_nulls(axes.column(axis)), data[axes.column(axis)].null_count()
     description = f"{entry.title}: {entry.operation} rate in {entry.unit} against {axis}."
     if data.is_empty():
-        why = f"The number of {axis} is not known." if unplaced else "Nothing was measured for this figure."
+        why = f"The number of {axis} is unknown." if unplaced else "Nothing was measured for this figure."
         return Picture(identifier, entry.title, "", data, why, description)
     common, marks = _marks(content, data, axis)
     ceilings = rate_by_clients.ceilings(data, content.limits, unit, axis)
@@ -188,7 +188,7 @@ def _rate(content: Content, entry: FigureEntry, identifier: str) -> Picture:
     if above := [row for row in ceilings.iter_rows(named=True) if row["ceiling"] not in drawn["ceiling"]]:
         low = min(above, key=lambda row: float(row["ceiling"]))
         height = f"{format.significant(low['ceiling'])} {entry.unit} ({low['name']})"
-        caption.append(f"Ceilings from {height} on lie far above the frame.")
+        caption.append(f"Ceilings from {height} on are far above the frame.")
     return draw(
         rate_by_clients.chart(data, entry.operation, unit, marks, axis, show=show, ceilings=drawn, laws=laws),
         identifier,
@@ -204,7 +204,7 @@ def rate_words(data: pl.DataFrame) -> list[str]:
     several = data["repetition"].max() != 1
     words = ["One point per repetition; the line joins the medians." if several else "One measurement per point."]
     if not data["valid"].all():
-        words.append("Crosses are invalid measurements; they do not count.")
+        words.append("Crosses are invalid measurements, which are left out.")
     return words
 
 

@@ -73,9 +73,9 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
 def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:
     """What is what, as Markdown."""
     documents = [
-        ["[summary.html](summary.html)", "What came out, on one page of A4, for those who decide."],
-        ["[report.html](report.html)", "The report, a page that needs nothing but itself."],
-        ["summary.pdf, report.pdf", "Both on paper. Only where a browser was there to print them."],
+        ["[summary.html](summary.html)", "A one-page summary (A4)."],
+        ["[report.html](report.html)", "The report, as one self-contained page."],
+        ["summary.pdf, report.pdf", "Both as PDF, if a browser was available to print them."],
         ["[report.md](report.md)", "The report as Markdown, without figures."],
         ["[report.json](report.json)", "The report for programs, with `run.json`: base units, unrounded."],
     ]
@@ -83,18 +83,18 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
         f"# {document.study.title}",
         "",
         f"Run `{document.run}`, published by ioassay {__version__}.",
-        "What is not here, every sample of every rank and what the engine said, is in the run directory.",
+        "The run directory has the rest: all samples of all ranks and the events of the engine.",
         "",
-        table(["document", "what it is"], documents),
+        table(["document", "contents"], documents),
         "",
     ]
     if figures:
         lines += [
             "## Figures",
             "",
-            "Each as SVG, as PNG of 300 pixels to the inch, and its data as CSV.",
+            "Each as SVG, as PNG (300 dpi), and its data as CSV.",
             "",
-            table(["figure", "what it shows"], [_figure_row(picture) for picture in figures]),
+            table(["figure", "contents"], [_figure_row(picture) for picture in figures]),
             "",
         ]
     lines += [
@@ -102,7 +102,7 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
         "",
         "CSV, unrounded, units in the names of the columns: bytes, nanoseconds, and both per second.",
         "",
-        table(["table", "what it says"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
+        table(["table", "contents"], [[f"[{name}](tables/{name}.csv)", meaning] for name, meaning in tables]),
     ]
     return "\n".join(lines) + "\n"
 

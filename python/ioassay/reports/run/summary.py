@@ -111,7 +111,7 @@ def _warnings(content: Content) -> list[Section]:
         )
         for line in abstract.headlines(content)[:MOST_POINTS]
     ]
-    return [Section("What to beware of", [Bullets(headlines)])] if headlines else []
+    return [Section("Warnings", [Bullets(headlines)])] if headlines else []
 
 
 def _trust(content: Content) -> list[Block]:

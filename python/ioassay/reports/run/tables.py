@@ -172,21 +172,21 @@ TABLES: dict[str, Table] = {
     "measurements": Table(
         measurements, "Every measurement, with the shares of its time, its costs, its ceiling and its doubts."
     ),
-    "medians": Table(medians, "Of each point of each sweep the median of the valid repetitions, with its interval."),
+    "medians": Table(medians, "For each point of each sweep, the median of the valid repetitions, with its interval."),
     "peak-and-sustained": Table(
-        peaks_and_sustained, "What each sweep comes down to, and at how many clients or ranks."
+        peaks_and_sustained, "Peak and sustained rate of each sweep, and at how many clients or ranks."
     ),
     "latency-percentiles": Table(
         latency_percentiles, "Percentiles of the time of one operation, valid repetitions together."
     ),
-    "findings": Table(findings, "What repetitions, sweeps, ranks and samples show, in sentences."),
+    "findings": Table(findings, "Findings about repetitions, sweeps, ranks and samples, as sentences."),
     "scores": Table(
         scores, "Scores of the IO500 and of its phases, computed by its rules; not an official submission."
     ),
-    "criteria": Table(criteria, "The acceptance criteria of the study, and what became of them."),
+    "criteria": Table(criteria, "The acceptance criteria of the study, and their verdicts."),
     "doubts": Table(lambda run: run.doubts, "Each reason not to believe a measurement, with its evidence and remedy."),
-    "settings": Table(settings, "Every setting of the study with the value that it had."),
-    "environment": Table(environment, "What each node told of itself."),
-    "sources": Table(lambda run: run.sources, "Where each imported measurement was read: file and line."),
+    "settings": Table(settings, "Every setting of the study and its value."),
+    "environment": Table(environment, "Environment of each node."),
+    "sources": Table(lambda run: run.sources, "Source of each imported measurement: file and line."),
 }
 """Every table of a run by its name."""

@@ -33,15 +33,17 @@ def markdown(told: LoadedRun) -> str:
         "0.804 GB/s. The Universal Scalability Law finds no limit yet",
         "uneven, write: the sweep does not reach its peak: the last point has the highest rate, 0.399 GB/s with 8 "
         "clients. The medians do not follow the Universal Scalability Law; they deviate by 90 %.",
-        "Node client03 is slow: it was the slowest in 96 of 96 phases whose nodes were not equally fast; if all nodes",
+        "Node client03 is slow: it was the slowest in 96 of 96 phases whose nodes were not equally fast; among "
+        "identical nodes",
         "All 24 phases are affected; this is the worst.",
         "after 3.00 times that time",
         "One rank had done 250 times the work of another when it came (least: rank 0 on client00",
         "Last to finish: rank 3 on client03",
-        "0.0150 GB/s, 50 % below the median of 6 repetitions. It counts all the same. 3 more outliers in the same",
+        "0.0150 GB/s, 50 % below the median of 6 repetitions. It is included in the median. 3 more outliers in the "
+        "same",
         "97 % confidence interval 0.0800 GB/s to 0.120 GB/s, too wide; repeat more often.",
         "write: I/O stalled for 2.",
-        "the rate went up and down: a tenth of the time it was below ",
+        "the rate fluctuated: a tenth of the time it was below ",
         "the rate declined by ",
     ],
 )

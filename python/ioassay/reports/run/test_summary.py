@@ -37,7 +37,7 @@ def page(run: LoadedRun, *against: Side) -> str:
 def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> None:
     run = faulty_run()
     text = page(replace(run, samples=run.samples.clear()))
-    for heading in ("What came out", "What to beware of", "How far to trust it"):
+    for heading in ("What came out", "Warnings", "How far to trust it"):
         assert f"<h2>{heading}</h2>" in text
     assert "does not reach its peak" in text
     assert text.count("<tr>") > 2

@@ -38,7 +38,7 @@ _STATES: tuple[tuple[CaseState, str], ...] = (
     ("interrupted", "interrupted"),
     ("running", "still running"),
     ("pending", "never started"),
-    ("not needed", "not needed: their points of the sweep were narrow enough before"),
+    ("not needed", "not needed: the intervals of their points were narrow enough"),
 )
 
 
@@ -47,7 +47,7 @@ def state(content: Content) -> str:
     cases = content.document.cases
     counts = Counter(case.state for case in cases)
     at = content.document.live_at
-    end = _ENDS[content.document.state] if at is None else f"The run is live; this is what it had measured by {at}."
+    end = _ENDS[content.document.state] if at is None else f"The run is in progress; results are as of {at}."
     sentence = f"{end} {counts['complete']} of {format_count(len(cases), 'case')} complete"
     rest = [f"{counts[name]} {words}" for name, words in _STATES if counts[name]]
     return ", ".join([sentence, *rest]) + "."
@@ -83,8 +83,8 @@ def no_nodes(document: RunDocument) -> str:
     """Why nothing is told of nodes, where none has told of itself."""
     if document.imported is None:
         return "No node reported its environment: the engine did not start."
-    also = "; what else it tells of the configuration are the settings" if document.study.settings else ""
-    return f"What was imported does not describe the nodes that it was measured on{also}."
+    also = "; see the settings for the rest of the configuration" if document.study.settings else ""
+    return f"The imported results do not describe the nodes{also}."
 
 
 def errors(content: Content) -> list[tuple[str, str]]:
@@ -101,10 +101,7 @@ def missing(content: Content) -> str:
     sentence = f"{len(content.missing)} of {format_count(planned, 'measurement')} {were} not made."
     if content.document.front_end is not None:
         return sentence
-    return (
-        f"{sentence} Figures, peaks and sustained rates rest on what was measured; with the missing ones they might "
-        "differ."
-    )
+    return f"{sentence} Figures, peaks and sustained rates rest on the others; with the missing ones they might differ."
 
 
 def wide(content: Content) -> list[str]:
@@ -194,7 +191,7 @@ def measured(content: Content) -> str:
     """When it was measured."""
     document = content.document
     if not document.started:
-        return "the files do not tell when"
+        return "date unknown"
     ended = f" to {format.moment(document.ended)}" if document.ended else ""
     zone = "UTC" if document.imported is None else "time zone not told"
     return f"{format.moment(document.started)}{ended} ({zone})"
@@ -220,7 +217,7 @@ def sources(content: Content) -> list[tuple[str, str]]:
 def commands_title(content: Content) -> tuple[str, str]:
     """What the commands of the appendix are, and what they are good for."""
     if content.document.imported is not None:
-        return "Command lines", "How the tool was called, as its output tells."
+        return "Command lines", "The tool's command lines, from its output."
     return "Equivalent commands", "IOR and mdtest commands that repeat a phase."
 
 
@@ -244,8 +241,8 @@ def gaps(content: Content) -> list[str]:
     document = content.document
     if document.imported is not None:
         told.append(
-            f"The numbers were read from what {document.imported.tool} printed; none of the checks that go with a "
-            "measurement of ioassay was made."
+            f"The numbers were read from what {document.imported.tool} printed; "
+            "ioassay could not check the measurements."
         )
     if content.missing:
         told.append(missing(content))
@@ -260,19 +257,19 @@ def gaps(content: Content) -> list[str]:
             "would differ is unknown."
         )
     if document.ceilings is None and len(document.environment) > 1:
-        told.append("What the network carries was not measured, so rates are not held against it (`ioassay net`).")
+        told.append("The network was not measured, so rates are not compared with its throughput (`ioassay net`).")
     return told
 
 
 _TERMS = {
     "Rate": "last-finished, as IOR's: all bytes, or all operations, over the time until the slowest rank is done, "
     "open, fsync and close included",
-    "First-finished rate": "what was moved when the first rank was done, over that time",
-    "Rate at the stonewall": "what was done when the time limit of the phase came, over that time, with the operations "
+    "First-finished rate": "the amount moved when the first rank finished, over that time",
+    "Rate at the stonewall": "the work done at the time limit of the phase, over that time, with the operations "
     "of the slowest and of the fastest rank; all other rates go on to the end of the last rank",
     "Peak": "the best median of the sweep",
     "Sustained": "the median over all points from the first that reaches 90 % of the peak",
-    "Interval": "from where to where the true median lies, with the confidence in brackets, by order statistics of the "
+    "Interval": "the confidence interval of the median, with the confidence in brackets, by order statistics of the "
     "repetitions",
     "Of ceiling": "the share of the lowest ceiling of the network on the path",
     "Open, transfer, fsync, close": "shares of the time of all ranks",
