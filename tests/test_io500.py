@@ -33,7 +33,7 @@ def test_a_trial_of_the_io500_runs_every_phase_and_is_marked_as_invalid(target: 
     run = load(tmp_path / "run")
     assert run.document.state == "complete"
     assert run.measurements["valid"].all()
-    assert "no official submission" in (tmp_path / "run" / "report.html").read_text()
+    assert "not an official submission" in (tmp_path / "run" / "report.html").read_text()
     _, markdown, _ = ioassay("report", tmp_path / "run", "--format", "md")
     assert "## IO500 score with 2 ranks on 1 client" in markdown
     assert "| Total | " in markdown

@@ -250,7 +250,7 @@ class LiveView:
         return row
 
     def _share(self) -> float | None:
-        """How much of the running phase is done, from 0 to 1. `None` where nobody knows how much there is to do."""
+        """How much of the running phase is done, from 0 to 1. `None` where the amount is unknown."""
         if self._case is None or self._progress is None:
             return None
         phase = _phase(self._case, self._progress["name"])

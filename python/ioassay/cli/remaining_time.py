@@ -48,7 +48,7 @@ class Remaining:
 
 
 def share_done(phase: PhaseEntry, moved_bytes: int, operations: int) -> float | None:
-    """How much of a phase is done, from 0 to 1. `None` where nobody knows how much there is, as in a walk."""
+    """How much of a phase is done, from 0 to 1. `None` where the amount is unknown, as in a walk."""
     units = units_of(phase)
     done = moved_bytes if _planned_bytes(phase) else operations
     return min(1.0, done / units) if units else None
