@@ -54,7 +54,7 @@ def test_without_a_browser_the_pdf_is_left_out_and_it_says_why(
     monkeypatch.setenv("IOASSAY_BROWSER", "no-such-browser")
     publish([_stored(tmp_path / "run")], tmp_path / "out")
     said = capsys.readouterr().err
-    assert "PDFs were not written. IOASSAY_BROWSER names no-such-browser" in said
+    assert "PDFs were not written. IOASSAY_BROWSER is set to no-such-browser" in said
     assert not (tmp_path / "out" / "report.pdf").exists()
     assert (tmp_path / "out" / "report.html").exists()
 
