@@ -33,7 +33,7 @@ def _end(process: EngineProcess) -> int | None:
 
 
 def test_a_command_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CannotRun, match="/nowhere/mpirun does not start: No such file"):
+    with pytest.raises(CannotRun, match="/nowhere/mpirun cannot be started: No such file"):
         EngineProcess(["/nowhere/mpirun", "engine"], tmp_path / "out")
 
 
