@@ -271,7 +271,7 @@ def test_what_cannot_be_meant_is_refused_with_what_can() -> None:
         code, _, err = ioassay("lab", *arguments)
         assert (code, words in err) == (2, True), err
     code, _, err = ioassay("run", "quick", "--target", "lab:")
-    assert (code, "No lab was given." in err) == (2, True), err
+    assert (code, "needs the name of a lab." in err) == (2, True), err
 
 
 def test_a_lab_that_is_not_up_is_said_to_be_so() -> None:

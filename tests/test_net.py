@@ -167,8 +167,8 @@ def test_a_host_that_does_not_answer_ends_it_with_its_name(lab: str, tmp_path: P
 
 def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     for words, options in {
-        "n-k is not known": ["--patterns", "n-k"],
-        "sideways is not known": ["--directions", "sideways"],
+        "n-k is not supported": ["--patterns", "n-k"],
+        "sideways is not supported": ["--directions", "sideways"],
         "too short": ["--duration", "100ms"],
         "ports up to": ["--port", "65535"],
         "which other hosts cannot reach": ["--servers", "localhost"],
