@@ -95,17 +95,17 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 CARGO_TEST := env --default-signal=INT,QUIT,HUP cargo test --locked --quiet --no-fail-fast
 PYTEST := env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet
 
-# Tests of whole cases that look at the page cache, and the others.
+# Tests of whole cases that look at the page cache, and the others. Some of Rust's unit tests look at it too.
 OF_PAGE_CACHE := cold_caches page_cache
 OF_CASES := $(filter-out $(OF_PAGE_CACHE),$(basename $(notdir $(wildcard crates/cli/tests/*.rs))))
 
-test-machine: build ## Run the tests that look at the whole machine, which nothing may disturb.
-	@failed=0; $(CARGO_TEST) -p ioassay-cli $(addprefix --test ,$(OF_PAGE_CACHE)) || failed=1; \
+test-machine: build ## Run the tests that nothing may disturb: of the whole machine, its page cache, Rust's unit tests.
+	@failed=0; $(CARGO_TEST) --workspace --exclude ioassay-cli || failed=1; \
+	$(CARGO_TEST) -p ioassay-cli $(addprefix --test ,$(OF_PAGE_CACHE)) || failed=1; \
 	$(PYTEST) -m machine || failed=1; exit $$failed
 
-test-functions: build ## Run the tests of single functions, of Rust and Python.
-	@failed=0; $(CARGO_TEST) --workspace --exclude ioassay-cli || failed=1; \
-	$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers || failed=1; exit $$failed
+test-functions: build ## Run the tests of single functions of Python.
+	@$(PYTEST) --numprocesses 2 -m 'not machine' python bench/peers
 
 test-cases: build ## Run the tests that start the engine.
 	@$(CARGO_TEST) -p ioassay-cli --bins $(addprefix --test ,$(OF_CASES))
