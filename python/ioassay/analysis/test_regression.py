@@ -14,16 +14,7 @@ from ioassay.analysis.compare.subject import Conditions, Curve, Point, Rates, Su
 from ioassay.analysis.rate_units import RateColumn
 from ioassay.analysis.regression import PointCheck, detect_drops, differing, regressions
 from ioassay.results.loaded import LoadedRun
-from ioassay.testing.builder import RunBuilder
-
-CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
-
-
-def run(*rates: float, clients: tuple[int, ...] = (8,), **workload: Any) -> LoadedRun:
-    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", **workload)
-    for count in clients:
-        builder.rates("seq", "write", count, *rates).rates("seq", "read", count, *CALM[: len(rates)])
-    return builder.build()
+from ioassay.testing.builder import CALM, run_of_writes
 
 
 def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> list[PointCheck]:
@@ -44,17 +35,17 @@ def writes(baseline: LoadedRun, judged: LoadedRun, tolerance: float = 0.05) -> l
 def test_a_point_fails_where_it_is_slower_by_more_than_the_tolerance(
     factor: float, tolerance: float, reason: str, judgement: str
 ) -> None:
-    (check,) = writes(run(*CALM), run(*(factor * rate for rate in CALM)), tolerance)
+    (check,) = writes(run_of_writes(*CALM), run_of_writes(*(factor * rate for rate in CALM)), tolerance)
     assert (check.reason, check.judgement) == (reason, judgement)
 
 
 def test_a_loss_that_may_be_chance_is_not_judged() -> None:
-    (check,) = writes(run(*CALM), run(0.5e9, 0.9e9, 1.4e9, 0.7e9, 1.2e9), 0.05)
+    (check,) = writes(run_of_writes(*CALM), run_of_writes(0.5e9, 0.9e9, 1.4e9, 0.7e9, 1.2e9), 0.05)
     assert (check.reason, check.judgement) == ("scatter", "not judged")
 
 
 def test_too_few_repetitions_are_not_judged() -> None:
-    (check,) = writes(run(1e9, 1e9), run(1e8, 1e8))
+    (check,) = writes(run_of_writes(1e9, 1e9), run_of_writes(1e8, 1e8))
     assert (check.reason, check.judgement) == ("too few repetitions", "not judged")
 
 
@@ -70,19 +61,21 @@ def test_too_few_repetitions_are_not_judged() -> None:
     ],
 )
 def test_what_was_not_measured_alike_is_told_once(changed: dict[str, Any], what: list[str]) -> None:
-    baseline, judged = (measured_run.subject(run(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed))
+    baseline, judged = (
+        measured_run.subject(run_of_writes(*CALM, clients=(1, 8), **more), "run") for more in ({}, changed)
+    )
     assert [unlike.what for unlike in differing(compare(baseline, judged))] == what
 
 
 def test_a_point_that_the_baseline_has_and_the_run_has_not_fails() -> None:
-    checks = writes(run(*CALM, clients=(1, 8)), run(*CALM, clients=(8, 16)))
+    checks = writes(run_of_writes(*CALM, clients=(1, 8)), run_of_writes(*CALM, clients=(8, 16)))
     assert [(check.reason, check.judgement) for check in checks] == [("held", "passed"), ("missing", "failed")]
 
 
 def test_a_series_that_the_run_lacks_fails() -> None:
-    judged = run(*CALM)
+    judged = run_of_writes(*CALM)
     judged = LoadedRun(**{**vars(judged), "measurements": judged.measurements.filter(pl.col("operation") == "read")})
-    (check,) = writes(run(*CALM), judged)
+    (check,) = writes(run_of_writes(*CALM), judged)
     assert (check.reason, check.point) == ("missing", None)
 
 

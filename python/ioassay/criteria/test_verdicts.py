@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -11,17 +10,8 @@ from ioassay.criteria.model import read
 from ioassay.criteria.verdicts import slow_share
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import KEY, SAMPLES, Measurement
-from ioassay.testing.builder import RunBuilder
+from ioassay.testing.builder import CALM, RunBuilder, run_of_writes
 from ioassay.yaml_models.source import SourceError
-
-CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
-
-
-def run(*rates: float, clients: tuple[int, ...] = (8,), **workload: Any) -> LoadedRun:
-    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", **workload)
-    for count in clients:
-        builder.rates("seq", "write", count, *rates).rates("seq", "read", count, *CALM[: len(rates)])
-    return builder.build()
 
 
 def written(directory: Path, *lines: str) -> Path:
@@ -46,7 +36,7 @@ def test_a_criterion_is_judged_by_the_series_that_it_is_about(
     criterion: str, judgements: list[str], tmp_path: Path
 ) -> None:
     file = written(tmp_path, f"name: one, {criterion}")
-    judged = run(*(rate * 0.95 for rate in CALM))
+    judged = run_of_writes(*(rate * 0.95 for rate in CALM))
     assert [check.judgement for check in verdicts.check(judged, read(file).criteria)] == judgements
 
 

@@ -457,6 +457,18 @@ class RunBuilder:
         )
 
 
+CALM = (1.0e9, 1.01e9, 0.99e9, 1.005e9, 0.995e9)
+"""Rates (bytes/s) of five repetitions that hardly scatter."""
+
+
+def run_of_writes(*rates: float, clients: tuple[int, ...] = (8,), **workload: Any) -> LoadedRun:
+    """A run of the workload `seq`: with each of `clients` writes at `rates`, one a repetition, and calm reads."""
+    builder = RunBuilder().clients(*clients).repetitions(len(rates)).workload("seq", **workload)
+    for count in clients:
+        builder.rates("seq", "write", count, *rates).rates("seq", "read", count, *CALM[: len(rates)])
+    return builder.build()
+
+
 def environment(host: str) -> Environment:
     """A node as the engine describes it."""
     return {
