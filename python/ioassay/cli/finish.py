@@ -13,6 +13,7 @@ from ioassay.units import format_count
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from ioassay.reports.run import RunReport
     from ioassay.results.document import RunDocument
     from ioassay.results.loaded import LoadedRun
 
@@ -46,7 +47,7 @@ class Ended:
             report, told = path / REPORT, RunReport(loaded)
             add_file(path, REPORT, reports.build(told, "html"))
             if self._documents is None:
-                _show(loaded, report)
+                _show(told, report)
             else:
                 self._documents.append(reports.build(told, "json").decode())
         _say_how_it_ended(path, loaded)
@@ -60,11 +61,11 @@ class Ended:
         return max(*self._codes, say_undrawn())
 
 
-def _show(loaded: LoadedRun, report: Path) -> None:
+def _show(told: RunReport, report: Path) -> None:
     """Prints the summary, and where the report is."""
     from ioassay.reports.run import terminal  # noqa: PLC0415
 
-    show("", terminal.summary(loaded))
+    show("", terminal.summary(told.content))
     print(f"\nReport: {report}", flush=True)
 
 

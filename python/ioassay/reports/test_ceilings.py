@@ -56,7 +56,7 @@ def test_every_format_gives_each_rate_its_share(run: LoadedRun) -> None:
     assert "| Of the lowest ceiling |" in text
     assert "of 1.24 GB/s, 1 client → 4 servers |" in text
     console = Console(width=200, record=True, file=io.StringIO())
-    console.print(terminal.summary(run))
+    console.print(terminal.summary(RunReport(run).content))
     assert "% of the ceiling" in console.export_text()
 
 

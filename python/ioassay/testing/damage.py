@@ -259,7 +259,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
     from ioassay.cli.publish import publish  # noqa: PLC0415
     from ioassay.cli.report import report  # noqa: PLC0415
     from ioassay.cli.trend import trend  # noqa: PLC0415
-    from ioassay.reports.run import terminal  # noqa: PLC0415
+    from ioassay.reports.run import RunReport, terminal  # noqa: PLC0415
     from ioassay.results.net_directory import read_net  # noqa: PLC0415
     from ioassay.results.run_directory import is_run, load  # noqa: PLC0415
 
@@ -274,7 +274,7 @@ def uses(run: Path, whole: Path, *, with_figures: bool) -> dict[str, Callable[[]
         "md": lambda: report([run], output=out, form="md"),
         "is run": lambda: is_run(run),
         "list": lambda: list_(run),
-        "terminal": lambda: terminal.summary(doubted(load(run))),
+        "terminal": lambda: terminal.summary(RunReport(doubted(load(run))).content),
         "json": lambda: report([run], output=out, form="json"),
         "csv": lambda: report([run], output=out, form="csv"),
         "compare": lambda: compare([str(whole), str(run)], output=out, form="md"),

@@ -39,9 +39,13 @@ class Marks:
     letters: tuple[str, ...]
 
 
+MOST_REFERENCES = 2
+"""References that are shown at once."""
+
+
 @dataclass(frozen=True)
 class References:
-    """What a statement rests on. Of many a page shows `summary` and unfolds the rest, text names the first."""
+    """What a statement rests on. Of more than `MOST_REFERENCES` a page unfolds all, text names the first."""
 
     items: tuple[Span, ...]
     summary: str

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from ioassay.figures.picture import Picture
 from ioassay.reports.document import (
+    MOST_REFERENCES,
     Anchor,
     Block,
     Bullets,
@@ -37,9 +38,6 @@ from ioassay.reports.document import (
     pieces,
     shown,
 )
-
-MOST_REFERENCES = 2
-"""References that are shown without being folded."""
 
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).parents[1] / "templates"),

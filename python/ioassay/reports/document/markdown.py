@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ioassay.reports.document import (
+    MOST_REFERENCES,
     Anchor,
     Block,
     Bullets,
@@ -25,9 +26,6 @@ from ioassay.reports.document import (
     pieces,
     shown,
 )
-
-MOST_REFERENCES = 2
-"""References that are named."""
 
 _STYLES = {"strong": "**{}**", "failed": "**{}**", "warning": "**{}**", "code": "`{}`", "below": ", {}"}
 

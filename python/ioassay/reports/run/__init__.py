@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,11 +32,10 @@ class RunReport:
         from ioassay.reports.run import document  # noqa: PLC0415
 
         if not with_figures:
-            return document.document(self._content())
+            return document.document(self.content)
         from ioassay.reports.run import pictures  # noqa: PLC0415
 
-        content = self._content()
-        return document.document(content, pictures.drawn(content))
+        return document.document(self.content, pictures.drawn(self.content))
 
     def summary(self) -> Document:
         """One page of A4 with figures, for those who decide: what came out, what to beware of, how far to trust it."""
@@ -44,13 +44,13 @@ class RunReport:
         drawing.start()
         from ioassay.reports.run import summary  # noqa: PLC0415
 
-        return summary.document(self._content())
+        return summary.document(self.content)
 
     def data(self) -> Mapping[str, Any]:
         """`data.data`."""
         from ioassay.reports.run import data  # noqa: PLC0415
 
-        return data.data(self._content())
+        return data.data(self.content)
 
     def table(self) -> pl.DataFrame:
         """`tables.measurements`."""
@@ -58,7 +58,9 @@ class RunReport:
 
         return tables.measurements(self.run)
 
-    def _content(self) -> Content:
+    @cached_property
+    def content(self) -> Content:
+        """What all of them say. To assemble it takes about as long as to write a text of it."""
         from ioassay.reports.run.content import assemble  # noqa: PLC0415
 
         return assemble(self.run, self.against)

@@ -7,16 +7,14 @@ from rich.console import Group
 from ioassay.reports.document import Block, Bullets, Column, Notes, Paragraph, Span, Table, Text
 from ioassay.reports.document.terminal import rendered
 from ioassay.reports.run import abstract, io500, levels, wording
-from ioassay.reports.run.content import Content, assemble
-from ioassay.results.loaded import LoadedRun
+from ioassay.reports.run.content import Content
 from ioassay.units import format_count
 
 MOST_FINDINGS = 3
 
 
-def summary(run: LoadedRun) -> Group:
+def summary(content: Content) -> Group:
     """What to print when a run has ended, well or not."""
-    content = assemble(run)
     return rendered(
         [
             *_end(content),

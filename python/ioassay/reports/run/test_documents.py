@@ -50,7 +50,7 @@ def test_every_format_tells_of_a_run_with_nothing_measured(form: reports.Format)
 def terminal(run: LoadedRun) -> str:
     """What the terminal shows at the end of a run."""
     console = Console(file=io.StringIO(), width=120)
-    console.print(summary(run))
+    console.print(summary(RunReport(run).content))
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
