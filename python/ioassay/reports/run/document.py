@@ -153,9 +153,9 @@ def _method(content: Content, *, is_page: bool) -> list[Block]:
     # In text the appendix, which has all of them unfolded, is as near.
     examples = wording.examples(content) if is_page else []
     about: Text = (
-        f"{wording.commands_title(content)[1]} Those of the first point of each sweep; the ",
+        f"{wording.commands_title(content)[1]} Shown for the first point of each sweep; the ",
         Span("appendix", anchor="appendix"),
-        " has all.",
+        " has all of them.",
     )
     terms: list[Text] = [(Span(f"{term}:", "strong"), f" {meaning}") for term, meaning in wording.terms(content)]
     return [
