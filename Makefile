@@ -91,9 +91,11 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 		--generate-hashes --no-header --no-emit-index-url --output-file requirements.lock
 
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
-# A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that.
-CARGO_TEST := env --default-signal=INT,QUIT,HUP cargo test --locked --quiet --no-fail-fast
-PYTEST := env --default-signal=INT,QUIT,HUP $(BIN)/pytest --quiet
+# A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that, as compilers would inherit
+# the jobserver of this make, which is closed to them.
+TEST_ENV := env --unset=MAKEFLAGS --default-signal=INT,QUIT,HUP
+CARGO_TEST := $(TEST_ENV) cargo test --locked --quiet --no-fail-fast
+PYTEST := $(TEST_ENV) $(BIN)/pytest --quiet
 
 # Tests of whole cases that look at the page cache, and the others. Some of Rust's unit tests look at it too.
 OF_PAGE_CACHE := cold_caches page_cache
@@ -115,12 +117,12 @@ test-whole: build ## Run the end-to-end tests: the command, from a study to a re
 	@$(PYTEST) --numprocesses 3 --dist loadfile -m 'not machine' tests
 
 loom: ## Check shared memory in every order in which processes can act.
-	cargo test --locked --quiet -p ioassay-shm --features loom --lib models::
+	$(CARGO_TEST) -p ioassay-shm --features loom --lib models::
 
 SANITIZED := plugins/storage/tests/sanitized
 # The preloaded library must not reach cargo and the compiler of Rust.
 sanitize: build ## Test storage plug-ins with AddressSanitizer and UndefinedBehaviorSanitizer.
-	env --default-signal=INT,QUIT,HUP cargo test --locked --quiet -p ioassay-cli --no-fail-fast \
+	$(CARGO_TEST) -p ioassay-cli \
 		--config "target.'cfg(unix)'.runner='$(CURDIR)/$(SANITIZED)/run'" --test plug_ins --test mpi_plug_ins
 
 # Not a part of `test`: a nightly Rust with Miri cannot be had everywhere.
