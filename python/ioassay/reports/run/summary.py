@@ -1,4 +1,4 @@
-"""A run on one page of A4, for those who decide: what came out, what to beware of, and how far to trust it.
+"""A run on one page of A4, for those who decide: results, warnings, and how reliable they are.
 
 A choice of what the report says, in its words. What would not fit is left out and counted; the report has all of it.
 """
@@ -30,10 +30,10 @@ def document(content: Content) -> Document:
     run, accepted = content.document, wording.acceptance(content)
     asked, study = wording.asked(content)
     sections = [
-        Section("What came out", _results(content)),
+        Section("Results", _results(content)),
         *_comparison(content),
         *_warnings(content),
-        Section("How far to trust it", _trust(content)),
+        Section("Reliability", _trust(content)),
     ]
     return Document(
         run.study.title,

@@ -37,7 +37,7 @@ def page(run: LoadedRun, *against: Side) -> str:
 def test_a_summary_has_the_peaks_the_warnings_and_how_far_to_trust_them() -> None:
     run = faulty_run()
     text = page(replace(run, samples=run.samples.clear()))
-    for heading in ("What came out", "Warnings", "How far to trust it"):
+    for heading in ("Results", "Warnings", "Reliability"):
         assert f"<h2>{heading}</h2>" in text
     assert "does not reach its peak" in text
     assert text.count("<tr>") > 2
@@ -68,7 +68,7 @@ def test_a_comparison_is_summed_up_too_differences_first() -> None:
 
 def test_a_run_that_did_not_end_says_so_first() -> None:
     text = page(RunBuilder().workload("w").clients(1, 2, 4).stop_after(1).build())
-    assert text.index("The run was interrupted.") < text.index("What came out")
+    assert text.index("The run was interrupted.") < text.index("Results")
     nothing = page(RunBuilder().workload("w").stop_after(0, "failed", "No space left on device.").build())
     assert "Nothing was measured." in nothing
 
