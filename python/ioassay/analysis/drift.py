@@ -13,7 +13,7 @@ to at most `MOST_STEPS` steps; shorter than `FEWEST` samples, nothing can be tol
   operations were to be expected.
 
 All of it rests on ranks and medians, so a few odd samples change little. Both tests are weakened by the correlation of
-neighbouring samples, and of a line and of steps only the one that fits better is told (`trend_tests`). What is told
+neighbouring samples, and of a line and of steps only the one that fits better is reported (`trend_tests`). What is told
 is large as well as sure: a trend of `LEAST_TREND` over the phase, a change of `LEAST_CHANGE`. Of steady phases with
 log-normal noise of 10 or 30 %, at most 0.2 % get a trend or a change where samples are independent, and at most 0.9 %
 with a correlation of 0.8 between neighbours (`test_drift.py`; the table is in docs/concepts/statistics.md).
@@ -38,7 +38,7 @@ from ioassay.analysis.trend_tests import Array, Slopes, is_line, widening
 from ioassay.results.schema import KEY, Measurement
 
 FEWEST = 24
-"""The fewest samples of which a trend or a change is told."""
+"""The fewest samples of which a trend or a change is reported."""
 
 MOST_STEPS = 120
 

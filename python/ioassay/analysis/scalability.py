@@ -13,7 +13,7 @@ degrees of freedom as there are points beyond three), fitted again; of 4 to 7 po
 covered 92 to 100 % where they claim 95 % (`test_scalability.py`). Resampling the residuals would claim far more than 4
 points tell.
 
-A sweep whose medians lie off the law by more than `FOLLOWS` does not follow it, and no number of the law is told.
+A sweep whose medians lie off the law by more than `FOLLOWS` does not follow it, and no number of the law is reported.
 
 Not: the saturation point of a survey (`saturation`), sentences.
 """

@@ -38,7 +38,7 @@ APART = 0.05
 """The share by which a rank or node is behind the median of its phase, at least, so that it counts."""
 
 RARE = 0.001
-"""The probability, by chance, of what is told of a node."""
+"""The probability, by chance, of what is reported of a node."""
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ class Ended:
         self._codes: list[int] = []
 
     def keep(self, path: Path, document: RunDocument) -> None:
-        """Has Ctrl-C say from now on, until all of the run at `path` is told, that it is stored and what to do next."""
+        """Until all of the run at `path` is reported, Ctrl-C says that it is stored and what to do next."""
         is_complete = document.state == "complete"
         following = f"Write its report with: ioassay report {path}" if is_complete else _resume(path)
         keyboard_interrupt.note_kept(f"The run {_how(document)}: {path}\n{following}")

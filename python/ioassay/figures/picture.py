@@ -56,7 +56,7 @@ class Picture:
             raise CannotRun(f"{self.title}: {self.undrawn}")
         if not self.svg:
             raise UsageError(f"{self.title} has nothing to draw. {self.caption}", "Use another figure.")
-        # Its resolution is told as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
+        # Its resolution is stored as well, so that it has the size of the SVG wherever it is placed: pixels of the SVG
         # are 1/96 inch, and a scale of 1 means 72 pixels to the inch.
         try:
             return drawing.png(self.svg, scale=72 / 96, ppi=96 * scale)

@@ -30,7 +30,7 @@ class Report(Protocol):
     """What can be had in every format."""
 
     def document(self, *, with_figures: bool) -> Document:
-        """What a reader is told. Figures take seconds to draw."""
+        """What a reader is shown. Figures take seconds to draw."""
 
     def data(self) -> Mapping[str, Any]:
         """Everything for other programs: base units, unrounded, units in the names."""

@@ -1,4 +1,4 @@
-"""The environment of the nodes, as rows of a table. Nodes that are alike are told once."""
+"""The environment of the nodes, as rows of a table. Nodes that are alike are reported once."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class CaseEntry(StoredModel):
     )
     repetition: Count = Field(description="1, 2, …")
     file_set_bytes: Count = Field(description="Size of all its files together; 0: an imported result does not tell.")
-    written_bytes: Count = Field(description="What all its phases together write in one pass, as far as that is told.")
+    written_bytes: Count = Field(description="What all its phases together write in one pass, as far as it is known.")
     phases: list[PhaseEntry]
     state: CaseState = "pending"
     error: str | None = Field(default=None, description="Why it failed, as a sentence with the remedy.")

@@ -46,7 +46,7 @@ MOST_BYTES = 256 << 20
 """Of `front-end.json` and of a plan, which names every file that the command line asks for."""
 
 MOST_NAMED = 10
-"""Paths that may remain on the target and are told one by one; the plan has all of them."""
+"""Paths that may remain on the target and are reported one by one; the plan has all of them."""
 
 _TITLES: Mapping[Tool, str] = {
     "ior": "IOR",

@@ -2,7 +2,7 @@
 
 Adding one is a file with a function that finds it and the type of its evidence, a line in `FINDERS`, and its sentence
 in `ioassay.reports.run.findings`. A finding adds what the analysis of several ranks, samples or repetitions tells; what
-the engine doubts is told by its doubts. Findings of the same kind in one series are one finding, which has the worst of
+the engine doubts has doubts of its own. Findings of the same kind in one series are one finding, which has the worst of
 them as its evidence.
 
 Not: words and units (`ioassay.reports.run.findings`), the estimates themselves (the other files of `ioassay.analysis`).
@@ -39,7 +39,7 @@ FINDERS: tuple[Callable[[RunFacts], Iterable[Finding]], ...] = (
     outliers,
     wide_intervals,
 )
-"""Every kind of finding, in the order in which those of one series are told."""
+"""Every kind of finding, in the order in which those of one series are reported."""
 
 
 def findings(facts: RunFacts) -> list[Finding]:

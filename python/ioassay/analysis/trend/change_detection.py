@@ -11,7 +11,8 @@ point two things are tested:
 
 Both are weakened by the correlation of neighbouring runs, and of a line and of steps only the one that fits better is
 told (`trend_tests`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
-nothing changed, something is told in at most `FALSE_ALARMS` of all cases, and of what is told no larger share is wrong.
+nothing changed, something is reported in at most `FALSE_ALARMS` of all cases, and no larger
+share of what is reported is wrong.
 That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md has what
 `test_change_detection.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single change,
 so it does not serve here.
@@ -40,7 +41,7 @@ FEWEST = 5
 """The fewest runs that are judged."""
 
 FALSE_ALARMS = 0.01
-"""In how many cases something is told, at most, where nothing changed: of all points of all runs given, together."""
+"""Largest share of cases, over all points of all runs given, with a report where nothing changed."""
 
 BLIND = 0.5
 """A smallest detectable drop beyond which a point that held says little."""
@@ -148,7 +149,7 @@ class _Tested:
 
 
 def _limit(chances: Sequence[float]) -> float:
-    """The highest probability that is told, 0 if none is."""
+    """The highest probability that is reported, 0 if none is."""
     if not chances:
         return 0.0
     adjusted = false_discovery_control(np.array(chances, dtype=np.float64), method="bh")
@@ -190,7 +191,7 @@ def _judged(
     trend: Interval | None = None,
     changes: tuple[Change, ...] = (),
 ) -> Course:
-    """Of what is told."""
+    """Of what is reported."""
     return Course(history, "held" if now >= (1 - tolerance) * before else "declined", before, now, trend, changes)
 
 

@@ -25,7 +25,7 @@ class Suite:
     """What judged what. The same in every later run."""
     lines: Sequence[Line]
     properties: Mapping[str, str] = field(default_factory=dict)
-    """What is told of this run."""
+    """What is reported of this run."""
 
 
 def document(suite: Suite) -> bytes:

@@ -89,7 +89,7 @@ def _fact(group: str, what: str) -> str:
 
 
 def differences(facts: Sequence[Mapping[str, str]], are_runs: Sequence[bool]) -> list[Difference]:
-    """The facts that differ, in the order in which they are told first. `are_runs`: which of the subjects are runs."""
+    """The facts that differ, in the order of their first report. `are_runs`: which of the subjects are runs."""
     found = []
     for what in dict.fromkeys(what for one in facts for what in one):
         told = [one.get(what) for one in facts]

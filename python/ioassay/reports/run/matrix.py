@@ -15,7 +15,7 @@ HEADS = ("Workload", "Phases", "Layout", "Order", "Transfer", "File set", "Clien
 _FIRST_NUMBER = HEADS.index("Transfer")
 
 MOST_NAMED = 8
-"""Values of a sweep that are told one by one; of more only the lowest, the highest and how many there are."""
+"""Values of a sweep that are reported one by one; of more only the lowest, the highest and how many there are."""
 
 
 @dataclass(frozen=True)

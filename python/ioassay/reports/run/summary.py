@@ -92,7 +92,7 @@ def _pictures(content: Content) -> list[Picture]:
 
 
 def _comparison(content: Content) -> list[Section]:
-    """What is told of a comparison, where there is a difference first."""
+    """What is reported of a comparison, where there is a difference first."""
     comparison = content.comparison
     if comparison is None:
         return []

@@ -80,7 +80,7 @@ def lab(content: Content) -> str:
 
 
 def no_nodes(document: RunDocument) -> str:
-    """Why nothing is told of nodes, where none has told of itself."""
+    """Why nothing is reported of nodes, where none has reported itself."""
     if document.imported is None:
         return "No node reported its environment: the engine did not start."
     also = "; see the settings for the rest of the configuration" if document.study.settings else ""
@@ -311,7 +311,7 @@ def doubt(kind: str) -> str:
 
 
 def by_message(places: Iterable[tuple[Measurement, str]], names: Names) -> list[tuple[str, str]]:
-    """(where, message) of the doubts of a group; what has the same message is told together."""
+    """(where, message) of the doubts of a group; what has the same message is reported together."""
     where: dict[str, dict[str, list[str]]] = {}
     for (case, *measured), message in places:
         where.setdefault(message, {}).setdefault(case, []).append(names.measurement(*measured))

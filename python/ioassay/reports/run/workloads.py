@@ -1,4 +1,4 @@
-"""What is told of each workload: its measurements, what they cost and its latencies, as rows of tables."""
+"""What is reported of each workload: its measurements, what they cost and its latencies, as rows of tables."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _COSTS = (
 
 @dataclass(frozen=True)
 class WorkloadPart:
-    """What is told of one workload: its measurements and its latencies, as rows of the tables."""
+    """What is reported of one workload: its measurements and its latencies, as rows of the tables."""
 
     name: str
     title: str
@@ -88,7 +88,7 @@ def measurements(run: LoadedRun) -> pl.DataFrame:
 
 
 def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurement, str]) -> list[WorkloadPart]:
-    """What is told of each workload; `rows` has the anchor of each measurement that is shown."""
+    """What is reported of each workload; `rows` has the anchor of each measurement that is shown."""
     order = {case.id: ascending(case.point) for case in run.document.cases}
     every = (
         measurements(run)

@@ -184,7 +184,7 @@ class Setting:
 
 
 def told(values: Mapping[str, str | None]) -> list[Setting]:
-    """Settings by their names, without those that nothing is told of."""
+    """Settings by their names, without those that nothing is reported of."""
     return [Setting(name=name, value=value) for name, value in values.items() if value]
 
 
