@@ -195,27 +195,26 @@ fn random_transfers(transfer: Transfer) -> Result<()> {
     println!("## 4 KiB random {transfer:?} on tmpfs, {RANKS} ranks, against a bare loop (goal: 0.97 or more)\n");
     let target = tempfile::tempdir_in("/dev/shm")?;
     let random = work(transfer, Order::Random);
-    let writing =
-        plan(Storage::of("posix"), target.path(), RANKS, RANK_BYTES, &[work(Transfer::Write, Order::Sequential)]);
-    let ours = Plan { steps: vec![phase(&random)], ..writing.clone() };
+    // The first phase fills the files, and the second warms up.
+    let works = [work(Transfer::Write, Order::Sequential), random.clone()];
+    let plan = plan(Storage::of("posix"), target.path(), RANKS, RANK_BYTES, &works);
     let bare_results = target.path().join("bare");
-    let phases = with_ranks(&writing, |case, rank, events| {
+    let phases = with_ranks(&plan, |case, rank, events| {
         case::run(case, rank, events)?;
-        let ours = Case { plan: &ours, ..*case };
-        let bare = bare::data::Loop::new(&writing, &random, case, rank.rank());
-        for pair in 0..=PAIRS {
+        let bare = bare::data::Loop::new(case, &random, 1, rank.rank());
+        bare.run(case, rank, &bare_results)?;
+        for pair in 0..PAIRS {
             // Which one goes first alternates, so that a drift of the machine favours neither.
             if pair % 2 == 0 {
-                case::run(&ours, rank, events)?;
+                case::run_steps(case, rank, events, 1..2)?;
                 bare.run(case, rank, &bare_results)?;
             } else {
                 bare.run(case, rank, &bare_results)?;
-                case::run(&ours, rank, events)?;
+                case::run_steps(case, rank, events, 1..2)?;
             }
         }
         Ok(())
     })?;
-    // The first phase fills the files, and the first pair warms up.
     let rate = |phase: &PhaseRecord| phase.operations as f64 / phase.duration_ns as f64 * 1e9;
     let ours: Vec<f64> = phases.iter().skip(2).map(rate).collect();
     let bare: Vec<f64> = bare::results(&bare_results, "transfer")?.into_iter().skip(1).collect();

@@ -11,7 +11,6 @@ use ioassay_engine::workload::buffer::Buffer;
 use ioassay_engine::workload::layout::{Geometry, file_name};
 use ioassay_engine::workload::random::SplitMix64;
 use ioassay_engine::workload::walk::Walk;
-use ioassay_protocol::plan::Plan;
 use ioassay_protocol::plan::data::{DataWork, Transfer};
 
 use super::timed;
@@ -25,14 +24,15 @@ pub struct Loop {
 }
 
 impl Loop {
-    /// The loop of `rank` for `work` in step 0 of `plan`.
+    /// The loop of `rank` for `work`, which is step `step` of the plan.
     ///
     /// # Panics
     /// If the file that the engine wrote cannot be opened.
-    pub fn new(plan: &Plan, work: &DataWork, case: &Case<'_>, rank: u32) -> Self {
+    pub fn new(case: &Case<'_>, work: &DataWork, step: u64, rank: u32) -> Self {
+        let plan = case.plan;
         let geometry = Geometry::of(&plan.files[&work.files], plan.ranks.clients);
         let number = geometry.file(rank, 0);
-        let random = SplitMix64::keyed(&[plan.seed, 0, u64::from(rank), number]);
+        let random = SplitMix64::keyed(&[plan.seed, step, u64::from(rank), number]);
         let mut walk = Walk::new(work.order, geometry.transfers_per_file, random);
         let place = geometry.place(rank);
         let offsets = (0..geometry.transfers_per_file).map(|index| place.offset(walk.transfer(index))).collect();

@@ -24,6 +24,7 @@ mod wait_visible;
 mod write_back;
 mod written;
 
+use std::ops::Range;
 use std::time::Duration;
 
 use ioassay_host::clock::{self, Clock};
@@ -98,6 +99,16 @@ impl Case<'_> {
 
 /// Runs all steps as one of `ranks`; rank 0 writes to `events`. Returns early if the ranks were stopped.
 pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Result<(), Stopped> {
+    run_steps(case, ranks, events, 0..case.plan.steps.len())
+}
+
+/// Runs only the steps of this range, where those before it have been run.
+pub fn run_steps<R: Ranks>(
+    case: &Case<'_>,
+    ranks: &R,
+    events: &mut EventLog,
+    steps: Range<usize>,
+) -> Result<(), Stopped> {
     let mut rank = Rank::new(case, ranks, events);
     // What comes before the first step may hang like a step.
     ranks.begin_step(0, case.plan.time_limit_ns)?;
@@ -105,8 +116,8 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
     rank.wait_until_visible()?;
     rank.has_memory()?;
     let _reserved = reserve_memory(case.plan.memory_bytes);
-    for (index, step) in case.plan.steps.iter().enumerate() {
-        let index = index as u32;
+    for index in steps {
+        let (step, index) = (&case.plan.steps[index], index as u32);
         ranks.begin_step(index, limit_of(case.plan, step))?;
         match step {
             Step::Phase(phase) => rank.phase(index, phase)?,
