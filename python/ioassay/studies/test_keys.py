@@ -185,7 +185,7 @@ EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], str]], Keys] = {
 }
 
 
-@pytest.mark.parametrize("model", {model for model, _ in EVERY_KEY}, ids=lambda model: str(model.__name__))
+@pytest.mark.parametrize("model", dict.fromkeys(model for model, _ in EVERY_KEY), ids=lambda model: str(model.__name__))
 def test_no_key_is_left_out_here(model: type[Part]) -> None:
     tried = {key for (of, _), keys in EVERY_KEY.items() if of is model for key in keys}
     inherited = set(Phase.model_fields) if model is Mixed else set()
