@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use ioassay_engine::case::rank_report::{Found, RankReport};
+use ioassay_engine::case::phase_records::Found;
+use ioassay_engine::case::rank_report::RankReport;
 use ioassay_engine::case::{self, Case};
 use ioassay_engine::measure::phase::RankResult;
 use ioassay_engine::output::EventLog;

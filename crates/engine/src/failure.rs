@@ -9,6 +9,9 @@ use std::path::Path;
 use ioassay_protocol::events::Failure;
 use nix::errno::Errno;
 
+/// What to do where a process or its memory cannot be had.
+pub const START_REMEDY: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
+
 /// What an error says that no system call reported, and what to try next; it travels in an [`io::Error`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
@@ -55,6 +58,15 @@ pub fn on_path(operation: &str, path: &Path, error: &io::Error) -> Failure {
     }
 }
 
+/// This node does not see `path`, which the first node created.
+pub fn unseen(path: &Path, error: &io::Error) -> Failure {
+    let seen = on_path("open", path, error);
+    let own = ioassay_host::host_name();
+    let message = format!("{own} does not see the directory that the first node created: {}", seen.message);
+    let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
+    Failure { message, remedy: remedy.to_owned(), ..seen }
+}
+
 /// As [`on_path`], for hot paths, whose results are to be small.
 #[cold]
 pub fn boxed_on_path(operation: &str, path: &Path, error: &io::Error) -> Box<Failure> {
@@ -74,7 +86,11 @@ pub fn nothing_written(offset: u64) -> io::Error {
 pub fn with_text(errno: i32, text: &str) -> io::Error {
     let what = format!("{text} ({:?})", Errno::from_raw(errno));
     // The sentence says which argument it is, and the usual remedy would guess.
-    let remedy = if errno == libc::EINVAL { "correct the cause, and run again" } else { remedy(Some(errno)) };
+    let remedy = if errno == libc::EINVAL {
+        "correct the argument that the message names, and run again"
+    } else {
+        remedy(Some(errno))
+    };
     Explained { what, remedy: remedy.to_owned() }.into_io()
 }
 

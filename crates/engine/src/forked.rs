@@ -17,8 +17,6 @@ use crate::ranks::{Ranks, Stopped};
 use crate::supervise::{self, Ending};
 use crate::survey::{self, SurveyRequest};
 
-const START_REMEDY: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
-
 /// Ranks that are forked.
 #[derive(Debug, Default)]
 pub struct Forked(Hosts);
@@ -55,7 +53,8 @@ impl Forked {
             }
         });
         ran.unwrap_or_else(|error| {
-            let failure = failure::because_of(&error, "start ranks", "the ranks cannot be started", START_REMEDY);
+            let failure =
+                failure::because_of(&error, "start ranks", "the ranks cannot be started", failure::START_REMEDY);
             Ending { failure: Some(failure), signal: None }
         })
     }

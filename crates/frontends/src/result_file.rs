@@ -9,6 +9,7 @@ use std::path::Path;
 use ioassay_protocol::events::Failure;
 
 use ioassay_engine::failure;
+use ioassay_engine::workspace::in_place::SAY_OVERWRITE;
 
 /// As much of a file's beginning as is looked at.
 const LOOKED_AT_BYTES: u64 = 4096;
@@ -67,7 +68,7 @@ fn check(file: &File, path: &Path, overwrite: bool, own: impl Fn(&str) -> bool) 
         return Ok(());
     }
     let message = format!("{} exists and does not contain results of this kind: not overwritten", path.display());
-    Err(failure::about_path("replace", path, message, "use another file, or add --overwrite if its data may be lost"))
+    Err(failure::about_path("replace", path, message, SAY_OVERWRITE))
 }
 
 /// True for the content of a status file: a number.

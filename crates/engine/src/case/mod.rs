@@ -13,7 +13,7 @@ mod metadata;
 mod operations;
 mod pacing;
 mod phase;
-mod phase_records;
+pub mod phase_records;
 mod profile;
 pub mod rank_report;
 pub mod remount;
@@ -40,7 +40,8 @@ use serde::de::DeserializeOwned;
 
 use self::earlier_rates::EarlierRates;
 use self::pacing::POLL_INTERVAL;
-use self::rank_report::{Found, RankReport};
+use self::phase_records::Found;
+use self::rank_report::RankReport;
 use self::tree_state::TreeState;
 use self::written::Written;
 use crate::failure;
@@ -102,7 +103,7 @@ pub fn run<R: Ranks>(case: &Case<'_>, ranks: &R, events: &mut EventLog) -> Resul
     run_steps(case, ranks, events, 0..case.plan.steps.len())
 }
 
-/// Runs only the steps of this range, where those before it have been run.
+/// Runs only the steps of this range, where those before it have been run; what those measured limits none of these.
 pub fn run_steps<R: Ranks>(
     case: &Case<'_>,
     ranks: &R,

@@ -2,18 +2,32 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and how records are combined ([`crate::measure::phase`]).
 
-use ioassay_protocol::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Usage};
+use ioassay_protocol::events::{Done, Event, NodeClock, NodeRecord, RankRecord, Settled, Usage};
 use ioassay_protocol::plan::{Job, Operation, Phase};
 
 use super::Rank;
-use super::rank_report::{Found, RankReport};
+use super::rank_report::RankReport;
 use super::resident;
 use crate::measure::doubts::{self, Facts, Unwritten};
 use crate::measure::histogram::Latencies;
+use crate::measure::node::NodeMeter;
 use crate::measure::phase::{Circumstances, RankResult, combine};
 use crate::plan::Sizes;
 use crate::ranks::clocks::Reading;
 use crate::ranks::{Ranks, Start, Stopped};
+
+/// What is known of a phase beside what its ranks send.
+#[derive(Debug, Clone, Copy)]
+pub struct Found<'a> {
+    /// Wall-clock time at which the barrier opened.
+    pub started_unix_ns: u64,
+    /// How the clocks of nodes differed before, on rank 0.
+    pub clocks_before: &'a [Reading],
+    /// What was written out before, on rank 0.
+    pub settled: Option<Settled>,
+    /// Measures what goes on on the node, where this rank is the first one of it.
+    pub node: Option<&'a NodeMeter>,
+}
 
 /// A rank's report, and from the first one of each node what went on on the node.
 type Sent = (Option<RankReport>, Option<NodeRecord>);

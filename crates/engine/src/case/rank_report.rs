@@ -2,17 +2,15 @@
 //!
 //! Not here: what ranks do in a phase ([`super::phase`]), and what rank 0 makes of it ([`super::phase_records`]).
 
-use ioassay_protocol::events::{Done, RankRecord, Settled, Usage};
+use ioassay_protocol::events::{Done, RankRecord, Usage};
 use ioassay_protocol::plan::Operation;
 use serde::{Deserialize, Serialize};
 
 use super::job_result::JobResult;
 use super::profile::BeforeRead;
-use crate::measure::node::NodeMeter;
 use crate::measure::phase::RankResult;
 use crate::measure::recorder::LANES;
 use crate::ranks::Start;
-use crate::ranks::clocks::Reading;
 
 /// What a rank sends to rank 0 when its job has ended. A rank without a job sends none.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,19 +30,6 @@ pub struct RankReport {
     /// When the first rank of the job on this rank's node had finished, since the barrier opened, and what this one had done
     /// by then, by lane.
     pub(super) first_finished: Option<(u64, [Done; LANES])>,
-}
-
-/// What is known of a phase beside what its ranks send.
-#[derive(Debug, Clone, Copy)]
-pub struct Found<'a> {
-    /// Wall-clock time at which the barrier opened.
-    pub started_unix_ns: u64,
-    /// How the clocks of nodes differed before, on rank 0.
-    pub clocks_before: &'a [Reading],
-    /// What was written out before, on rank 0.
-    pub settled: Option<Settled>,
-    /// Measures what goes on on the node, where this rank is the first one of it.
-    pub node: Option<&'a NodeMeter>,
 }
 
 impl RankReport {

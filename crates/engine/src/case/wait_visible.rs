@@ -3,10 +3,7 @@
 //! A client may remember for seconds what a name was before: nothing, or the directory of the case before. And what is
 //! mounted on another node may be another file system altogether.
 
-use std::io;
 use std::time::{Duration, Instant};
-
-use ioassay_protocol::events::Failure;
 
 use super::Rank;
 use super::pacing::POLL_INTERVAL;
@@ -33,19 +30,11 @@ impl<R: Ranks> Rank<'_, R> {
         while let Err(error) = self.case.workspace.root() {
             self.go_on()?;
             if begin.elapsed() > FORGOTTEN_BY_THEN {
-                self.ranks.fail(&self.unseen(&error));
+                self.ranks.fail(&failure::unseen(&self.case.workspace.sample(), &error));
                 return Err(Stopped);
             }
             std::thread::sleep(POLL_INTERVAL);
         }
         Ok(())
-    }
-
-    fn unseen(&self, error: &io::Error) -> Failure {
-        let own = ioassay_host::host_name();
-        let seen = failure::on_path("open", &self.case.workspace.sample(), error);
-        let message = format!("{own} does not see the directory that the first node created: {}", seen.message);
-        let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
-        Failure { message, remedy: remedy.to_owned(), ..seen }
     }
 }

@@ -91,7 +91,8 @@ pub fn join(library: Option<PathBuf>, in_ranks: bool) -> Result<Launched, Failur
 }
 
 fn begin(library: PathBuf, launcher: Option<Launcher>, in_ranks: bool) -> Result<Launched, Failure> {
-    let cannot = |error: io::Error| failure::because_of(&error, "begin", "the engine cannot start", LIMITS);
+    let cannot =
+        |error: io::Error| failure::because_of(&error, "begin", "the engine cannot start", failure::START_REMEDY);
     supervise::block_signals().map_err(cannot)?;
     supervise::stop_with_parent().map_err(cannot)?;
     let brief = Brief { library, launcher, shared: in_ranks };
@@ -166,8 +167,6 @@ fn divide(brief: &Brief) -> io::Result<Divided> {
     let printed = std::thread::spawn(move || drop(io::copy(&mut &errors, &mut io::stderr())));
     Ok(Divided { child, other: ours, printed })
 }
-
-const LIMITS: &str = "raise the limits on processes and memory (ulimit -u, ulimit -v), or use fewer ranks";
 
 /// Speaks MPI in a thread, which tells this process and the rank's where they meet.
 fn speak(brief: Brief, finish: Arc<Finish>, rank: UnixStream) -> (Receiver<Joined>, JoinHandle<()>) {

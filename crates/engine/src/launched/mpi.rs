@@ -110,15 +110,21 @@ fn build_it(what: String) -> io::Error {
     Explained { what, remedy: "build it on this site: ioassay mpi build --force".to_owned() }.into_io()
 }
 
+/// What to do where another MPI's launcher may have started the processes.
+pub const OTHER_LAUNCHER: &str =
+    "use the mpirun that belongs to the mpicc (ioassay mpi list), or another --mpi with srun (srun --mpi=list)";
+
 /// MPI begins at this moment.
 static BEGINS: AtomicBool = AtomicBool::new(false);
 
 /// Some MPIs end the process where they cannot begin, and say why in words for their own developers.
 extern "C" fn ended_by_mpi() {
     if BEGINS.load(Ordering::SeqCst) {
-        let said = "ioassay-engine: MPI terminated this process while starting, for the reason printed above. Another \
-                    MPI's launcher may have started it\n  try: the mpirun that belongs to the mpicc (ioassay mpi \
-                    list), or another --mpi with srun (srun --mpi=list)\n";
+        let said = format!(
+            "ioassay-engine: MPI terminated this process while starting, for the reason printed above. Another MPI's \
+             launcher may have started it\n  \
+             try: {OTHER_LAUNCHER}\n"
+        );
         let _ = io::stderr().write_all(said.as_bytes());
         end_for_all();
     }

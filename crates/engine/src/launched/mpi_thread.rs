@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 
 use super::launcher::Launcher;
 use super::membership::{Address, Membership};
-use super::mpi::{LeaderWire, Loaded, Mpi};
+use super::mpi::{LeaderWire, Loaded, Mpi, OTHER_LAUNCHER};
 use super::rendezvous::{self, Assignment, Hello, Roster};
 use crate::failure;
 use crate::ranks::nodes::leader::NodeLeader;
@@ -231,7 +231,5 @@ fn wrong_launcher(launcher: &Launcher, library: &str, size: u32) -> Failure {
         "the launcher has started {} processes ({}), but MPI sees {size} ({library}): it is another MPI's launcher",
         launcher.size, launcher.variable
     );
-    let remedy =
-        "use the mpirun that belongs to the mpicc (ioassay mpi list), or another --mpi with srun (srun --mpi=list)";
-    failure::plain("meet over MPI", message, remedy)
+    failure::plain("meet over MPI", message, OTHER_LAUNCHER)
 }

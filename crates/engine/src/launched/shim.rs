@@ -53,7 +53,7 @@ pub fn of_this_site(launcher: &Launcher) -> Result<PathBuf, Failure> {
             return Ok(found);
         }
         if begin.elapsed() > BUILDING {
-            let message = "the first process did not build the MPI library, or its cache is not visible on this node";
+            let message = "the first process did not build the MPI connector, or its cache is not visible on this node";
             let remedy = "build it beforehand: ioassay mpi build, with IOASSAY_CACHE set to a directory shared by all \
                           nodes";
             return Err(failure::plain("load MPI", message.to_owned(), remedy));

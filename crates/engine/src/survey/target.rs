@@ -1,6 +1,5 @@
 //! What a node sees of the target. Every call here may hang; who makes it does so with [`super::path_timeout`].
 
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,20 +38,9 @@ pub fn see(target: &Path, workspace: &str, limit: Duration) -> Result<(), Failur
     let (directory, begin) = (Directory::of(target, workspace, None), Instant::now());
     while let Err(error) = directory.root() {
         if begin.elapsed() > limit {
-            return Err(unseen(directory.path(), &error));
+            return Err(failure::unseen(directory.path(), &error));
         }
         std::thread::sleep(POLL_INTERVAL);
     }
     Ok(())
-}
-
-fn unseen(path: &Path, error: &io::Error) -> Failure {
-    let seen = failure::on_path("open", path, error);
-    let message = format!(
-        "{} does not see the directory that the first node created: {}",
-        ioassay_host::host_name(),
-        seen.message
-    );
-    let remedy = "check that both nodes have mounted the same file system there (compare `findmnt --target DIR`)";
-    Failure { message, remedy: remedy.to_owned(), ..seen }
 }

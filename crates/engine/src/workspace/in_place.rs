@@ -181,7 +181,8 @@ fn may_replace(path: &Path, touched: &Touched, overwrite: bool) -> Result<(), Fa
     }
 }
 
-const SAY_OVERWRITE: &str = "use another file, or add --overwrite if its data may be lost";
+/// What to do about a file that is not ours.
+pub const SAY_OVERWRITE: &str = "use another file, or add --overwrite if its data may be lost";
 
 const NO_FILE: &str = "use a regular file; to measure a block device, use `ioassay run` with --target DEVICE \
                        --destroy-data DEVICE, or obdfilter-survey: --overwrite never applies to devices";

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ioassay_engine::failure;
 use ioassay_protocol::events::Failure;
@@ -13,6 +13,11 @@ use super::options::{Key, Kind, Section, section_of};
 use crate::common::usage;
 use crate::options::Verdict;
 use crate::size;
+
+/// `path` from the working directory on.
+pub fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
 
 /// The text of an .ini file. Comments may be in any encoding.
 pub fn read(path: &Path) -> Result<String, Failure> {

@@ -130,7 +130,7 @@ fn measure(
     settings: &Settings,
 ) -> Result<Ended, Failure> {
     let timestamp = asked.timestamp();
-    let data = std::path::absolute(&settings.data).unwrap_or_else(|_| settings.data.clone());
+    let data = config::absolute(&settings.data);
     let session = Session::begin(Tool::Io500, common, ranks, arguments)?;
     let run = session.run().to_owned();
     let plan = translate::plan(settings, &Ground { data: &data, run: &run, timestamp: &timestamp });

@@ -84,17 +84,12 @@ fn program_of(command: &Command) -> &Path {
 /// Where the official program leaves its results.
 fn results(config: &Config, timestamp: &str) -> PathBuf {
     let results = PathBuf::from(config.text("global", "resultdir").unwrap_or_default());
-    absolute(&if config.flag("global", "timestamp-resultdir") { results.join(timestamp) } else { results })
-}
-
-/// `path` from the working directory on.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    config::absolute(&if config.flag("global", "timestamp-resultdir") { results.join(timestamp) } else { results })
 }
 
 fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
     let mut words = asked.launcher.iter().flat_map(|launcher| launcher.split_whitespace());
-    let program = absolute(program);
+    let program = config::absolute(program);
     let mut command = match words.next() {
         Some(launcher) => {
             let mut command = Command::new(launcher);
@@ -103,7 +98,7 @@ fn command(asked: &Asked, program: &Path, timestamp: &str) -> Command {
         }
         None => Command::new(program),
     };
-    command.arg(absolute(&asked.config)).arg(format!("--timestamp={timestamp}"));
+    command.arg(config::absolute(&asked.config)).arg(format!("--timestamp={timestamp}"));
     command.arg(if asked.extended { "--mode=extended" } else { "--mode=standard" });
     if let Some(level) = asked.verbosity {
         command.arg(format!("--verbose={level}"));

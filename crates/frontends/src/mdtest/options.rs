@@ -16,8 +16,7 @@ type Given = options::Given<Parameters>;
 pub const SYNOPSIS: &str = "mdtest: create, stat, read and remove many directories and files";
 
 const NO_DUMMY: &str = "the storage API null has no delays; use -a DUMMY alone to measure the engine's own cost";
-const NO_MPIIO: &str = "mdtest supports only POSIX and DUMMY; leave it out";
-const NO_MMAP: &str = "mdtest supports only POSIX and DUMMY; leave it out";
+const NO_OTHER_API: &str = "mdtest supports only POSIX and DUMMY; leave it out";
 const NO_GPU: &str = "GPU memory is not supported; leave it out";
 const NO_COMMANDS: &str = "commands between phases are not supported; use separate commands with -C, -T, -E and -r, \
                            and run it between them";
@@ -222,13 +221,13 @@ pub(crate) const OPTIONS: &[Bound<Parameters>] = &[
     Bound::refused("--dummy.delay-close", Some("USEC"), "delay of each close of DUMMY", NO_DUMMY),
     Bound::refused("--dummy.delay-sync", Some("USEC"), "delay of each sync of DUMMY", NO_DUMMY),
     Bound::refused("--dummy.delay-xfer", Some("USEC"), "delay of each transfer of DUMMY", NO_DUMMY),
-    Bound::refused("--mpiio.showHints", None, "show MPI-IO hints", NO_MPIIO),
-    Bound::refused("--mpiio.preallocate", None, "preallocate files", NO_MPIIO),
-    Bound::refused("--mpiio.useStridedDatatype", None, "access strided data through a datatype", NO_MPIIO),
-    Bound::refused("--mpiio.useFileView", None, "use a file view", NO_MPIIO),
-    Bound::refused("--mpiio.hintsFileName", Some("FILE"), "MPI-IO hints", NO_MPIIO),
-    Bound::refused("--mmap.madv_dont_need", None, "madvise for mapped files", NO_MMAP),
-    Bound::refused("--mmap.madv_pattern", None, "madvise for mapped files", NO_MMAP),
+    Bound::refused("--mpiio.showHints", None, "show MPI-IO hints", NO_OTHER_API),
+    Bound::refused("--mpiio.preallocate", None, "preallocate files", NO_OTHER_API),
+    Bound::refused("--mpiio.useStridedDatatype", None, "access strided data through a datatype", NO_OTHER_API),
+    Bound::refused("--mpiio.useFileView", None, "use a file view", NO_OTHER_API),
+    Bound::refused("--mpiio.hintsFileName", Some("FILE"), "MPI-IO hints", NO_OTHER_API),
+    Bound::refused("--mmap.madv_dont_need", None, "madvise for mapped files", NO_OTHER_API),
+    Bound::refused("--mmap.madv_pattern", None, "madvise for mapped files", NO_OTHER_API),
     Bound::refused(
         "-g",
         None,

@@ -18,8 +18,8 @@ pub use self::checks::A_DAY_NS;
 use self::checks::range;
 use self::data::Filled;
 pub use self::data::{LARGEST_CASE_BYTES, LARGEST_TRANSFER_BYTES};
-use self::storage::JobStorage;
-pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, SECTOR_BYTES, validate_meeting};
+use self::storage::{JobStorage, SECTOR_BYTES};
+pub use self::storage::{MOST_IN_FLIGHT, MOST_VECTORS, validate_meeting};
 use super::{Refusal, Sizes};
 use crate::workload::layout::geometries;
 
