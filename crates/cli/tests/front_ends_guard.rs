@@ -364,9 +364,9 @@ fn the_io500_leaves_foreign_files_beside_its_own_alone() {
     let data = directory.path().join("data");
     fs::create_dir(&data).unwrap();
     fs::write(data.join("ior_file_easy"), vec![0xff; BYTES]).unwrap();
-    let config = "[global]\ndatadir = data\nresultdir = results\ntimestamp-datadir = FALSE\n[debug]\nstonewall-time = \
-                  1\n[ior-easy]\nblockSize = 1m\n[mdtest-easy]\nn = 4\n[mdtest-hard]\nn = 4\n[ior-hard]\nsegmentCount \
-                  = 10\n[ior-rnd4K]\nblockSize = 1m\n[find]\nnproc = 1\n";
+    let config = "[global]\ndatadir = data\nresultdir = results\ntimestamp-datadir = FALSE\n[debug]\nstonewall-time = 1\n\
+                  [ior-easy]\nblockSize = 1m\n[mdtest-easy]\nn = 4\n[mdtest-hard]\nn = 4\n[ior-hard]\nsegmentCount = 10\n\
+                  [ior-rnd4K]\nblockSize = 1m\n[find]\nnproc = 1\n";
     fs::write(directory.path().join("config.ini"), config).unwrap();
     let before = state(&data.join("ior_file_easy"));
     let output = engine(directory.path(), "io500 config.ini --overwrite");

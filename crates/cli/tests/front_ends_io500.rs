@@ -61,8 +61,8 @@ impl Lab {
         Self::with(
             tempfile::tempdir().unwrap(),
             &format!(
-                "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\n[ior-hard]\nsegmentCount = 80\n[mdtest-easy]\nn = \
-                 1200\n[mdtest-hard]\nn = 800\n[debug]\nstonewall-time = 2\n{more}"
+                "[ior-easy]\ntransferSize = 64k\nblockSize = 4m\n[ior-hard]\nsegmentCount = 80\n[mdtest-easy]\nn = 1200\n\
+                 [mdtest-hard]\nn = 800\n[debug]\nstonewall-time = 2\n{more}"
             ),
         )
     }
@@ -310,11 +310,10 @@ fn every_key_of_the_official_file_is_listed_and_read_back() {
 #[test]
 fn files_of_older_versions_are_accepted() {
     let lab = Lab::new("");
-    let old = "# as of 2023\n[global]\ndatadir = /scratch/io500\ntimestamp-datadir = FALSE\napi = POSIX\nscc = \
-               FALSE\n[ior-rnd4K]\nAPI =\nblockSize = 1073741824\nrun = FALSE\nrandomPrefill = \
-               0\n[ior-rnd4K-write]\nrun = TRUE\n[ior-rnd1MB]\nrun = TRUE\n[ior-rnd1MB-read]\nAPI \
-               =\n[ior-rnd]\nblockSize = 1073741824\n[timestamp]\n[mdworkbench]\nwaitingTime = 0.0\nprecreatePerSet \
-               =\nfilesPerProc =\n[mdworkbench-delete]\nrun = TRUE\n";
+    let old = "# as of 2023\n[global]\ndatadir = /scratch/io500\ntimestamp-datadir = FALSE\napi = POSIX\nscc = FALSE\n\
+               [ior-rnd4K]\nAPI =\nblockSize = 1073741824\nrun = FALSE\nrandomPrefill = 0\n[ior-rnd4K-write]\nrun = TRUE\n\
+               [ior-rnd1MB]\nrun = TRUE\n[ior-rnd1MB-read]\nAPI =\n[ior-rnd]\nblockSize = 1073741824\n[timestamp]\n\
+               [mdworkbench]\nwaitingTime = 0.0\nprecreatePerSet =\nfilesPerProc =\n[mdworkbench-delete]\nrun = TRUE\n";
     fs::write(lab.ini(), old).unwrap();
     let (code, out, err) = lab.run(&["--dry-run"]);
     assert_eq!(code, 0, "{err}");

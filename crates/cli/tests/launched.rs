@@ -74,8 +74,10 @@ fn bench_of_two_nodes(mpi: &Mpi, ranks: u32) -> Bench {
 fn on_two_nodes(mut bench: Bench, unshare: &str) -> Bench {
     let script = bench.path("node");
     let text = format!(
-        "#!/bin/sh\nnode=$((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % 2))\ntest $node = 1 && more='{unshare}'\nexec \
-         unshare --uts $more sh -c 'hostname $0; exec \"$@\"' node$node \"$@\"\n"
+        "#!/bin/sh\n\
+         node=$((${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}} % 2))\n\
+         test $node = 1 && more='{unshare}'\n\
+         exec unshare --uts $more sh -c 'hostname $0; exec \"$@\"' node$node \"$@\"\n"
     );
     fs::write(&script, text).unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();

@@ -446,7 +446,7 @@ fn what_nfs_cannot_do_is_refused_before_any_request() {
         (changed("/storage/api", json!("posix")), "does not support the URL scheme \"nfs\""),
         (changed("/target/url", json!("nfs://me:hunter2@host/export")), "user or password"),
         (changed("/target/url", json!("nfs://host/export?version=4")), "is not an option"),
-        (changed("/target/url", json!("nfs://host:2049/export")), "is not a valid host"),
+        (changed("/target/url", json!("nfs://host:2049/export")), "is not valid between :// and the path"),
         (changed("/target/url", json!("s3://bucket/x")), "does not support the URL scheme \"s3\""),
         (changed("/target", json!({"directory": "/tmp"})), "does not work on directories"),
         (changed("/steps/1", json!({"step": "cold-cache", "attempts": ["drop-caches"]})), "does not apply to URLs"),

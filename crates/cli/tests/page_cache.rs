@@ -6,18 +6,11 @@ mod support;
 use ioassay_engine::storage;
 use ioassay_protocol::doubt::Reason;
 use ioassay_protocol::plan::cache::CacheStep;
-use ioassay_protocol::plan::data::{Advice, DataWork, FileSet, Layout, Order, Payload, Source, Transfer};
+use ioassay_protocol::plan::data::{Advice, DataWork, FileSet, Layout, Order, Source, Transfer};
 use ioassay_protocol::plan::pace::{Limit, Rate};
 use ioassay_protocol::plan::storage::Storage;
 use ioassay_protocol::plan::{CacheMethod, Job, RankRange, Step};
 use support::*;
-
-/// On the file system of the checkout, which is rarely a tmpfs: those have no direct I/O.
-fn target() -> tempfile::TempDir {
-    tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap()
-}
-
-const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
 
 #[test]
 fn only_jobs_that_ask_for_it_go_past_the_page_cache() {

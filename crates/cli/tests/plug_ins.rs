@@ -11,7 +11,7 @@ use ioassay_engine::plan::{Refusal, validate, validate_meeting};
 use ioassay_engine::storage::names::Presence;
 use ioassay_engine::storage::{self, plugin};
 use ioassay_protocol::events::Failure;
-use ioassay_protocol::plan::data::{FileSet, Fsync, Layout, Order, Payload, SizeAtOpen, Source, Transfer, Verify};
+use ioassay_protocol::plan::data::{FileSet, Fsync, Layout, Order, SizeAtOpen, Source, Transfer, Verify};
 use ioassay_protocol::plan::pace::Limit;
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Job, Plan, Step, Work};
@@ -19,8 +19,6 @@ use serde_json::{Value, json};
 use support::plug_ins::{shipped, wrong};
 use support::process::Bench;
 use support::*;
-
-const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
 
 /// A write with a sync, and a read by another rank that compares.
 fn write_and_verify(order: Order) -> Vec<Step> {

@@ -15,11 +15,6 @@ use ioassay_protocol::plan::{Plan, Step};
 use proptest::prelude::*;
 use support::*;
 
-/// On the file system of the checkout, which is rarely a tmpfs: those have no direct I/O.
-fn target() -> tempfile::TempDir {
-    tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap()
-}
-
 /// The storage APIs that keep files in directories.
 fn file_apis() -> impl Iterator<Item = (&'static dyn StorageApi, Capabilities)> {
     storage::all().map(|api| (api, api.capabilities())).filter(|(_, can)| can.directories && can.files)
@@ -28,8 +23,6 @@ fn file_apis() -> impl Iterator<Item = (&'static dyn StorageApi, Capabilities)> 
 fn storage(api: &dyn StorageApi) -> Storage {
     Storage { api: api.name().into(), ..posix() }
 }
-
-const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
 
 /// A write, and a read by another rank that compares.
 fn write_and_verify(order: Order) -> Vec<Step> {

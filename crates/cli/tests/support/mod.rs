@@ -39,6 +39,14 @@ pub const SMALL: FileSet = FileSet {
     payload: Payload::Repeated,
 };
 
+/// The same with other bytes in each transfer.
+pub const UNIQUE: FileSet = FileSet { payload: Payload::Unique, ..SMALL };
+
+/// A target on the file system of the checkout, which is rarely a tmpfs: those have no direct I/O.
+pub fn target() -> tempfile::TempDir {
+    tempfile::tempdir_in(std::env::current_dir().unwrap()).unwrap()
+}
+
 /// `posix`, one transfer at a time.
 pub fn posix() -> Storage {
     Storage::of("posix")
