@@ -25,7 +25,7 @@ pub struct Arguments {
     /// Each value is a process in one host's namespaces: its number, or its directory of /proc.
     #[arg(long = "host", value_name = "PROCESS")]
     pub hosts: Vec<PathBuf>,
-    /// Connect to the other processes of the launcher by this MPI library.
+    /// Connect to the other processes of the launcher by this MPI connector.
     ///
     /// `ioassay-engine mpi build` builds one.
     #[arg(long, value_name = "LIBRARY", conflicts_with = "hosts")]

@@ -248,7 +248,10 @@ impl<'a> Supervisor<'a> {
 
     fn stuck(&self) -> Failure {
         let numbers: Vec<String> = self.children.iter().map(|child| child.rank.to_string()).collect();
-        let message = format!("ranks {} cannot be killed: they hang in the kernel", numbers.join(", "));
+        let message = match &numbers[..] {
+            [number] => format!("rank {number} cannot be killed: it hangs in the kernel"),
+            _ => format!("ranks {} cannot be killed: they hang in the kernel", numbers.join(", ")),
+        };
         failure::plain("stop", message, "check the server of the target; the processes end when it responds")
     }
 

@@ -104,7 +104,7 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
         (
             "/storage",
             json!({"api": "posix", "depth": 2}),
-            "storage.depth: posix keeps at most 1 transfers in flight, not 2; use at most 1, or",
+            "storage.depth: posix keeps at most 1 transfer in flight, not 2; use at most 1, or",
         ),
         ("/storage", json!({"api": "posix", "depth": 0}), "storage.depth: 0 does nothing; use 1 or more"),
         (
@@ -142,19 +142,28 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
             "files.data.block_bytes: 9000 is not a multiple of the transfer, 4096 bytes; use 8192 or 12288",
         ),
         ("/files/data/block_bytes", json!(100), "use 4096"),
-        ("/files/data/block_bytes", huge, "files.data.segments: 1 segments of blocks of"),
+        (
+            "/files/data/block_bytes",
+            huge,
+            "files.data.segments: the files add up to 2^64 bytes or more; keep a case at or below 9223372036854775807",
+        ),
         ("/files/data/segments", json!(0), "files.data.segments: 0 moves no data"),
-        ("/files/data/segments", json!(u64::MAX), "keep each file at or below 9223372036854775807 bytes"),
+        ("/files/data/segments", json!(u64::MAX), "keep a case at or below 9223372036854775807 bytes"),
         ("/files/data/files_per_rank", json!(0), "files.data.files_per_rank: 0 moves no data"),
         (
             "/files/data/files_per_rank",
             json!(u64::MAX),
-            "files.data.segments: 1 segments of blocks of 8192 bytes for 4",
+            "files.data.segments: the files add up to 2^64 bytes or more; keep a case",
         ),
         (
             "/files/data/segments",
             json!(1_u64 << 48),
-            "files: the file sets add up to 9223372036854874112 bytes; keep a case at or below 9223372036854775807 bytes",
+            "files.data.segments: the files add up to 9223372036854775808 bytes; keep a case at or below",
+        ),
+        (
+            "/files/data/segments",
+            json!((1_u64 << 48) - 1),
+            "files: the file sets add up to 9223372036854841344 bytes; keep a case at or below 9223372036854775807 bytes",
         ),
         ("/files/data/segments", json!(1.5), "files.data.segments: invalid type"),
         ("/files/data/layout", json!("N-2"), "files.data.layout: unknown variant `N-2`"),
@@ -164,11 +173,11 @@ fn impossible_plans_are_refused_with_key_value_and_what_would_be_valid() {
             "files.data.layout: 4 ranks cannot be split into 3 equal groups; use one of 1, 2, 4",
         ),
         ("/files/data/layout", json!({"N-M": 0}), "use one of 1, 2, 4"),
-        ("/files/shared/offset_bytes", json!(i64::MAX), "files.shared.segments: 2 segments"),
+        ("/files/shared/offset_bytes", json!(i64::MAX), "files.shared.segments: the files add up to 2^64"),
         (
             "/files/shared/ranks/count",
             json!(5),
-            "files.shared.ranks: 5 ranks starting at rank 0 are more than there are; use ranks 0 to 3",
+            "files.shared.ranks: 5 ranks from rank 0 on do not all exist; use ranks 0 to 3",
         ),
         ("/files/shared/ranks/count", json!(0), "files.shared.ranks.count: 0 does nothing"),
         (
@@ -318,7 +327,7 @@ fn what_a_job_asks_of_a_storage_of_its_own_is_refused_there() {
         ),
         (
             json!({"api": "posix", "depth": 2}),
-            "steps[0].jobs[0].storage.depth: posix keeps at most 1 transfers in flight",
+            "steps[0].jobs[0].storage.depth: posix keeps at most 1 transfer in flight",
         ),
         (json!({"api": "mmap", "direct": true}), "steps[0].jobs[0].storage.direct: mmap does not support direct I/O"),
         (json!({"api": "posix", "uring": {}}), "steps[0].jobs[0].storage.uring: posix does not use io_uring"),

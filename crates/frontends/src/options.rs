@@ -370,9 +370,9 @@ pub fn table(known: &[Known]) -> String {
         let value = option.value.map(|value| format!(" {value}").replace('|', r"\|")).unwrap_or_default();
         let ours = match option.verdict {
             Verdict::Same => "same".to_owned(),
-            Verdict::Better(because) => format!("better, because {because}"),
-            Verdict::Ignored(because) => format!("ignored with a warning, because {because}"),
-            Verdict::Refused(because) => format!("refused, because {because}"),
+            Verdict::Better(because) => format!("better: {because}"),
+            Verdict::Ignored(because) => format!("ignored with a warning: {because}"),
+            Verdict::Refused(because) => format!("refused: {because}"),
         };
         let _ = writeln!(text, "| `{}{value}` | {} | {ours} |", option.name, option.meaning);
     }
@@ -463,7 +463,7 @@ mod tests {
         assert!(help("tool", &known).contains("ignored: there is no such cache"));
         let table = table(&known);
         assert!(table.contains("| `-o, --out FILE` | a value | same |"));
-        assert!(table.contains("refused, because it is gone; take -F"));
-        assert!(table.contains("ignored with a warning, because there is no such cache"));
+        assert!(table.contains("refused: it is gone; take -F"));
+        assert!(table.contains("ignored with a warning: there is no such cache"));
     }
 }

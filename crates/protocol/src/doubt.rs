@@ -31,7 +31,8 @@ pub enum Reason {
         #[serde(default)]
         hosts: Vec<String>,
     },
-    /// Page-cache residency before the read is unknown: it could not be measured, or servers may have cached the data.
+    /// Page-cache residency before the read is unknown: it could not be measured, or something beside
+    /// the nodes' own page cache may hold the data.
     CacheUnknown {
         /// Why it is unknown.
         because: String,

@@ -157,7 +157,10 @@ class Evidence1(TypedDict):
 
 
 class DoubtCacheUnknown(TypedDict):
-    """Page-cache residency before the read is unknown: it could not be measured, or servers may have cached the data."""
+    """
+    Page-cache residency before the read is unknown: it could not be measured, or something beside
+    the nodes' own page cache may hold the data.
+    """
 
     invalidates: bool
     """True if the number must not be used at all; false if it can be used with care."""

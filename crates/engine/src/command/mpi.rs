@@ -58,7 +58,7 @@ pub fn list(as_json: bool, only: Option<&Path>) -> Ended {
     command::print(&if as_json {
         serde_json::to_string_pretty(&listed).expect("our own types are JSON") + "\n"
     } else if listed.is_empty() {
-        "no library is built yet; `ioassay mpi build` builds one, and so does the first run\n".to_owned()
+        "no connector is built yet; `ioassay mpi build` builds one, and so does the first run\n".to_owned()
     } else {
         listed.iter().map(text).collect()
     })

@@ -93,7 +93,7 @@ fn is_trusted(about: &Metadata) -> bool {
 
 fn changeable(path: &Path) -> io::Error {
     Explained {
-        what: format!("other users can change {}, whose code would be run", path.display()),
+        what: format!("other users can change {}, and code from there would be run", path.display()),
         remedy: "make it writable by you only (chown, chmod go-w), or set IOASSAY_CACHE to such a directory".to_owned(),
     }
     .into_io()

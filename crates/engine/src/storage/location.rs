@@ -46,7 +46,7 @@ impl<P: Copy> Location<P> {
             return unfit(&problem, &format!("leave it out, {}", grammar.credentials));
         }
         if let Err(valid) = (grammar.authority)(authority) {
-            return unfit(&format!("{authority:?} is not a valid host"), valid);
+            return unfit(&format!("{authority:?} is not valid between :// and the path"), valid);
         }
         let prefix = path.trim_end_matches('/');
         let strange = |c: char| c.is_control() || c.is_whitespace() || matches!(c, '%' | '#' | '\\');

@@ -351,9 +351,9 @@ pub fn key_table() -> String {
 fn compared(key: &Key) -> String {
     match key.verdict {
         Verdict::Same => "same".to_owned(),
-        Verdict::Better(because) => format!("better, because {because}"),
-        Verdict::Ignored(because) => format!("other values are ignored with a warning, because {because}"),
-        Verdict::Refused(because) => format!("other values are refused, because {because}"),
+        Verdict::Better(because) => format!("better: {because}"),
+        Verdict::Ignored(because) => format!("other values are ignored with a warning: {because}"),
+        Verdict::Refused(because) => format!("other values are refused: {because}"),
     }
 }
 

@@ -108,8 +108,8 @@ impl Settings {
         let easy_transfer_bytes = refused.or(config.size("ior-easy", "transferSize"), 0);
         let easy_block_bytes = refused.or(config.size("ior-easy", "blockSize"), 0);
         if easy_transfer_bytes == 0 || easy_block_bytes == 0 || !easy_block_bytes.is_multiple_of(easy_transfer_bytes) {
-            let problem = "is not a multiple of transferSize";
-            let remedy = "use a multiple, as IOR requires";
+            let problem = "must be a positive multiple of transferSize";
+            let remedy = "use sizes above 0, as IOR requires";
             refused.0.push(config.refuse("ior-easy", "blockSize", problem, remedy));
         }
         let mut runs = runs;

@@ -94,7 +94,10 @@ pub(super) fn cache_unknown(facts: Facts<'_>) -> Option<Doubt> {
     } else {
         let writes = |job: &Job| matches!(&job.work, Work::Data(work) if work.files == *files);
         let because = memory_of_others(facts.nodes).filter(|_| !facts.is_later(facts.emptied.servers, writes))?;
-        (because, "clear that memory with a hook in the cold-cache step, or use a file set twice its size")
+        (
+            because,
+            "clear that cache with a hook in the cold-cache step, or use a file set twice the size of that memory",
+        )
     };
     let message = format!("page-cache residency before the read is unknown: {because}");
     doubt(Reason::CacheUnknown { because }, message, remedy)

@@ -1,6 +1,7 @@
 //! What several keys of a plan are checked for.
 
 use ioassay_protocol::plan::RankRange;
+use ioassay_units::count;
 
 use crate::plan::Refusal;
 
@@ -19,6 +20,6 @@ pub fn range(key: &str, range: Option<RankRange>, ranks: u32) -> Result<(), Refu
     if range.end().is_some_and(|end| end <= ranks) {
         return Ok(());
     }
-    let problem = format!("{} ranks starting at rank {} are more than there are", range.count, range.first);
+    let problem = format!("{} from rank {} on do not all exist", count(range.count, "rank"), range.first);
     Err(Refusal::new(key, problem, format!("use ranks 0 to {}", ranks - 1)))
 }

@@ -15,10 +15,7 @@ use crate::plan::Refusal;
 use crate::storage::Capabilities;
 use crate::workload::layout::{Geometry, geometries};
 
-/// The largest file offset that the system calls take.
-const LARGEST_FILE_BYTES: u64 = i64::MAX as u64;
-
-/// The most that a case may hold, and write: tables of results have integers of 64 bits with a sign.
+/// The most that a case may hold, and write: offsets of files and tables of results are integers of 64 bits with a sign.
 pub const LARGEST_CASE_BYTES: u64 = i64::MAX as u64;
 
 /// Linux moves at most 2 GiB - 4 KiB per call; beyond 1 GiB the buffers are what is measured.
@@ -54,17 +51,7 @@ pub(super) fn file_set(key: &str, set: &FileSet, ranks: u32) -> Result<(), Refus
     let file = file.and_then(|bytes| bytes.checked_add(set.offset_bytes));
     let files = (u64::from(parts) / sharers).checked_mul(set.files_per_rank);
     let all = file.and_then(|file| file.checked_mul(files?));
-    match (file, all) {
-        (Some(file), Some(_)) if file <= LARGEST_FILE_BYTES => {}
-        _ => {
-            let problem = format!(
-                "{} segments of blocks of {} bytes for {parts} ranks with {} files each are too large",
-                set.segments, set.block_bytes, set.files_per_rank
-            );
-            let valid = format!("keep each file at or below {LARGEST_FILE_BYTES} bytes and their sum below 2^64");
-            return Err(Refusal::new(format!("{key}.segments"), problem, valid));
-        }
-    }
+    countable(&format!("{key}.segments"), "the files add up to", all.unwrap_or(u64::MAX))?;
     if let Payload::Reducible { zero_percent, duplicate_percent } = set.payload {
         percent(&format!("{key}.payload.zero_percent"), zero_percent, 0, 100)?;
         percent(&format!("{key}.payload.duplicate_percent"), duplicate_percent, 0, 100)?;

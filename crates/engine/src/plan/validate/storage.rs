@@ -2,6 +2,7 @@
 
 use ioassay_protocol::plan::storage::{Storage, Target};
 use ioassay_protocol::plan::{Job, Plan};
+use ioassay_units::count;
 
 use super::checks::positive;
 use crate::failure::Explained;
@@ -15,7 +16,7 @@ pub const MOST_IN_FLIGHT: u32 = 4096;
 pub const MOST_VECTORS: u32 = 1024;
 
 /// Direct I/O moves whole sectors.
-pub const SECTOR_BYTES: u64 = 512;
+pub(super) const SECTOR_BYTES: u64 = 512;
 
 /// How a job does its I/O, checked.
 pub(super) struct JobStorage<'a> {
@@ -91,7 +92,8 @@ fn api(key: &str, asked: &Storage, on: &Target) -> Result<Capabilities, Refusal>
         |option: &str, problem: String, valid: String| Err(Refusal::new(format!("{key}.{option}"), problem, valid));
     let deepest = can.depth.min(MOST_IN_FLIGHT);
     if asked.depth > deepest {
-        let problem = format!("{} keeps at most {deepest} transfers in flight, not {}", asked.api, asked.depth);
+        let problem =
+            format!("{} keeps at most {} in flight, not {}", asked.api, count(deepest, "transfer"), asked.depth);
         return refuse("depth", problem, format!("use at most {deepest}{}", others(|can| can.depth > 1)));
     }
     let cannot = |option: &str, what: &str, able: fn(&Capabilities) -> bool| {
