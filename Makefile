@@ -23,7 +23,7 @@ UV := uv==0.13.9
 .PHONY: help build demo labs mpis browser reframe lock test test-machine test-functions test-cases test-whole loom sanitize miri attack lint generate notebook bench bench-peers statistics clean
 
 help: ## List the targets.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: $(VENV)/installed ## Build everything: .venv/bin/ioassay and .venv/bin/ioassay-engine.
 	@cargo build --quiet --release --locked -p ioassay-cli

@@ -17,7 +17,7 @@ def test_a_run_is_published_and_nothing_else_is_written(tmp_path: Path) -> None:
     assert (code, out) == (0, "")
     assert err.endswith("files, start with README.md\n")
     # Where there is no browser, it is said why the PDFs are left out.
-    assert (tmp_path / "out" / "report.pdf").exists() == ("left out" not in err)
+    assert (tmp_path / "out" / "report.pdf").exists() == ("were not written" not in err)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").iterdir()} == before
     assert {path.name for path in tmp_path.iterdir()} == {"run", "out"}
 

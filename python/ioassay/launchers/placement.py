@@ -27,7 +27,7 @@ class Placement:
     nodes: Sequence[Node] = ()
     """The nodes to take; none: this one, whatever the clients."""
     library: Path | None = None
-    """The connector of the engine for the launcher's MPI; `None`: nothing does, one engine is alone."""
+    """The connector of the engine for the launcher's MPI; `None`: there is none, one engine is alone."""
     mpi_in_ranks: bool = False
     """The storage API uses MPI too."""
     options: Sequence[str] = ()

@@ -3,8 +3,7 @@
 The amounts are those of the engine's `Sizes` (`crates/engine/src/plan/sizes.rs`), counted here too because a stored
 directory of a front end has its plan and no engine; `tests/test_agreement.py` compares them with what the engine says
 and does. They are what is done when nothing stops it early, in one pass over each file set. Under a stonewall that is
-the most there can be, under a minimum time the least. Of what is more than a table can hold it is only told that it
-is: the engine refuses such plans.
+the most there can be, under a minimum time the least.
 
 Not: where a plan comes from, what of it was done (`ingest`).
 """
@@ -87,11 +86,6 @@ class Shape:
         """Of all parts."""
         return self.parts * self.items_per_part
 
-    @property
-    def entries(self) -> int:
-        """Directories and items of all."""
-        return self.trees * self.directories + self.items
-
 
 def case_entry(
     plan: Plan,
@@ -103,7 +97,8 @@ def case_entry(
     """The case of `plan`, at `point` of a sweep, or else at its clients and ranks.
 
     `command` gives the equivalent command line of the job of a phase, both by name.
-    Raises `UsageError` for what no table can hold.
+    What is more than a table can hold is the largest that it can: the engine has yet to refuse the plan of a study, and
+    `stored_plan` refuses others. Raises `UsageError` for what else no run can have.
     """
     try:
         return _case_entry(plan, workload, repetition, command, point or _placement(plan))
@@ -130,7 +125,19 @@ def unfitting(plan: Plan) -> str | None:
         ]
         if any(step is not None and (step >= len(phases) or phases[step] is None) for step in earlier):
             return "it refers to a phase that does not exist"
+    if max(_amounts(plan)) > LARGEST:
+        return "its amounts are more than a table can hold"
     return None
+
+
+def _amounts(plan: Plan) -> Iterator[int]:
+    """Bytes and operations of a plan, so many that no amount of its case is larger."""
+    yield _file_set_bytes(plan)
+    for job in _jobs(plan):
+        steps = _steps(plan, job)
+        yield steps * len(REPLACEMENT)
+        yield steps * 2 * _bytes_each_of(plan, job)
+    yield _written_bytes(plan)
 
 
 def stored_plan(content: bytes, case: str, file: Path) -> Plan | None:
@@ -168,8 +175,8 @@ def _case_entry(
         workload=workload,
         point=dict(point),
         repetition=repetition,
-        file_set_bytes=_counted(file_set_bytes(plan)),
-        written_bytes=_counted(written_bytes(plan)),
+        file_set_bytes=_counted(_file_set_bytes(plan)),
+        written_bytes=_counted(_written_bytes(plan)),
         phases=[
             PhaseEntry(
                 name=step["name"],
@@ -186,7 +193,7 @@ def _counted(amount: int) -> int:
     return min(amount, LARGEST)
 
 
-def file_set_bytes(plan: Contents) -> int:
+def _file_set_bytes(plan: Contents) -> int:
     """Size of all files of a case, and of what its items hold."""
     ranks = _ranks(plan)
     held = dict.fromkeys(plan.get("trees", {}), 0)
@@ -198,7 +205,7 @@ def file_set_bytes(plan: Contents) -> int:
     return in_trees + sum(_size(files, ranks) for files in plan.get("files", {}).values())
 
 
-def written_bytes(plan: Contents) -> int:
+def _written_bytes(plan: Contents) -> int:
     """What all phases of a case write together in one pass."""
     return sum(_steps(plan, job) * _bytes_each_of(plan, job) for job in _jobs(plan) if _writes(job["work"]))
 

@@ -124,6 +124,16 @@ def test_files_that_were_to_stay_are_no_leftovers(left: Left) -> None:
     assert load(path).document.leftovers == []
 
 
+def test_a_plan_of_more_than_a_table_can_hold_is_damaged(left: Left) -> None:
+    path = left("complete")
+    plan = path / "logs" / "test-0.r1" / "plan.json"
+    content = json.loads(plan.read_text())
+    content["files"]["test"]["block_bytes"] = 1 << 62
+    plan.write_text(json.dumps(content))
+    with pytest.raises(UsageError, match="is damaged: its amounts are more than a table can hold"):
+        load(path)
+
+
 def test_many_leftovers_are_counted(left: Left) -> None:
     path = left(None, exit_code=None)
     plan = path / "logs" / "test-0.r1" / "plan.json"

@@ -53,7 +53,6 @@ class Choice:
     """All workloads in the first one, in the others only those that have a further combination."""
     values: Mapping[str, tuple[tuple[Swept, Text], ...]]
     """By workload."""
-    is_first: bool
 
 
 def choices(tree: Entries) -> Iterator[Choice]:
@@ -63,7 +62,7 @@ def choices(tree: Entries) -> Iterator[Choice]:
     """
     workloads = tree.entries.get("workloads")
     if not isinstance(workloads, Entries):
-        yield Choice(tree, {}, is_first=True)
+        yield Choice(tree, {})
         return
     swept = {name: _swept(node) for name, node in workloads.entries.items() if isinstance(node, Entries)}
     combinations = {name: list(product(*(one.values for one in every))) for name, every in swept.items()}
@@ -79,7 +78,7 @@ def choices(tree: Entries) -> Iterator[Choice]:
             if name in chosen or at == 0
         }
         filled = Entries(entries, workloads.origins, workloads.origin)
-        yield Choice(Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin), chosen, is_first=at == 0)
+        yield Choice(Entries(tree.entries | {"workloads": filled}, tree.origins, tree.origin), chosen)
 
 
 def _swept(workload: Entries) -> list[Swept]:

@@ -13,6 +13,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ from ioassay.errors import CannotRun
 from ioassay.results.document import CaseEntry
 from ioassay.results.events import read_events
 from ioassay.studies.cases import expand
+from ioassay.studies.files import FileSet
 from ioassay.studies.model import Workload
 from ioassay.studies.resolve import ResolvedStudy
 from ioassay.studies.shorthand import DATA
@@ -146,22 +148,27 @@ def _problem(resolved: ResolvedStudy, case: CaseEntry, error: EventError) -> Ite
     # What a study leaves out has no line of its own.
     is_written = re.sub(r"\[\d+\]$", "", origin.key).endswith(key) or key in VERBS or not origin.key
     wrong = refused["problem"] if is_written else f"`{key}`: {refused['problem']}"
-    yield origin.problem(_as_written(wrong), _as_written(error["remedy"]))
+    yield origin.problem(*(_as_written(variant.workload, text) for text in (wrong, error["remedy"])))
 
 
-def _as_written(text: str) -> str:
+def _as_written(workload: Workload, text: str) -> str:
     """With what a study calls the keys of a plan."""
-    text = re.sub(r"\bfiles\.([^. ]+)\.([a-z_]+)", _key_of_files, text)
+    text = re.sub(r"\bfiles\.([^. ]+)\.([a-z_]+)", partial(_key_of_files, workload), text)
     for key, called in _OF_JOB.items():
         if key.startswith("limit."):
             text = text.replace(key, ".".join(map(str, called)))
     return text.replace("rate.operations_per_s", "a rate in IOPS")
 
 
-def _key_of_files(found: re.Match[str]) -> str:
+def _key_of_files(workload: Workload, found: re.Match[str]) -> str:
     name, key = found.groups()
-    called = _OF_FILES.get(key, key)
+    called = _of_files(workload.files[name], key)
     return f"`{called}`" if name == DATA else f"`{name}.{called}`"
+
+
+def _of_files(files: FileSet, key: str) -> str:
+    """What a study calls a key of a plan's file set."""
+    return _OF_FILES.get(key, files.size_key)
 
 
 def _path(workload: Workload, name: str, key: str) -> _Keys | None:
@@ -179,12 +186,11 @@ def _path(workload: Workload, name: str, key: str) -> _Keys | None:
 def _within(workload: Workload, what: str, inner: Sequence[str]) -> _Keys:
     """The keys that lead from a workload to what a plan has at `what` and `inner`."""
     match what, *inner:
-        case "files", *_ if not inner:
+        case ("files",):
             name, files = next(iter(workload.files.items()))
             return ("files", name, files.size_key)
         case "files", name, *key:
-            size = workload.files[name].size_key
-            return ("files", name, *(_OF_FILES.get(one, size) for one in key[:1]))
+            return ("files", name, *(_of_files(workload.files[name], one) for one in key[:1]))
         case "trees", name, *key:
             return ("trees", name, *(_OF_TREE.get(one, one) for one in key[:1]))
         case "steps", step, "jobs", job, *key:

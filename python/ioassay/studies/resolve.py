@@ -88,7 +88,7 @@ def resolve(source: Source, scale: str | None, settings: Iterable[str], api: str
     """
     chosen = _Settings.of(source, scale, settings)
     inherited = _inherit(_with_api(_fill(source.tree, chosen), api))
-    written_out = [_checked(choice) for choice in axes.choices(inherited)]
+    written_out = [_checked(choice, is_first=at == 0) for at, choice in enumerate(axes.choices(inherited))]
     study = written_out[0].study
     swept = {name: _swept(name, written_out) for name in study.workloads}
     points = {
@@ -111,15 +111,15 @@ class _WrittenOut:
     at: Locate
 
 
-def _checked(choice: Choice) -> _WrittenOut:
-    """Raises `SourceError`."""
+def _checked(choice: Choice, *, is_first: bool) -> _WrittenOut:
+    """What is wrong with the study as a whole is said of the first choice alone. Raises `SourceError`."""
     tree = spread(choice.tree, keys(Workload), keys(FileSet))
     study = validate(Study, tree, _advise)
 
     def at(*path: str | int) -> Origin:
         return locate(tree, path)
 
-    problems = sweep.check(study, at) if choice.is_first else []
+    problems = sweep.check(study, at) if is_first else []
     for name, workload in study.workloads.items():
         problems += [*sweep.check_workload(name, workload, at), *check_steps.check(name, workload, at)]
     if problems:

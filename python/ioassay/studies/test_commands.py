@@ -46,47 +46,56 @@ def test_a_pause_that_ior_cannot_do_is_told() -> None:
     assert command.endswith("  # the pause was 100 ms; -d takes whole seconds")
 
 
-READ_FROM = """\
-name: s
-title: S
-question: Q?
-clients: [1, 4]
-ranks_per_client: 2
-workloads:
-  w: {title: W, layout: N-N, order: sequential, transfer: 4k, total: 64k, steps: [write, read: {read_from: FROM}]}
-"""
+HEAD = "name: s\ntitle: S\nquestion: Q?\nclients: [1, 4]\nranks_per_client: 2\nworkloads:\n"
+FILES = "  w: {title: W, layout: N-N, order: sequential, transfer: 4k, total: 64k, steps: "
+TREE = "  w: {title: W, tree: {items: 4}, steps: "
+
+
+def last_command(workload: str, clients: int, launcher: str) -> str:
+    *_, command = of_case(expanded(HEAD + workload, launcher), f"w.c00{clients}.r1")
+    return command
+
+
+def expanded(text: str, launcher: str, target: str = "/t") -> list[tuple[CaseEntry, Plan]]:
+    resolved = resolve(parse_source(text, "my.yaml", "study"), None, [])
+    return expand(resolved, "R", Target("directory", target), launcher)
 
 
 @pytest.mark.parametrize(
-    ("source", "launcher", "said"),
+    ("source", "clients", "launcher", "said"),
     [
-        ("shift 4", "mpirun", "-C -Q 2"),
-        ("shift 3", "mpirun", None),
-        ("shift 4", "local", None),
-        ("shuffled 7", "mpirun", "-Z -Z -X 7"),
+        ("shift 4", 4, "mpirun", " -C -Q 2"),
+        ("shuffled 7", 4, "mpirun", " -Z -Z -X 7"),
+        ("shuffled 7", 1, "mpirun", " -Z -Z "),
     ],
 )
 def test_ior_reads_what_ranks_of_other_nodes_wrote_or_each_part_once(
-    source: str, launcher: str, said: str | None
+    source: str, clients: int, launcher: str, said: str
 ) -> None:
-    resolved = resolve(parse_source(READ_FROM.replace("FROM", source), "my.yaml", "study"), None, [])
-    expanded = expand(resolved, "R", Target("directory", "/t"), launcher)
-    one_node, read = (of_case(expanded, f"w.c00{clients}.r1")[1] for clients in (1, 4))
-    own = f"# IOR's -C goes to other nodes; here each read the part of the rank {source[-1]} further on"
-    assert (f" {said}" in read and "#" not in read) if said else (read.endswith(own) and " -Q " not in read)
-    assert " -Z -Z " in one_node or one_node.endswith(own)
+    read = last_command(f"{FILES}[write, read: {{read_from: {source}}}]}}\n", clients, launcher)
+    assert said in read
+    assert "#" not in read
 
 
-def test_a_shift_of_items_in_trees_of_their_own_is_told(small: str) -> None:
-    text = (
-        small[: small.index("workloads:")].replace("  total: 8MiB\n", "").replace("    total: 4MiB", "    clients: [1]")
-    )
-    text = text[: text.index("steps:")] + "workloads:\n  w:\n    title: W\n    tree: {items: 4}\n"
-    text += "    steps: [create-tree, create, stat: {shift: 1}]\n"
-    expanded = expand(
-        resolve(parse_source(text, "my.yaml", "study"), None, []), "R", Target("directory", "/t"), "local"
-    )
-    *_, stat = of_case(expanded, "w.c004.r1")
+@pytest.mark.parametrize(
+    ("source", "clients", "launcher"),
+    [
+        ("shift 3", 4, "mpirun"),
+        ("shift 4", 4, "local"),
+        ("shift 4", 1, "mpirun"),
+        ("shift 3", 1, "mpirun"),
+        ("shift 4", 1, "local"),
+    ],
+)
+def test_a_shift_that_is_none_of_nodes_is_told(source: str, clients: int, launcher: str) -> None:
+    read = last_command(f"{FILES}[write, read: {{read_from: {source}}}]}}\n", clients, launcher)
+    further = source.removeprefix("shift ")
+    assert read.endswith(f"# IOR's -C goes to other nodes; here each read the part of the rank {further} further on")
+    assert " -Q " not in read
+
+
+def test_a_shift_of_items_in_trees_of_their_own_is_told() -> None:
+    stat = last_command(f"{TREE}[create-tree, create, stat: {{shift: 1}}]}}\n", 4, "local")
     assert stat.endswith(" -u -d /t/ioassay-R/w.c004.r1  # here each rank took the items of the rank 1 further on")
 
 
@@ -99,9 +108,6 @@ def test_what_ior_does_otherwise_is_told_and_names_are_quoted(small: str) -> Non
     text = small.replace("- read", "- read: {order: random-with-replacement}").replace(
         "transfer: 1MiB", "transfer: 512"
     )
-    target = Target("directory", "/mnt/my data")
-    write, read = of_case(
-        expand(resolve(parse_source(text, "my.yaml", "study"), None, []), "R", target, "mpirun"), "big.c001.r1"
-    )
+    write, read = of_case(expanded(text, "mpirun", "/mnt/my data"), "big.c001.r1")
     assert "-o '/mnt/my data/ioassay-R/big.c001.r1.data' -w -s 1 -t 512 -b 8m" in write
     assert read.endswith("# -z visits each offset once; here each was drawn afresh")

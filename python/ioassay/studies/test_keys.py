@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from ioassay.studies import Target, expand, parse_source, resolve
-from ioassay.studies.files import FileSet, Tree
+from ioassay.protocol.plan import Plan
+from ioassay.studies.files import SIZES, FileSet, Tree
 from ioassay.studies.steps import Find, Limit, Mixed, Phase
 from ioassay.studies.storage import Storage, Uring
+from ioassay.studies.test_cases import cases
 from ioassay.yaml_models.values import Part
 
 Keys = dict[str, Any]
 
-AMOUNTS = {"total", "per_client", "per_rank", "per_file"}
 FILE_SET: Keys = {"layout": "N-N", "order": "sequential", "transfer": "64KiB", "per_rank": "1MiB"}
 TREE: Keys = {"items": 10, "depth": 1, "branch": 2, "payload": "ior-offset 7"}
 
 
-def plan(steps: list[Any], file_set: Keys = FILE_SET, tree: Keys = TREE) -> str:
+def plan(steps: list[Any], file_set: Keys = FILE_SET, tree: Keys = TREE) -> Plan:
     """The plan of a study of two clients with a file set `files`, a tree `tree`, and another of each."""
     study = {
         "name": "s",
@@ -39,33 +39,33 @@ def plan(steps: list[Any], file_set: Keys = FILE_SET, tree: Keys = TREE) -> str:
         },
     }
     # JSON is YAML, too.
-    resolved = resolve(parse_source(json.dumps(study), "my.yaml", "study"), None, [])
-    ((_, planned),) = expand(resolved, "R", Target("directory", "/t"), "local")
-    return json.dumps(planned)
+    case: Plan
+    ((_, case),) = cases(json.dumps(study))
+    return case
 
 
-def of_file_set(keys: Keys) -> str:
-    kept = {key: value for key, value in FILE_SET.items() if key not in AMOUNTS or not AMOUNTS & keys.keys()}
+def of_file_set(keys: Keys) -> Plan:
+    kept = {key: value for key, value in FILE_SET.items() if key not in SIZES or keys.keys().isdisjoint(SIZES)}
     return plan([{"write": {"files": "files"}}], file_set=kept | keys)
 
 
-def of_file_set_in_groups(keys: Keys) -> str:
+def of_file_set_in_groups(keys: Keys) -> Plan:
     return of_file_set({"layout": "N-M", "groups": [1]} | keys)
 
 
-def of_tree(keys: Keys) -> str:
+def of_tree(keys: Keys) -> Plan:
     return plan([{"create-tree": {"tree": "tree"}}, {"create": {"tree": "tree"}}], tree=TREE | keys)
 
 
-def of_write(keys: Keys) -> str:
+def of_write(keys: Keys) -> Plan:
     return plan([{"write": {"name": "before", "files": "files"}}, {"write": {"files": "files"} | keys}])
 
 
-def of_read(keys: Keys) -> str:
+def of_read(keys: Keys) -> Plan:
     return plan([{"write": {"files": "files"}}, {"read": {"files": "files"} | keys}])
 
 
-def of_create(keys: Keys) -> str:
+def of_create(keys: Keys) -> Plan:
     return plan(
         [
             {"create-tree": {"tree": "tree"}},
@@ -75,31 +75,31 @@ def of_create(keys: Keys) -> str:
     )
 
 
-def of_stat(keys: Keys) -> str:
+def of_stat(keys: Keys) -> Plan:
     return plan([{"create-tree": {"tree": "tree"}}, {"create": {"tree": "tree"}}, {"stat": {"tree": "tree"} | keys}])
 
 
-def of_mixed(keys: Keys) -> str:
+def of_mixed(keys: Keys) -> Plan:
     return plan([{"write": {"files": "files"}}, {"mixed": {"files": "files", "read": "70%"} | keys}])
 
 
-def of_limit(keys: Keys) -> str:
+def of_limit(keys: Keys) -> Plan:
     return of_create({"limit": {"operations": 7} | keys})
 
 
-def of_find(keys: Keys) -> str:
+def of_find(keys: Keys) -> Plan:
     return plan([{"create-tree": {"tree": "tree"}}, {"write": {"files": "files"}}, {"find": keys}])
 
 
-def of_storage(keys: Keys) -> str:
+def of_storage(keys: Keys) -> Plan:
     return of_write({"storage": {"api": "io_uring", "depth": 4} | keys})
 
 
-def of_uring(keys: Keys) -> str:
+def of_uring(keys: Keys) -> Plan:
     return of_storage({"direct": "yes", "uring": {"registered_files": "no"} | keys})
 
 
-EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], str]], Keys] = {
+EVERY_KEY: dict[tuple[type[Part], Callable[[Keys], Plan]], Keys] = {
     (FileSet, of_file_set): {
         "layout": "N-1",
         "order": "random",
@@ -200,5 +200,5 @@ def test_no_key_is_left_out_here(model: type[Part]) -> None:
         for key, value in keys.items()
     ],
 )
-def test_every_key_changes_the_plan(planned: Callable[[Keys], str], key: str, value: object) -> None:
+def test_every_key_changes_the_plan(planned: Callable[[Keys], Plan], key: str, value: object) -> None:
     assert planned({key: value}) != planned({})

@@ -74,7 +74,7 @@ def test_the_entry_keeps_what_was_asked(small: str) -> None:
         ),
         ("total=100k", "--set total=100k: 100 KiB of `big` is not a multiple of its transfer of 1 MiB; use 4MiB"),
         ("clients=1,3", "my.yaml:6: settings.total: 8 MiB of `big` cannot be divided among 3 ranks"),
-        ("total=8388608t", "--set total=8388608t: 1 segments of blocks of 9223372036854775808 bytes for 1 ranks"),
+        ("total=8388608t", "--set total=8388608t: the files add up to 9223372036854775808 bytes;"),
         ("total=16777216t", '--set total=16777216t: "16777216t" does not fit 64 bits'),
     ],
 )

@@ -11,11 +11,10 @@ point two things are tested:
 
 Both are weakened by the correlation of neighbouring runs, and of a line and of steps only the one that fits better is
 told (`trend_tests`). All tests of all points together are held by Benjamini and Hochberg's procedure (1995): where
-nothing changed, something is reported in at most `FALSE_ALARMS` of all cases, and no larger
-share of what is reported is wrong.
-That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md has what
-`test_change_detection.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single change,
-so it does not serve here.
+nothing changed, something is reported in at most `FALSE_ALARMS` of all cases, and no larger share of what is reported
+is wrong. That holds for runs with log-normal scatter that are independent of each other; docs/concepts/statistics.md
+has what `test_change_detection.py` measures, of others too. The rank statistic of `drift` needs 22 values for a single
+change, so it does not serve here.
 
 What is smaller than the tolerance is not told. Not: which runs are alike (`history`).
 """
