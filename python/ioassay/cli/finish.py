@@ -43,15 +43,16 @@ class Ended:
         from ioassay.results.run_files import REPORT  # noqa: PLC0415
 
         loaded = doubted(run)
+        told = RunReport(loaded)
         if loaded.document.state != "interrupted":
-            report, told = path / REPORT, RunReport(loaded)
+            report = path / REPORT
             add_file(path, REPORT, reports.build(told, "html"))
             if self._documents is None:
                 _show(told, report)
             else:
                 self._documents.append(reports.build(told, "json").decode())
         _say_how_it_ended(path, loaded)
-        self._codes.append(_exit_code(loaded))
+        self._codes.append(_exit_code(told))
         keyboard_interrupt.note_kept("")
 
     def finish(self) -> int:
@@ -96,14 +97,12 @@ def _resume(path: Path) -> str:
     return f"Resume with: ioassay run --resume {path}"
 
 
-def _exit_code(loaded: LoadedRun) -> int:
-    from ioassay.analysis import io500  # noqa: PLC0415
-    from ioassay.analysis.acceptance import accepted, judge  # noqa: PLC0415
-
+def _exit_code(report: RunReport) -> int:
+    loaded = report.run
     if loaded.document.state == "interrupted" or loaded.measurements.is_empty():
         return CannotRun.exit_code
     believed = loaded.document.state == "complete" and loaded.measurements["valid"].all()
-    believed &= all(score.is_valid for score in io500.scores(loaded))
-    if loaded.document.leftovers or not believed or accepted(judge(loaded)) == "failed":
+    believed &= all(score.is_valid for score in report.content.scores)
+    if loaded.document.leftovers or not believed or report.content.accepted == "failed":
         return _NOT_AS_ASKED
     return 0

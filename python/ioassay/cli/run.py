@@ -61,7 +61,8 @@ def run(
         str | None,
         typer.Option(
             metavar="DURATION",
-            help="Time limit of a step; a longer step ends the run, with the rank and call that hang.  "
+            help="Time limit of a step; a step that takes longer ends the run and is reported with the rank and call "
+            "that hang.  "
             "[default: as the study says]",
         ),
     ] = None,

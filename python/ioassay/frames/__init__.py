@@ -120,7 +120,7 @@ class Runs:
 
     def ratios(self) -> pl.DataFrame:
         """All other runs divided by the first, a row for each point, peak and sustained rate, with the interval of each
-        ratio and what was different conditions: what `ioassay compare --format csv` writes.
+        ratio and which conditions differed: what `ioassay compare --format csv` writes.
 
         Raises `UsageError` for one run alone.
         """

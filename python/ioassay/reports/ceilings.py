@@ -48,7 +48,7 @@ def method(net: NetDocument) -> list[str]:
     asked.append(f"{format_count(settings.streams, 'stream')} per client")
     versions = " and ".join(sorted({host.iperf3_version for host in (*net.clients, *net.servers)}))
     return [
-        f"Measured with iperf3 {versions} on {net.started[:19].replace('T', ' ')} (UTC), {', '.join(asked)}; clients "
+        f"Measured with iperf3 {versions} on {format.moment(net.started)} (UTC), {', '.join(asked)}; clients "
         f"{_names(net.clients)}, servers {_names(net.servers)}. Payload counted by the receiver; of several flows, "
         "only the time in which all of them ran.",
     ]
@@ -57,8 +57,8 @@ def method(net: NetDocument) -> list[str]:
 def meaning(document: RunDocument, net: NetDocument) -> list[str]:
     """What the ceilings say of the rates of a run, in sentences."""
     sentences = [
-        "Each rate is shown as a share of its ceiling: the lowest network measurement in the direction of its data, "
-        "scaled to the clients and servers that took part. A rate more than "
+        "Each rate is shown as a share of its ceiling: the lowest of the network measurements in the direction of its "
+        "data, each scaled up to the clients and servers that took part. A rate more than "
         f"{format.share(TOLERANCE)} above its ceiling is doubted.",
     ]
     nodes = {str(node.get("host")) for node in document.environment}

@@ -1,7 +1,8 @@
 """A page as PDF, printed by the headless browser of the machine: A4, figures as vectors, bookmarks, tagged.
 
-How it looks on paper stands in `templates/document.css`. The PDF says what the page says, but its bytes are the
-browser's: they differ from version to version and carry the moment of printing. Not: what is on the page (`document`).
+How it looks on paper stands in `templates/document.css` and `templates/sheet.css`. The PDF says what the page says, but
+its bytes are the browser's: they differ from version to version and carry the moment of printing. Not: what is on the
+page (`document`).
 """
 
 from __future__ import annotations

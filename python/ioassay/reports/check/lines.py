@@ -116,7 +116,7 @@ def of_criterion(check: CriterionCheck) -> Line:
         says.append("there is no valid measurement to judge")
     elif check.missing:
         says.append(f"{format_count(check.missing, 'phase')} without a valid measurement")
-    from_clients = f", from {criterion.from_clients} clients" if criterion.from_clients > 1 else ""
+    from_clients = f", from {criterion.from_clients} clients on" if criterion.from_clients > 1 else ""
     return Line(
         group=f"{criterion.name}: {check.title}" if check.title else criterion.name,
         name=_MEASURES[check.measure] + from_clients,

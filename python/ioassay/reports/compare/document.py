@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from ioassay.reports.compare.content import Content, Line, SeriesPart
@@ -49,7 +48,7 @@ def _told(content: Content) -> list[Block]:
 def _series(content: Content, drawn: Sequence[Picture | None]) -> list[Section]:
     return [
         Section(part.title, [Figure(picture), _ratios(content, part), _remarks(part)])
-        for part, picture in zip_longest(content.series, drawn)
+        for part, picture in zip(content.series, drawn or [None] * len(content.series), strict=True)
     ]
 
 

@@ -1,6 +1,6 @@
 """A document as one HTML page that needs nothing but itself: style, script, figures and their data are in it.
 
-How it looks on the screen and on paper stands in `templates/document.css`.
+How it looks on the screen and on paper stands in `templates/document.css`, of a sheet also in `templates/sheet.css`.
 """
 
 from __future__ import annotations
@@ -157,16 +157,16 @@ def _heads(columns: Sequence[Column]) -> Iterator[Markup]:
             _element("th", group, scope="colgroup", colspan=span) if group else _element("td", "", colspan=span)
             for group, span in groups
         )
-        yield _element("tr", Markup().join(cells))
+        yield _element("tr", _together(cells))
     heads = (_element("th", column.head, scope="col", class_=_class(column)) for column in columns)
-    yield _element("tr", Markup().join(heads))
+    yield _element("tr", _together(heads))
 
 
 def _row(columns: Sequence[Column], row: Sequence[Text]) -> Markup:
     first, *others = (_inline(cell) for cell in row)
     cells = [_element("th", first, scope="row", class_=_class(columns[0]))]
     cells += [_element("td", cell, class_=_class(column)) for column, cell in zip(columns[1:], others, strict=True)]
-    return Markup().join(cells)
+    return _together(cells)
 
 
 def _class(column: Column) -> str:
@@ -181,9 +181,9 @@ def _anchor(text: Text) -> str:
 
 
 def _inline(text: Text) -> Markup:
-    if isinstance(text, Marks):  # alone, as in a column of doubts: as large as other text
+    if isinstance(text, Marks) and text.letters:  # alone, as in a column of doubts: as large as other text
         return _element("span", _letters(text), class_="marks")
-    return Markup().join(map(_piece, pieces(text)))
+    return _together(map(_piece, pieces(text)))
 
 
 def _piece(piece: Piece) -> Markup:
@@ -222,8 +222,13 @@ def _element(name: str, content: str, **attributes: str) -> Markup:
     return Markup(f"<{name}{told}>{escape(content)}</{name}>")
 
 
+def _together(parts: Iterable[Markup], between: str = "") -> Markup:
+    """Parts as they are: `Markup.join` would escape each again, which takes as long as all the rest of a page."""
+    return Markup(between.join(parts))
+
+
 def _lines(parts: Iterable[Markup]) -> Markup:
-    return Markup("\n").join(parts)
+    return _together(parts, "\n")
 
 
 def _around(parts: Iterable[Markup]) -> Markup:

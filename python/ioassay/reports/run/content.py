@@ -26,11 +26,12 @@ from ioassay.reports.compare import configuration
 from ioassay.reports.compare.content import Content as Comparison
 from ioassay.reports.compare.content import Side
 from ioassay.reports.compare.content import assemble as compare
+from ioassay.reports.document import Span
 from ioassay.reports.names import Names
 from ioassay.reports.nodes import NodeGroup
 from ioassay.reports.run import io500 as score_tables
 from ioassay.reports.run import medians, surveys, verdicts, workloads
-from ioassay.reports.run.findings import Message, Sentences, ShownReference, shown
+from ioassay.reports.run.findings import Message, Sentences, shown
 from ioassay.reports.run.io500 import ScoreTable
 from ioassay.reports.run.levels import Levels, SeriesLine, SummaryLine
 from ioassay.reports.run.medians import MedianLine
@@ -48,7 +49,7 @@ class FindingLine:
 
     finding: Finding
     message: Message
-    references: list[ShownReference]
+    references: tuple[Span, ...]
     marks: tuple[str, ...]
 
 
@@ -158,7 +159,7 @@ def _findings(
         FindingLine(
             finding=one,
             message=sentences.of(one.evidence, one.measurements[0]),
-            references=[one for one in (shown(reference, names, rows) for reference in one.rests_on) if one],
+            references=tuple(filter(None, (shown(reference, names, rows) for reference in one.rests_on))),
             marks=found.marks(one.measurements),
         )
         for one in told

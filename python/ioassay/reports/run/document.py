@@ -7,7 +7,7 @@ of its results (`results`).
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ioassay.reports.compare import document as comparisons
@@ -32,11 +32,11 @@ from ioassay.reports.document import (
     Text,
     changes,
     facts,
+    shown,
 )
 from ioassay.reports.run import abstract, matrix, wording
-from ioassay.reports.run.content import Content, commands
-from ioassay.reports.run.results import point, results
-from ioassay.reports.run.workloads import Column as MeasuredColumn
+from ioassay.reports.run.content import Content
+from ioassay.reports.run.results import results
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.units import format_count
 
@@ -182,7 +182,7 @@ def _findings(content: Content) -> list[Block]:
     for number, line in enumerate(content.findings, start=1):
         are_measurements = all(one.anchor for one in line.references)
         references = References(
-            tuple(Span(one.name, anchor=one.anchor) for one in line.references),
+            line.references,
             f"{len(line.references)} {'measurements' if are_measurements else 'measurements and lines'}",
         )
         anchor = Anchor(abstract.anchor(number))
@@ -243,7 +243,7 @@ def _measurements_of(content: Content, part: WorkloadPart) -> list[Block]:
     for row in part.measurements:
         style: Style | None = None if row["valid"] else "faint"
         phase = row["phase"] if row["valid"] else f"{row['phase']} (invalid)"
-        cells = (Span(cell, style) for cell in _cells(content, part, row, part.columns))
+        cells = (Span(cell, style) for cell in _cells(content, row, part.columns))
         rows.append([(Anchor(row["anchor"]), Span(phase, style)), *cells, Marks(row["marks"])])
     columns = [*_columns(content, part, part.columns), Column("Doubts")]
     title = f"{part.title}: every measurement"
@@ -252,7 +252,7 @@ def _measurements_of(content: Content, part: WorkloadPart) -> list[Block]:
 
 
 def _costs(content: Content, part: WorkloadPart) -> Section:
-    rows = [[row["phase"], *_cells(content, part, row, part.costs)] for row in part.measurements]
+    rows = [[row["phase"], *_cells(content, row, part.costs)] for row in part.measurements]
     about = (
         "Of all ranks together, from the barrier to each rank's end: time in user mode and in the kernel, context "
         "switches because a rank waited or because another process was to run, bytes that the kernel moved from and to "
@@ -267,15 +267,14 @@ def _points(part: WorkloadPart) -> set[int]:
     return changes(row["point"] for row in part.measurements)
 
 
-def _columns(content: Content, part: WorkloadPart, columns: list[MeasuredColumn]) -> list[Column]:
+def _columns(content: Content, part: WorkloadPart, columns: Mapping[str, Column]) -> list[Column]:
     repetition = [Column("Rep.", is_number=True)] if content.names.repeated else []
-    heads = (Column(column.head, is_number=True, group=column.group) for column in columns)
-    return [Column("Phase"), Column(point(part), is_number=True), *repetition, *heads]
+    return [Column("Phase"), Column(part.at, is_number=True), *repetition, *columns.values()]
 
 
-def _cells(content: Content, part: WorkloadPart, row: dict[str, Any], columns: list[MeasuredColumn]) -> list[str]:
+def _cells(content: Content, row: dict[str, Any], columns: Mapping[str, Column]) -> list[str]:
     repetition = [str(row["repetition"])] if content.names.repeated else []
-    return [str(row[point(part).lower()]), *repetition, *(row[column.key] for column in columns)]
+    return [row["at"], *repetition, *(row[key] for key in columns)]
 
 
 def _timelines(content: Content, drawn: Pictures) -> list[Block]:
@@ -306,13 +305,9 @@ def _doubts(content: Content) -> list[Section]:
 
 
 def _commands(content: Content) -> list[Block]:
-    parts = []
-    for part in content.workloads:
-        items = [
-            (f"{part.title}, {content.names.point(case.id)}, {where}", command)
-            for case in part.cases
-            if case.repetition == 1
-            for where, command in commands(case)
-        ]
-        parts.append(Section(part.title, [Commands(items)], fold="closed"))
-    return [Paragraph(wording.commands_title(content)[1], note=True), *parts]
+    parts = [
+        Section(part.title, [Commands(wording.equivalent(content, part, first))], fold="closed")
+        for part in content.workloads
+        if (first := [case for case in part.cases if case.repetition == 1])
+    ]
+    return [Paragraph(wording.commands_title(content)[1], note=True), *parts] if shown(parts) else []

@@ -31,6 +31,7 @@ from ioassay.analysis.rate_units import UNITS, RateColumn
 from ioassay.analysis.scalability import Fit, Sweep
 from ioassay.analysis.stragglers import Rank
 from ioassay.reports import format
+from ioassay.reports.document import Span
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import Operation, RunDocument
 from ioassay.results.schema import Measurement
@@ -318,24 +319,17 @@ def _message(headline: str, *details: str) -> Message:
     return Message(headline, " ".join(filter(None, details)))
 
 
-class ShownReference(NamedTuple):
-    """The anchor of a reference in the document, empty where it has none, and its name."""
-
-    anchor: str
-    name: str
-
-
 @singledispatch
-def shown(reference: Reference, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
-    """How a reference is shown; `None` for a measurement that has no row in the document. `anchors` has the others."""
+def shown(reference: Reference, names: Names, anchors: Mapping[Measurement, str]) -> Span | None:
+    """How a reference is shown, with a link to its row in the document; `None` for a measurement without a row."""
     raise TypeError(f"nothing shows {type(reference).__name__}")
 
 
 @shown.register
-def _(reference: Measurement, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
-    return ShownReference(anchors[reference], names.place(reference)) if reference in anchors else None
+def _(reference: Measurement, names: Names, anchors: Mapping[Measurement, str]) -> Span | None:
+    return Span(names.place(reference), anchor=anchors[reference]) if reference in anchors else None
 
 
 @shown.register
-def _(reference: FileLine, names: Names, anchors: Mapping[Measurement, str]) -> ShownReference | None:
-    return ShownReference("", f"{Path(reference.file).name}, line {reference.line}")
+def _(reference: FileLine, names: Names, anchors: Mapping[Measurement, str]) -> Span | None:
+    return Span(f"{Path(reference.file).name}, line {reference.line}")

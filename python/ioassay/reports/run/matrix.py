@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from ioassay.reports import format
 from ioassay.reports.document import Column, Table, changes
@@ -18,35 +17,27 @@ MOST_NAMED = 8
 """Values of a sweep that are reported one by one; of more only the lowest, the highest and how many there are."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """What jobs that are alike are to do. `cells` go with all but the first of `HEADS`."""
-
-    workload: str
-    cells: tuple[str, ...]
-
-
 def table(document: RunDocument, names: Names) -> Table:
     """The table."""
     every = rows(document, names)
     return Table(
         [Column(head, is_number=at >= _FIRST_NUMBER) for at, head in enumerate(HEADS)],
-        [[row.workload, *row.cells] for row in every],
+        every,
         "Test matrix",
-        rules=changes(row.workload for row in every),
+        rules=changes(workload for workload, *_ in every),
         density="dense",
     )
 
 
-def rows(document: RunDocument, names: Names) -> list[Row]:
-    """The rows, in the order of the study."""
+def rows(document: RunDocument, names: Names) -> list[list[str]]:
+    """Cells below `HEADS`, in the order of the study."""
     cases: dict[str, list[CaseEntry]] = {}
     for case in document.cases:
         cases.setdefault(case.workload, []).append(case)
     return [row for workload in document.workloads for row in _of_workload(names.workload(workload), cases[workload])]
 
 
-def _of_workload(title: str, cases: Sequence[CaseEntry]) -> list[Row]:
+def _of_workload(title: str, cases: Sequence[CaseEntry]) -> list[list[str]]:
     phases: dict[tuple[str, ...], list[str]] = {}
     sizes: dict[tuple[str, ...], list[int]] = {}
     for case in cases:
@@ -61,9 +52,7 @@ def _of_workload(title: str, cases: Sequence[CaseEntry]) -> list[Row]:
         _swept(case.ranks_per_client for case in cases),
         str(max(case.repetition for case in cases)),
     )
-    return [
-        Row(title, (", ".join(dict.fromkeys(phases[alike])), *alike, _sizes(sizes[alike]), *swept)) for alike in phases
-    ]
+    return [[title, ", ".join(dict.fromkeys(phases[alike])), *alike, _sizes(sizes[alike]), *swept] for alike in phases]
 
 
 def _alike(job: JobEntry) -> tuple[str, str, str]:

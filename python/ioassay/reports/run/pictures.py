@@ -204,7 +204,7 @@ def rate_words(data: pl.DataFrame) -> list[str]:
     several = data["repetition"].max() != 1
     words = ["One point per repetition; the line joins the medians." if several else "One measurement per point."]
     if not data["valid"].all():
-        words.append("Crosses are invalid measurements, which are left out.")
+        words.append("Crosses are invalid measurements, which the medians leave out.")
     return words
 
 

@@ -13,14 +13,11 @@ from ioassay.control_characters import encoded
 from ioassay.errors import CannotRun
 from ioassay.figures.drawing import drawing
 from ioassay.figures.picture import SUFFIXES, Picture
-from ioassay.reports import json_text, page
-from ioassay.reports.compare import data as ratios
+from ioassay.reports import build, page
+from ioassay.reports.compare import ComparisonReport
 from ioassay.reports.compare.content import Side
-from ioassay.reports.document.markdown import rendered, table
-from ioassay.reports.run import data as run_data
-from ioassay.reports.run import document as run_document
-from ioassay.reports.run import summary
-from ioassay.reports.run.content import assemble
+from ioassay.reports.document.markdown import table
+from ioassay.reports.run import RunReport, document
 from ioassay.reports.run.pictures import drawn
 from ioassay.reports.run.tables import TABLES
 from ioassay.results.document import RunDocument
@@ -44,15 +41,16 @@ class File:
 def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
     """All files but the PDFs, one after the other: a run may have hundreds of figures.
 
-    What the run is `against` gets a section, figures and a table, as in `reports.build`.
+    What the run is `against` gets a section, figures and a table, as in `RunReport`.
     """
     drawing.start()
-    content = assemble(run, against)
+    report = RunReport(run, against)
+    content = report.content
     pictures = drawn(content)
-    yield File("report.html", page(run_document.document(content, pictures)))
-    yield File("summary.html", page(summary.document(content)))
-    yield File("report.md", encoded(rendered(run_document.document(content))))
-    yield File("report.json", encoded(json_text(run_data.data(content))))
+    yield File("report.html", page(document.document(content, pictures)))
+    yield File("summary.html", page(report.summary()))
+    yield File("report.md", build(report, "md"))
+    yield File("report.json", build(report, "json"))
     for picture in pictures:
         for suffix in SUFFIXES if picture.svg else (".csv",):
             with contextlib.suppress(CannotRun):  # a PNG that could not be drawn, which `drawing` notes
@@ -65,12 +63,12 @@ def files(run: LoadedRun, against: Sequence[Side] = ()) -> Iterator[File]:
             yield File(f"tables/{name}.csv", encoded(frame.write_csv()))
     if content.comparison is not None:
         tables.append(("ratios", "Every ratio of the comparison, with its interval and the conditions that differ."))
-        yield File("tables/ratios.csv", encoded(ratios.table(content.comparison).write_csv()))
+        yield File("tables/ratios.csv", build(ComparisonReport(content.comparison), "csv"))
     index = _index(run.document, list(pictures), tables)
     yield File(INDEX, encoded(index))
 
 
-def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:
+def _index(run: RunDocument, figures: Sequence[Picture], tables: Sequence[tuple[str, str]]) -> str:
     """What is what, as Markdown."""
     documents = [
         ["[summary.html](summary.html)", "A one-page summary (A4)."],
@@ -80,9 +78,9 @@ def _index(document: RunDocument, figures: Sequence[Picture], tables: Sequence[t
         ["[report.json](report.json)", "The report for programs, with `run.json`: base units, unrounded."],
     ]
     lines = [
-        f"# {document.study.title}",
+        f"# {run.study.title}",
         "",
-        f"Run `{document.run}`, published by ioassay {__version__}.",
+        f"Run `{run.run}`, published by ioassay {__version__}.",
         "The run directory has the rest: all samples of all ranks and the events of the engine.",
         "",
         table(["document", "contents"], documents),
@@ -114,5 +112,5 @@ def _figure_row(picture: Picture) -> list[str]:
 
 def shelf(runs: Sequence[tuple[str, RunDocument]]) -> str:
     """What is what in a directory of several runs, each in a directory of its own: (its name, the run)."""
-    rows = [[f"[{name}]({name}/{INDEX})", document.study.title, f"`{document.run}`"] for name, document in runs]
+    rows = [[f"[{name}]({name}/{INDEX})", run.study.title, f"`{run.run}`"] for name, run in runs]
     return "\n".join(["# Runs", "", table(["directory", "study", "run"], rows)]) + "\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -142,7 +142,7 @@ def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
     rows: list[list[Text]] = [
         [
             row["operation"],
-            str(row[point(part).lower()]),
+            row["at"],
             str(row["operations"]),
             *row["percentiles"],
             Marks(row["marks"]),
@@ -150,7 +150,7 @@ def _latencies_of(part: WorkloadPart, drawn: Pictures | None) -> Section:
         for row in part.latencies
     ]
     table = Table(
-        [Column("Phase"), *numbers(point(part), *_PERCENTILES), Column("Doubts")],
+        [Column("Phase"), *numbers(part.at, *_PERCENTILES), Column("Doubts")],
         rows,
         f"{part.title}: latency percentiles",
         rules=changes(row["operation"] for row in part.latencies),
@@ -165,8 +165,3 @@ def _ceilings(content: Content) -> list[Block]:
         return []
     about = " ".join([*ceilings.method(net), *ceilings.meaning(content.document, net)])
     return [ceilings.table(net), Bullets(ceilings.remarks(net)), Paragraph(about, note=True)]
-
-
-def point(part: WorkloadPart) -> Literal["Point", "Clients"]:
-    """The head above the points of a workload's sweep, in lower case the key of its cells."""
-    return "Point" if part.is_swept else "Clients"

@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_counted(full: LoadedRun) -> None:
 
 def test_letters_of_doubts_that_nothing_explains_stand_nowhere(full: LoadedRun) -> None:
     text = page(full)
-    assert "letters beside the numbers" not in text
+    assert "letters, explained" not in text
     assert "#doubt-" not in text
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ioassay.analysis import rates, series
 from ioassay.analysis.intervals import FEWEST
@@ -18,7 +18,7 @@ from ioassay.reports.names import Names
 from ioassay.reports.run.content import Content, commands
 from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.results.document import CaseState, RunDocument
+from ioassay.results.document import CaseEntry, CaseState, RunDocument
 from ioassay.results.origin import ImportOrigin
 from ioassay.results.schema import Measurement
 from ioassay.units import format_count, format_link_rate
@@ -225,14 +225,18 @@ def examples(content: Content) -> list[tuple[str, str]]:
     """(where, equivalent command line) of every phase at the first point of each sweep, unless there are too many."""
     if content.document.front_end is not None:
         return []
-    told = [
+    told = [one for part in content.workloads for one in equivalent(content, part, part.cases[:1])]
+    return told if len(told) <= MOST_EXAMPLES else []
+
+
+def equivalent(content: Content, part: WorkloadPart, cases: Sequence[CaseEntry]) -> list[tuple[str, str]]:
+    """(where, equivalent command line) of every job of these cases of a workload that has one."""
+    return [
         (f"{part.title}, {content.names.point(case.id)}, {where}", command)
-        for part in content.workloads
-        for case in part.cases[:1]
+        for case in cases
         for where, command in commands(case)
         if command
     ]
-    return told if len(told) <= MOST_EXAMPLES else []
 
 
 def gaps(content: Content) -> list[str]:
@@ -280,7 +284,7 @@ _TERMS = {
 
 def terms(content: Content) -> list[tuple[str, str]]:
     """The terms of the tables with their meaning: those that this report uses."""
-    columns = {column.key for part in content.workloads for column in part.columns}
+    columns = {key for part in content.workloads for key in part.columns}
     has = {
         "First-finished rate": "first_rate" in columns,
         "Rate at the stonewall": "stonewall" in columns,

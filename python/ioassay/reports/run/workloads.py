@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 
 from ioassay.analysis import axes, ceilings, latency, phase_times, rates, series
 from ioassay.analysis.doubts import Doubts
 from ioassay.reports import format
+from ioassay.reports.document import Column
 from ioassay.reports.names import NOUNS, Names
 from ioassay.results.document import CaseEntry, RunDocument
 from ioassay.results.loaded import LoadedRun
@@ -18,38 +19,35 @@ from ioassay.results.point import Ascending, ascending
 from ioassay.results.schema import KEY, Measurement
 
 
-class Column(NamedTuple):
-    """A column of a table of measurements: the key of its cells, and what stands above them."""
-
-    key: str
-    head: str
-    group: str = ""
-    """What stands above several columns beside one another."""
+def _numbers(group: str, **heads: str) -> dict[str, Column]:
+    """Columns of numbers by the key of their cells, with a head above all of them where `group` is one."""
+    return {key: Column(head, is_number=True, group=group) for key, head in heads.items()}
 
 
-_MEASURED = (
-    Column("rate", "last-finished", "Rate"),
-    Column("ceiling", "of ceiling", "Rate"),
-    Column("first_rate", "first-finished", "Rate"),
-    Column("operations", "operations", "Rate"),
-    Column("stonewall", "at the stonewall", "Rate"),
-    Column("matched", "Matched"),
-    Column("duration", "Time"),
-    *(Column(part, part, "Share of the time") for part in phase_times.PARTS),
-    Column("start_spread", "start", "Apart at"),
-    Column("finish_spread", "end", "Apart at"),
-    Column("resident", "In memory"),
-    Column("settled", "Settled for"),
-)
+_MEASURED: Mapping[str, Column] = {
+    **_numbers(
+        "Rate",
+        rate="last-finished",
+        ceiling="of ceiling",
+        first_rate="first-finished",
+        operations="operations",
+        stonewall="at the stonewall",
+    ),
+    **_numbers("", matched="Matched", duration="Time"),
+    **_numbers("Share of the time", **{part: part for part in phase_times.PARTS}),
+    **_numbers("Apart at", start_spread="start", finish_spread="end"),
+    **_numbers("", resident="In memory", settled="Settled for"),
+}
 """The columns that a table of measurements can have; it has those with a value in any row."""
 
 
-_COSTS = (
-    Column("processor", "Processor"),
-    Column("processor_each", "per amount"),
-    Column("switches", "Switches"),
-    Column("from_devices", "From devices"),
-    Column("to_devices", "To devices"),
+_COSTS: Mapping[str, Column] = _numbers(
+    "",
+    processor="Processor",
+    processor_each="per amount",
+    switches="Switches",
+    from_devices="From devices",
+    to_devices="To devices",
 )
 
 
@@ -67,10 +65,15 @@ class WorkloadPart:
     cases: list[CaseEntry]
     is_swept: bool
     """More than clients tells the cases apart."""
-    columns: list[Column]
-    """Of the table of its measurements."""
-    costs: list[Column]
+    columns: Mapping[str, Column]
+    """Of the table of its measurements, by the key of their cells."""
+    costs: Mapping[str, Column]
     """Of the table of what they cost the clients; none where nothing is known of it."""
+
+    @property
+    def at(self) -> str:
+        """The head above the points of the sweep, whose cells are `at` as well."""
+        return "Point" if self.is_swept else "Clients"
 
 
 def measurements(run: LoadedRun) -> pl.DataFrame:
@@ -112,7 +115,7 @@ def assemble(run: LoadedRun, found: Doubts, names: Names, rows: Mapping[Measurem
                 title=names.workload(name),
                 measurements=table,
                 measured=own.height,
-                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document),
+                latencies=_latencies(sweep_points.filter(pl.col("workload") == name), own, found, run.document, names),
                 cases=sorted(
                     (case for case in run.document.cases if case.workload == name),
                     key=lambda case: (case.repetition, order[case.id]),
@@ -137,8 +140,8 @@ def _ranked(order: Mapping[str, Ascending]) -> dict[str, int]:
     return {case: places[point] for case, point in order.items()}
 
 
-def _with_values(columns: Sequence[Column], rows: Sequence[Mapping[str, Any]]) -> list[Column]:
-    return [column for column in columns if any(row[column.key] != format.ABSENT for row in rows)]
+def _with_values(columns: Mapping[str, Column], rows: Sequence[Mapping[str, Any]]) -> dict[str, Column]:
+    return {key: column for key, column in columns.items() if any(row[key] != format.ABSENT for row in rows)}
 
 
 def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, Any]:
@@ -149,8 +152,8 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
     on_files = row["files"] != 0
     return {
         "case": row["case"],
-        "clients": row["clients"],
         "point": names.point(row["case"]),
+        "at": _at(row["workload"], row["case"], row["clients"], names),
         "repetition": row["repetition"],
         "phase": names.measurement(row["phase"], row["job"], row["operation"]),
         "rate": format.rate(row["rate_bytes_per_s"]) if moves else format.ABSENT,
@@ -181,6 +184,10 @@ def _measurement(row: dict[str, Any], found: Doubts, names: Names) -> dict[str, 
     }
 
 
+def _at(workload: str, case: str, clients: int, names: Names) -> str:
+    return names.point(case) if names.is_swept(workload) else str(clients)
+
+
 def _stonewall(row: dict[str, Any], moves: bool) -> str:
     """The rate until the stonewall, and how far apart the ranks were then."""
     if row["stonewall_ns"] is None:
@@ -204,10 +211,9 @@ def _resident(row: dict[str, Any]) -> str:
 
 
 def _latencies(
-    points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument
+    points: pl.DataFrame, measured: pl.DataFrame, found: Doubts, document: RunDocument, names: Names
 ) -> list[dict[str, Any]]:
     """Rows of the latency table: series in the order in which they run, then ascending points."""
-    names = Names(document)
     rows = []
     workload = measured["workload"].first()
     for one in series.of_workload(document, str(workload)) if workload is not None else []:
@@ -219,8 +225,7 @@ def _latencies(
             rows.append(
                 {
                     "operation": series.label(one),
-                    "clients": point["clients"],
-                    "point": names.point(same["case"][0]),
+                    "at": _at(str(workload), same["case"][0], point["clients"], names),
                     "operations": point["operations"],
                     "percentiles": [
                         format.duration(point[column] if latency.is_resolved(point["operations"], column) else None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat, zip_longest
 from typing import TYPE_CHECKING
 
 from ioassay.reports.check.document import counted
@@ -32,7 +31,7 @@ def document(content: Content, drawn: Sequence[Sequence[Picture | None]] = ()) -
     """The document, with the figures where `pictures` has made them."""
     groups = (
         Section(part.title if len(content.groups) > 1 else "What changed", _group(part, own))
-        for part, own in zip(content.groups, drawn or repeat(()), strict=False)
+        for part, own in zip(content.groups, drawn or [()] * len(content.groups), strict=True)
     )
     return Document(
         content.title,
@@ -48,7 +47,7 @@ def _group(part: GroupPart, drawn: Sequence[Picture | None]) -> list[Block]:
     silence = [] if told or part.moments else [Paragraph("No level shift and no trend is significant.")]
     series = (
         Section(series.title, [Figure(picture), *_series(series)])
-        for series, picture in zip_longest(part.series, drawn)
+        for series, picture in zip(part.series, drawn or [None] * len(part.series), strict=True)
     )
     return [Paragraph(f"{part.span}."), *map(_moment, part.moments), Bullets(told), *silence, *series]
 
