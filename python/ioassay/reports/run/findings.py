@@ -197,8 +197,13 @@ class Sentences:
         if sweep.fit is not None:
             off = format.share(sweep.fit.error)
             law = f"The medians do not follow the Universal Scalability Law; they deviate by {off}."
-        if evidence.reach == "not reached":
+        last, rate = sweep.medians[-1]
+        if evidence.reach == "not reached" and last == where:
             return Message(f"the sweep does not reach its peak: the last point has the highest rate, {highest}.", law)
+        if evidence.reach == "not reached":
+            at_last = f"{self._rate(sweep.column, first, rate)} with {_count(sweep, last)}"
+            headline = f"the sweep may not reach its peak: the rate rises again to the last point, {at_last}"
+            return Message(f"{headline}; the highest is {highest}.", law)
         return Message(f"the highest median of the sweep is {highest}.", law)
 
     def _by_law(self, evidence: PeakEvidence, fit: Fit, first: Measurement) -> Message:

@@ -51,6 +51,17 @@ def test_findings_are_told_in_sentences_with_units(markdown: str, sentence: str)
     assert sentence in markdown
 
 
+def test_a_sweep_that_falls_and_rises_again_has_its_highest_rate_not_at_its_last_point() -> None:
+    builder = RunBuilder().clients(1, 2, 4).workload("w", "Shared")
+    for clients, rate in ((1, 1.4e9), (2, 1.0e9), (4, 1.2e9)):
+        builder.rates("w", "write", clients, rate)
+    text = reports.build(RunReport(builder.build()), "md").decode()
+    assert (
+        "Shared, write: the sweep may not reach its peak: the rate rises again to the last point, 1.20 GB/s with 4 "
+        "clients; the highest is 1.40 GB/s with 1 client." in text
+    )
+
+
 def test_a_fall_is_told_with_its_time_and_both_rates(markdown: str) -> None:
     assert re.search(
         r"falling, \d clients?, repetition \d, write: after \S+ s the rate fell from \S+ GB/s to", markdown
