@@ -38,7 +38,7 @@ from ioassay.reports.run.medians import MedianLine
 from ioassay.reports.run.surveys import Survey
 from ioassay.reports.run.verdicts import VerdictLine
 from ioassay.reports.run.workloads import WorkloadPart
-from ioassay.results.document import CaseEntry, RunDocument
+from ioassay.results.document import RunDocument
 from ioassay.results.loaded import LoadedRun
 from ioassay.results.schema import Measurement
 
@@ -163,15 +163,6 @@ def _findings(
             marks=found.marks(one.measurements),
         )
         for one in told
-    ]
-
-
-def commands(case: CaseEntry) -> list[tuple[str, str]]:
-    """(phase and job, equivalent command line) of every job of a case."""
-    return [
-        (phase.name if job.name == phase.name else f"{phase.name}, {job.name}", job.command)
-        for phase in case.phases
-        for job in phase.jobs
     ]
 
 

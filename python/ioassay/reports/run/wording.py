@@ -15,7 +15,7 @@ from ioassay.analysis.intervals import FEWEST
 from ioassay.analysis.stop_rule import WidePoint, Width
 from ioassay.reports import format
 from ioassay.reports.names import Names
-from ioassay.reports.run.content import Content, commands
+from ioassay.reports.run.content import Content
 from ioassay.reports.run.io500 import INVALID
 from ioassay.reports.run.workloads import WorkloadPart
 from ioassay.results.document import CaseEntry, CaseState, RunDocument
@@ -232,10 +232,11 @@ def examples(content: Content) -> list[tuple[str, str]]:
 def equivalent(content: Content, part: WorkloadPart, cases: Sequence[CaseEntry]) -> list[tuple[str, str]]:
     """(where, equivalent command line) of every job of these cases of a workload that has one."""
     return [
-        (f"{part.title}, {content.names.point(case.id)}, {where}", command)
+        (", ".join([part.title, content.names.point(case.id), *dict.fromkeys((phase.name, job.name))]), job.command)
         for case in cases
-        for where, command in commands(case)
-        if command
+        for phase in case.phases
+        for job in phase.jobs
+        if job.command
     ]
 
 
