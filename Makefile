@@ -93,7 +93,7 @@ lock: ## Write requirements.lock: exact versions of what pyproject.toml needs, w
 # Without --release: an overflow, or a file that is closed twice, then ends the engine instead of going unnoticed.
 # A job in the background ignores SIGINT and SIGQUIT, and engines of tests would inherit that, as compilers would inherit
 # the jobserver of this make, which is closed to them.
-TEST_ENV := env --unset=MAKEFLAGS --default-signal=INT,QUIT,HUP
+TEST_ENV := env --unset=MAKEFLAGS --unset=MFLAGS --default-signal=INT,QUIT,HUP
 CARGO_TEST := $(TEST_ENV) cargo test --locked --quiet --no-fail-fast
 PYTEST := $(TEST_ENV) $(BIN)/pytest --quiet
 
