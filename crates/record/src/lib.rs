@@ -1,0 +1,28 @@
+//! The format of a recorder's tables.
+//!
+//! A recorder inside an application writes one table for each image of a process (an image is what `exec` replaces). A
+//! table is a [`table::Header`] and, after it, blocks: each begins with a [`table::Block`], which says of what kind it is and
+//! how long. A file of tables is table after table, so that a finished process is kept by appending its table.
+//!
+//! * [`operation`]: the classes of calls that are counted.
+//! * [`table`]: header and blocks, as they lie in memory and in the file.
+//! * [`buckets`]: of latencies and of sizes.
+//! * [`read`]: tables out of bytes that nobody vouches for.
+//! * [`layout`]: declares a structure and describes it, for readers in other languages.
+//!
+//! Everything is little-endian, in the layout of C, and of plain integers: any bytes are a valid value. Readers of
+//! other languages take the layouts from here (`make generate`).
+//!
+//! Not here: hooks, clocks, files. The recorder uses this crate inside other people's processes, so it needs neither the
+//! standard library nor an allocator.
+
+#![cfg_attr(not(test), no_std)]
+
+pub mod buckets;
+pub mod layout;
+pub mod operation;
+pub mod read;
+pub mod table;
+
+#[cfg(not(target_endian = "little"))]
+compile_error!("tables are little-endian, and are written as they lie in memory");

@@ -1,0 +1,371 @@
+//! A table as it lies in memory and in its file: a header, and blocks.
+//!
+//! The recorder writes it while others may read: a word is written at once, and what belongs together may be seen apart
+//! for some nanoseconds. A block that is being filled is of kind [`BlockKind::Reserved`].
+//!
+//! A place is an offset from the beginning of the table, in bytes; 0 is none. Ticks are those of the header's clock.
+
+use core::sync::atomic::{AtomicU16, AtomicU32, AtomicU64};
+
+use crate::buckets::{LATENCIES, SIZES};
+use crate::layout;
+use crate::operation::{FIRST_TRANSFER, OPERATIONS};
+
+/// How a table begins.
+pub const MAGIC: [u8; 8] = *b"ioassayT";
+/// Of the layouts below; any change raises it.
+pub const VERSION: u32 = 1;
+/// Every block begins at a multiple of this.
+pub const ALIGNMENT: usize = 8;
+/// What a table has at most, in bytes.
+pub const LARGEST: usize = 8 << 20;
+
+/// What became of the process's image.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It runs, or it was killed.
+    Running = 1,
+    /// It ended by itself.
+    Ended = 2,
+    /// It was replaced by `exec`. If that fails, a table of the same image follows.
+    Replaced = 3,
+}
+
+/// The clock that ticks come from.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clock {
+    /// The processor's counter, whose rate follows from the two pairs of the header.
+    Counter = 1,
+    /// `CLOCK_MONOTONIC`: a tick is a nanosecond.
+    Nanoseconds = 2,
+}
+
+/// Of what kind a block is: which structure it begins with.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Taken, not yet filled.
+    Reserved = 1,
+    /// [`Text`].
+    Text = 2,
+    /// [`Thread`].
+    Thread = 3,
+    /// [`Latencies`].
+    Latencies = 4,
+    /// [`Seconds`], followed by [`Second`]s.
+    Seconds = 5,
+    /// [`File`], followed by its name.
+    File = 6,
+    /// [`Opened`].
+    Opened = 7,
+    /// [`Transfers`].
+    Transfers = 8,
+    /// [`Errors`].
+    Errors = 9,
+}
+
+/// What a text says.
+#[repr(u32)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextKind {
+    /// The arguments of the process, each ended by a zero byte; long ones are cut.
+    Command = 1,
+    /// The file that it executes.
+    Executable = 2,
+    /// Its working directory at the beginning.
+    Directory = 3,
+    /// The node's name.
+    Node = 4,
+    /// Variables of its environment that say which job and rank it is: `NAME=VALUE`, each ended by a zero byte.
+    Job = 5,
+    /// What replaced it: the path that was given to `exec`.
+    Replacement = 6,
+}
+
+/// What the name of a [`File`] is the name of.
+#[repr(u16)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// Only its name was used: nobody opened it, or not successfully.
+    Unknown = 0,
+    /// A regular file.
+    Regular = 1,
+    /// A directory.
+    Directory = 2,
+    /// A block device.
+    BlockDevice = 3,
+    /// A terminal, `/dev/null` and other character devices.
+    CharacterDevice = 4,
+    /// A pipe.
+    Pipe = 5,
+    /// A socket.
+    Socket = 6,
+    /// Something without a place in the file system: an event, a timer, another process.
+    Anonymous = 7,
+    /// Not one file but all for which the table had no place.
+    Others = 8,
+}
+
+/// What the kernel counts of a thread's reads and writes: `/proc/thread-self/io`.
+pub const KERNEL_COUNTERS: [&str; 4] = ["rchar", "wchar", "syscr", "syscw"];
+/// What is kept of the calls of an operation in a second: ticks are what they took, and what the slowest took.
+pub const TOTALS: [&str; 4] = ["calls", "bytes", "ticks", "slowest_ticks"];
+/// Sizes of transfers that are counted one by one.
+pub const COMMON_SIZES: usize = 4;
+/// Kinds of failures that are counted one by one.
+pub const ERRORS: usize = 120;
+
+/// Places of transfers that a thread remembers.
+pub const RECENT: usize = 32;
+
+layout! {
+    /// How a table begins.
+    pub struct Header {
+        /// [`MAGIC`].
+        pub magic: [u8; 8],
+        /// [`VERSION`].
+        pub version: u32,
+        /// Of this structure: where the first block is.
+        pub header_bytes: u32,
+        /// Of the table: header, and all blocks.
+        pub used_bytes: AtomicU64,
+        /// [`State`].
+        pub state: AtomicU32,
+        /// [`Clock`].
+        pub clock: u32,
+        /// Its number in its own namespace.
+        pub process: u32,
+        /// That of its parent.
+        pub parent: u32,
+        /// Its effective user.
+        pub user: u32,
+        /// Seconds of [`Second`] rows that begin from now on: 2 to this power.
+        pub width: AtomicU32,
+        /// When this table began, in ticks.
+        pub begin_ticks: u64,
+        /// The same moment, as nanoseconds since 1970.
+        pub begin_ns: u64,
+        /// A later moment: the last one at which a second began, or the end.
+        pub latest_ticks: AtomicU64,
+        /// The same moment, as nanoseconds since 1970.
+        pub latest_ns: AtomicU64,
+        /// Calls on files for which the table had no place: they are in the row of [`FileKind::Others`].
+        pub folded_calls: AtomicU64,
+        /// Calls of threads for which the table had no place: they are nowhere.
+        pub lost_calls: AtomicU64,
+        /// Calls of signal handlers that interrupted the recorder: they are nowhere.
+        pub handler_calls: AtomicU64,
+        /// What the recorder itself took outside of the calls that it measures, in ticks: beginning, growing, folding.
+        pub own_ticks: AtomicU64,
+        /// [`KERNEL_COUNTERS`] of threads that ended.
+        pub kernel_of_ended: [AtomicU64; 4],
+    }
+
+    /// How every block begins.
+    pub struct Block {
+        /// [`BlockKind`] in the upper half, bytes of the block with this word in the lower.
+        pub kind_and_bytes: AtomicU64,
+    }
+
+    /// A text, which follows.
+    pub struct Text {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// [`TextKind`].
+        pub kind: u32,
+        /// Of the text.
+        pub text_bytes: u32,
+    }
+
+    /// A thread: what it does now, and what it did in the current second.
+    pub struct Thread {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Its number; 0 where it ended and nobody took its place.
+        pub thread: AtomicU32,
+        /// The second that `totals` are of, since 1970; 0 before the first call.
+        pub second: AtomicU32,
+        /// Ticks at which that second is over.
+        pub second_ends_ticks: AtomicU64,
+        /// The call in flight: [`crate::operation::Operation`] plus 1 in the upper half, place of the [`File`] in the lower.
+        pub in_flight: AtomicU64,
+        /// Since when, in ticks.
+        pub in_flight_since_ticks: AtomicU64,
+        /// [`KERNEL_COUNTERS`] when the thread was first seen.
+        pub kernel_before: [AtomicU64; 4],
+        /// The same later: at the end of the process. 0 where nobody asked.
+        pub kernel_after: [AtomicU64; 4],
+        /// What it did in that second, by operation: [`TOTALS`].
+        pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
+        /// Places of its [`Latencies`], by operation.
+        pub latencies: [AtomicU32; OPERATIONS],
+        /// The recorder's own: places of [`Transfers`] that it used last.
+        pub recent: [AtomicU64; RECENT],
+    }
+
+    /// How long calls of one operation took.
+    pub struct Latencies {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// [`crate::operation::Operation`].
+        pub operation: u32,
+        /// Of the [`Thread`] that fills it: its place.
+        pub thread: u32,
+        /// Calls by [`crate::buckets::of_latency`].
+        pub calls: [AtomicU64; LATENCIES],
+    }
+
+    /// Rows of seconds, which follow.
+    pub struct Seconds {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Rows that are in use; more than there are, once it is full.
+        pub rows: AtomicU32,
+        /// 0.
+        pub reserved: u32,
+    }
+
+    /// What all threads did in a second, of one operation. There may be several rows of the same.
+    pub struct Second {
+        /// The beginning, in seconds since 1970; 0 while the row is being filled.
+        pub second: AtomicU32,
+        /// [`crate::operation::Operation`].
+        pub operation: AtomicU16,
+        /// It has 2 to this power of seconds.
+        pub width: AtomicU16,
+        /// Calls that ended in it.
+        pub calls: AtomicU64,
+        /// That were moved in it.
+        pub bytes: AtomicU64,
+        /// Of calls, within it.
+        pub ticks: AtomicU64,
+        /// What the slowest of the calls that ended in it took.
+        pub slowest_ticks: AtomicU64,
+    }
+
+    /// A name that was used, and the calls on it that move no bytes. Its bytes follow.
+    pub struct File {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Of the name.
+        pub hash: u64,
+        /// The recorder's own: place of the next with the same end of the hash.
+        pub next: u32,
+        /// Place of what is known since it was opened ([`Opened`]).
+        pub opened: AtomicU32,
+        /// Place of its first [`Transfers`].
+        pub transfers: AtomicU32,
+        /// Of the name.
+        pub name_bytes: u16,
+        /// [`FileKind`].
+        pub kind: AtomicU16,
+        /// What the calls below took, in ticks.
+        pub ticks: AtomicU64,
+        /// Calls by operation, also those that failed; a number that would not fit stays at its greatest.
+        pub calls: [AtomicU32; FIRST_TRANSFER],
+        /// Of these, those that failed.
+        pub failed: [AtomicU32; FIRST_TRANSFER],
+        /// `errno` of the last that failed.
+        pub error: AtomicU32,
+        /// 0.
+        pub reserved: u32,
+    }
+
+    /// What is known of a file since it was opened.
+    pub struct Opened {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Of the file system.
+        pub device: u64,
+        /// Within it.
+        pub inode: u64,
+        /// When it was first opened.
+        pub size_bytes: u64,
+        /// `st_blksize`: what the file system wants transfers to be a multiple of.
+        pub block_bytes: u32,
+        /// Of all opens together: `O_DIRECT`, `O_SYNC`, …
+        pub open_flags: AtomicU32,
+        /// When it was first opened, in ticks.
+        pub first_open_ticks: u64,
+        /// When it was closed last; 0 if never.
+        pub last_close_ticks: AtomicU64,
+    }
+
+    /// Transfers of one operation on one file by one thread.
+    pub struct Transfers {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Place of the [`File`].
+        pub file: u32,
+        /// Place of the next of the file.
+        pub next: u32,
+        /// Place of the [`Thread`].
+        pub thread: u32,
+        /// [`crate::operation::Operation`].
+        pub operation: u32,
+        /// Calls, also those that failed.
+        pub calls: AtomicU64,
+        /// Calls that failed.
+        pub failed: AtomicU64,
+        /// That were moved.
+        pub bytes: AtomicU64,
+        /// That the calls took, in ticks.
+        pub ticks: AtomicU64,
+        /// What the slowest took, in ticks.
+        pub slowest_ticks: AtomicU64,
+        /// Calls that began where the last one ended.
+        pub consecutive: AtomicU64,
+        /// Calls that began beyond that.
+        pub forward: AtomicU64,
+        /// Of `forward`, those as far from the last one as that one was from the one before.
+        pub strided: AtomicU64,
+        /// Calls that did not begin at a multiple of the file system's block.
+        pub misaligned: AtomicU64,
+        /// The lowest offset.
+        pub begin: AtomicU64,
+        /// The end of the furthest.
+        pub end: AtomicU64,
+        /// Where the last one began.
+        pub last_begin: AtomicU64,
+        /// Where the last one ended.
+        pub last_end: AtomicU64,
+        /// From the beginning of the one before the last to the beginning of the last.
+        pub last_stride: AtomicU64,
+        /// Calls by [`crate::buckets::of_size`] of what was moved.
+        pub sizes: [AtomicU64; SIZES],
+        /// Sizes, in bytes, that came up early and often.
+        pub common_bytes: [AtomicU64; COMMON_SIZES],
+        /// Calls that moved exactly so much.
+        pub common_calls: [AtomicU64; COMMON_SIZES],
+    }
+
+    /// What failed, and how.
+    pub struct Errors {
+        /// How it begins.
+        pub kind_and_bytes: AtomicU64,
+        /// Operation plus 1 in the upper half, `errno` in the lower; 0 is free.
+        pub kinds: [AtomicU32; ERRORS],
+        /// Calls of that kind.
+        pub calls: [AtomicU32; ERRORS],
+    }
+}
+
+/// A structure that a block begins with.
+pub trait BlockLayout: layout::Layout {
+    /// The kind of the block.
+    const KIND: BlockKind;
+}
+
+macro_rules! blocks {
+    ($($name:ident),+) => {
+        $(impl BlockLayout for $name { const KIND: BlockKind = BlockKind::$name; })+
+    };
+}
+blocks!(Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors);
+
+/// The word that a block begins with.
+pub const fn block_word(kind: BlockKind, bytes: usize) -> u64 {
+    (kind as u64) << 32 | bytes as u64
+}
