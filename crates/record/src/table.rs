@@ -28,8 +28,11 @@ pub enum State {
     Running = 1,
     /// It ended by itself.
     Ended = 2,
-    /// It was replaced by `exec`. If that fails, a table of the same image follows.
+    /// It was replaced by `exec`, as [`TextKind::Replacement`] says. If that fails, a table with the same beginning follows, or
+    /// one that says [`State::Stayed`].
     Replaced = 3,
+    /// It was not replaced: what the table before says of that did not happen.
+    Stayed = 4,
 }
 
 /// The clock that ticks come from.

@@ -1,0 +1,229 @@
+//! What happens before and after each call that is counted.
+//!
+//! Before: is there a table, is this thread known, which file is it; the call is written into the thread's slot of the call
+//! in flight. After: number, bytes and time are added. While something is added, the thread is busy, and a signal handler
+//! that calls a hook then goes uncounted (`handler_calls`). During the call itself it is not: what a handler does then is
+//! counted, and one that never comes back (`longjmp`) leaves nothing behind.
+
+use core::ffi::c_char;
+use core::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
+
+use ioassay_record::buckets;
+use ioassay_record::operation::Operation;
+use ioassay_record::table::{Latencies, Thread};
+
+use crate::descriptors::{self, Slot};
+use crate::files::{self, Base};
+use crate::thread_words::{ThreadWords, words};
+use crate::transfers::{self, Transfer, add};
+use crate::{errors, process, seconds, table, threads, ticks};
+
+/// A call that is under way.
+#[derive(Clone, Copy)]
+pub struct Call {
+    thread: &'static Thread,
+    operation: Operation,
+    /// Place of the file's row.
+    pub file: u32,
+    began: u64,
+    /// What the slot had before: the call that a signal handler interrupted.
+    outer: [u64; 2],
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy)]
+pub enum Outcome {
+    /// It moved so many bytes, from that offset on where there is one.
+    Moved {
+        /// That were moved.
+        bytes: u64,
+        /// Where they begin in the file.
+        offset: Option<u64>,
+        /// Of the file system, as [`Slot::block_bytes`].
+        block_bytes: u32,
+    },
+    /// It did what it should.
+    Done,
+    /// It failed, with this `errno`.
+    Failed(i32),
+}
+
+/// A call on a descriptor, and the descriptor's slot.
+#[inline(always)]
+pub fn on_descriptor(operation: Operation, descriptor: i32) -> Option<(Call, &'static Slot)> {
+    let (words, thread) = enter()?;
+    let slot = match descriptors::slot(descriptor) {
+        Some(slot) => slot,
+        None => {
+            leave(words);
+            return None;
+        }
+    };
+    Some((begin(words, thread, operation, slot.file.load(Relaxed)), slot))
+}
+
+/// A call on a path.
+///
+/// # Safety
+/// The path is null or ends with a zero byte.
+#[inline(always)]
+pub unsafe fn on_path(operation: Operation, base: Base, path: *const c_char) -> Option<Call> {
+    let (words, thread) = enter()?;
+    // SAFETY: the caller's.
+    let file = unsafe { files::of_path(base, path) };
+    Some(begin(words, thread, operation, file))
+}
+
+/// A call on a file whose row is known, or on none in particular.
+#[inline(always)]
+pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
+    let (words, thread) = enter()?;
+    Some(begin(words, thread, operation, file))
+}
+
+/// Changes what is known of descriptors, where this process counts at all.
+#[inline(always)]
+pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {
+    let (words, _) = enter()?;
+    let result = change();
+    leave(words);
+    Some(result)
+}
+
+/// The calling thread, from now on busy. Nothing where it must not count.
+#[inline(always)]
+fn enter() -> Option<(&'static ThreadWords, &'static Thread)> {
+    let words = words();
+    if words.busy.load(Relaxed) != 0 {
+        return interrupted();
+    }
+    if !process::attached() && !attach(words) {
+        return None;
+    }
+    if words.vforked.load(Relaxed) != 0 && process::in_vfork_child() {
+        return None;
+    }
+    words.busy.store(1, Relaxed);
+    compiler_fence(SeqCst);
+    let address = words.thread.load(Relaxed);
+    if address != 0 {
+        // SAFETY: a part of the table that this thread has.
+        return Some((words, unsafe { &*(address as *const Thread) }));
+    }
+    match threads::join() {
+        Some(thread) => Some((words, thread)),
+        None => {
+            table::header().lost_calls.fetch_add(1, Relaxed);
+            leave(words);
+            None
+        }
+    }
+}
+
+/// A child of `vfork` has its parent's memory, and so its parent's table.
+#[cold]
+fn attach(words: &ThreadWords) -> bool {
+    words.busy.store(1, Relaxed);
+    compiler_fence(SeqCst);
+    let attached = (words.vforked.load(Relaxed) == 0 || !process::in_vfork_child()) && process::attach();
+    leave(words);
+    attached
+}
+
+#[cold]
+fn interrupted<T>() -> Option<T> {
+    if process::attached() {
+        table::header().handler_calls.fetch_add(1, Relaxed);
+    }
+    None
+}
+
+#[inline(always)]
+fn leave(words: &ThreadWords) {
+    compiler_fence(SeqCst);
+    words.busy.store(0, Relaxed);
+}
+
+#[inline(always)]
+fn begin(words: &ThreadWords, thread: &'static Thread, operation: Operation, file: u32) -> Call {
+    let outer = [thread.in_flight.load(Relaxed), thread.in_flight_since_ticks.load(Relaxed)];
+    thread.in_flight.store((operation as u64 + 1) << 32 | u64::from(file), Relaxed);
+    leave(words);
+    let began = ticks::now();
+    thread.in_flight_since_ticks.store(began, Relaxed);
+    Call { thread, operation, file, began, outer }
+}
+
+/// The call has ended.
+#[inline(always)]
+pub fn end(call: Call, outcome: Outcome) {
+    let ended = ticks::now();
+    // Not in a child that was forked meanwhile, by a signal handler: the table is its parent's.
+    if !process::attached() {
+        return;
+    }
+    let words = words();
+    words.busy.store(1, Relaxed);
+    compiler_fence(SeqCst);
+    let (thread, operation) = (call.thread, call.operation);
+    let took = ended.wrapping_sub(call.began);
+    let mut bytes = 0;
+    match outcome {
+        Outcome::Moved { bytes: moved, offset, block_bytes } => {
+            bytes = moved;
+            let file = call.file;
+            transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took, failed: false });
+        }
+        Outcome::Done => files::count(call.file, operation, took, None),
+        Outcome::Failed(errno) => {
+            failed(&call, took, errno);
+        }
+    }
+    count_latency(thread, operation, took);
+    if ended >= thread.second_ends_ticks.load(Relaxed) {
+        seconds::turn(thread);
+    }
+    if took > ticks::per_second() {
+        seconds::spread(operation, call.began, ended, bytes);
+    } else {
+        let [calls, moved, ticks, slowest] = &thread.totals[operation as usize];
+        add(calls, 1);
+        add(moved, bytes);
+        add(ticks, took);
+        if took > slowest.load(Relaxed) {
+            slowest.store(took, Relaxed);
+        }
+    }
+    let [in_flight, since] = call.outer;
+    thread.in_flight.store(in_flight, Relaxed);
+    if in_flight != 0 {
+        thread.in_flight_since_ticks.store(since, Relaxed);
+    }
+    leave(words);
+}
+
+#[cold]
+fn failed(call: &Call, took: u64, errno: i32) {
+    let (file, operation) = (call.file, call.operation);
+    if operation as usize >= ioassay_record::operation::FIRST_TRANSFER {
+        let transfer = Transfer { file, operation, offset: None, bytes: 0, block_bytes: 0, took, failed: true };
+        transfers::count(call.thread, transfer);
+    } else {
+        files::count(file, operation, took, Some(errno));
+    }
+    errors::count(operation, errno);
+}
+
+#[inline(always)]
+fn count_latency(thread: &Thread, operation: Operation, took: u64) {
+    let place = match thread.latencies[operation as usize].load(Relaxed) {
+        0 => match threads::new_latencies(thread, operation) {
+            Some(place) => place,
+            None => return,
+        },
+        place => place,
+    };
+    // SAFETY: it was allocated as that.
+    let latencies: &Latencies = unsafe { table::at(place) };
+    add(&latencies.calls[buckets::of_latency(took)], 1);
+}

@@ -1,0 +1,204 @@
+//! Which file a descriptor is of, and where it is in it.
+//!
+//! A descriptor leads to a slot, as in the kernel it leads to an open file description: those that `dup` makes share one.
+//! One that nobody has seen being opened (inherited, received, opened by the C library itself) is looked up once.
+
+use core::sync::atomic::{
+    AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+use crate::{files, sys};
+
+/// An open file description. It has a cache line of its own: threads with a file each must not meet.
+#[repr(C, align(64))]
+pub struct Slot {
+    /// Descriptors that lead here.
+    references: AtomicU32,
+    /// Place of the file's row.
+    pub file: AtomicU32,
+    /// Where the next `read` or `write` begins, as far as is known.
+    pub position: AtomicU64,
+    /// Of the file system: offsets that are no multiple of it are misaligned. A power of two; 0 where that makes no sense.
+    pub block_bytes: AtomicU32,
+    /// The table that `file` is a place of.
+    generation: AtomicU32,
+}
+
+/// Descriptors of a part, each with the number of its slot within the part, plus 1.
+const PART: usize = 1024;
+struct Part {
+    slots: [Slot; PART],
+    of: [AtomicU32; PART],
+}
+
+static FIRST: Part = Part {
+    slots: [const {
+        Slot {
+            references: AtomicU32::new(0),
+            file: AtomicU32::new(0),
+            position: AtomicU64::new(0),
+            block_bytes: AtomicU32::new(0),
+            generation: AtomicU32::new(0),
+        }
+    }; PART],
+    of: [const { AtomicU32::new(0) }; PART],
+};
+/// Of further descriptors, as many as the kernel lets a process have by default.
+static MORE: [AtomicPtr<Part>; 1023] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 1023];
+/// Tables that this process had, counting those before fork.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+
+/// Forgets the table of the parent: every descriptor is looked up anew.
+pub fn begin() {
+    GENERATION.fetch_add(1, Relaxed);
+    forget_part(&FIRST);
+    for part in &MORE {
+        let part = part.load(Relaxed);
+        if !part.is_null() {
+            // SAFETY: a part is never unmapped.
+            forget_part(unsafe { &*part });
+        }
+    }
+}
+
+fn forget_part(part: &Part) {
+    for of in &part.of {
+        if of.load(Relaxed) != 0 {
+            of.store(0, Relaxed);
+        }
+    }
+}
+
+/// The slot of a descriptor, which is looked up where it is not known. Nothing where there can be none.
+#[inline(always)]
+pub fn slot(descriptor: i32) -> Option<&'static Slot> {
+    match known(descriptor) {
+        Some(slot) => Some(slot),
+        None => learn(descriptor),
+    }
+}
+
+/// The slot of a descriptor, if it is known.
+#[inline(always)]
+fn known(descriptor: i32) -> Option<&'static Slot> {
+    let (part, index) = part(descriptor)?;
+    match part.of[index].load(Acquire) {
+        0 => None,
+        number => slot_of(number),
+    }
+}
+
+/// The slot with that number, which counts from 1 over all parts.
+#[inline(always)]
+fn slot_of(number: u32) -> Option<&'static Slot> {
+    let (part, index) = part(number as i32 - 1)?;
+    Some(&part.slots[index])
+}
+
+/// The part of a descriptor, and its index there; nothing where that has not been needed yet.
+#[inline(always)]
+fn part(descriptor: i32) -> Option<(&'static Part, usize)> {
+    let descriptor = descriptor as u32 as usize;
+    if descriptor < PART {
+        return Some((&FIRST, descriptor));
+    }
+    let part = MORE.get(descriptor / PART - 1)?.load(Acquire);
+    // SAFETY: a part is never unmapped.
+    (!part.is_null()).then(|| (unsafe { &*part }, descriptor % PART))
+}
+
+/// The part of a descriptor, which is mapped if need be.
+fn needed_part(descriptor: i32) -> Option<(&'static Part, usize)> {
+    if let Some(found) = part(descriptor) {
+        return Some(found);
+    }
+    let entry = MORE.get((descriptor as u32 as usize / PART).checked_sub(1)?)?;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: it replaces nothing, and all zero is a valid part.
+    let new = unsafe { sys::map(0, size_of::<Part>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
+    if new > 0 {
+        // Whoever comes second leaves its memory unused.
+        let _ = entry.compare_exchange(core::ptr::null_mut(), new as *mut Part, AcqRel, Relaxed);
+    }
+    part(descriptor)
+}
+
+/// Finds out what a descriptor is.
+#[cold]
+fn learn(descriptor: i32) -> Option<&'static Slot> {
+    if descriptor < 0 {
+        return None;
+    }
+    let (file, about) = files::of_descriptor(descriptor);
+    let about = about?;
+    files::opened(file, Some(about), 0);
+    let position = sys::position(descriptor).max(0) as u64;
+    open(descriptor, file, position)
+}
+
+/// The row of the file that a descriptor is of.
+pub fn file(descriptor: i32) -> u32 {
+    slot(descriptor).map_or_else(files::others, |slot| slot.file.load(Relaxed))
+}
+
+/// A descriptor was opened.
+pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> {
+    forget(descriptor);
+    let (part, index) = needed_part(descriptor)?;
+    let generation = GENERATION.load(Relaxed);
+    // As many slots as descriptors, and each open description has one: there is always one that is free, most often this.
+    let (slot, found) = (0..PART).map(|step| (index + step) % PART).find_map(|index| {
+        let slot = &part.slots[index];
+        if slot.generation.load(Relaxed) != generation {
+            slot.references.store(0, Relaxed);
+            slot.generation.store(generation, Relaxed);
+        }
+        slot.references.compare_exchange(0, 1, AcqRel, Relaxed).is_ok().then_some((slot, index))
+    })?;
+    let block = files::known(files::row(file)).map_or(0, |opened| opened.block_bytes);
+    slot.file.store(file, Relaxed);
+    slot.position.store(position, Relaxed);
+    slot.block_bytes.store(if block.is_power_of_two() { block } else { 0 }, Relaxed);
+    let first = descriptor as u32 as usize / PART * PART;
+    part.of[index].store((first + found + 1) as u32, Release);
+    Some(slot)
+}
+
+/// A descriptor was made a second one of what another leads to.
+pub fn duplicate(from: i32, to: i32) {
+    if from == to {
+        return;
+    }
+    let number = match slot(from).and_then(|_| part(from)) {
+        Some((part, index)) => part.of[index].load(Relaxed),
+        None => 0,
+    };
+    forget(to);
+    if let (Some(slot), Some((part, index))) = (slot_of(number), needed_part(to)) {
+        slot.references.fetch_add(1, Relaxed);
+        part.of[index].store(number, Release);
+    }
+}
+
+/// A descriptor is closed, or about to be. The row of its file, if it was known.
+pub fn forget(descriptor: i32) -> Option<u32> {
+    let (part, index) = part(descriptor)?;
+    let number = part.of[index].swap(0, AcqRel);
+    let slot = if number == 0 { None } else { slot_of(number) }?;
+    let file = slot.file.load(Relaxed);
+    slot.references.fetch_sub(1, AcqRel);
+    Some(file)
+}
+
+/// All descriptors from the first to the last are closed.
+pub fn forget_range(first: u32, last: u32) {
+    for (index, entry) in core::iter::once(None).chain(MORE.iter().map(Some)).enumerate() {
+        let begin = (index * PART) as u32;
+        if begin > last || entry.is_some_and(|entry| entry.load(Relaxed).is_null()) {
+            continue;
+        }
+        for descriptor in first.max(begin)..=last.min(begin + PART as u32 - 1) {
+            forget(descriptor as i32);
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Names that were used, each with a row of the table.
+//!
+//! A name is the path that the program gave, made absolute: nobody asks the kernel what it leads to. Readers see that two
+//! names are one file by its inode.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{
+    AtomicBool, AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
+};
+
+use ioassay_record::operation::Operation;
+use ioassay_record::table::{File, FileKind, Opened};
+
+use crate::errors::saturating_add;
+use crate::process::system_calls_allowed;
+use crate::text::Buffer;
+use crate::{descriptors, sys, table, ticks};
+
+/// Lists of files, by the end of the hash of their names.
+const LISTS: usize = 1024;
+static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
+/// Longer names are cut.
+const LONGEST: usize = 4096;
+/// The row of all names for which the table has no place.
+static OTHERS: AtomicU32 = AtomicU32::new(0);
+
+/// The working directory, without a slash at its end: relative paths are beneath it.
+static DIRECTORY: Buffer<LONGEST> = Buffer::new();
+static DIRECTORY_LOCK: AtomicBool = AtomicBool::new(false);
+
+/// Memory for texts that are too long for a stack.
+struct Scratch(UnsafeCell<[u8; LONGEST]>);
+// SAFETY: who uses it has the lock.
+unsafe impl Sync for Scratch {}
+static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST]));
+static SCRATCH_LOCK: AtomicBool = AtomicBool::new(false);
+
+/// Forgets the table of the parent, and makes the row for all others.
+pub fn begin() {
+    for head in &HEADS {
+        if head.load(Relaxed) != 0 {
+            head.store(0, Relaxed);
+        }
+    }
+    DIRECTORY_LOCK.store(false, Relaxed);
+    SCRATCH_LOCK.store(false, Relaxed);
+    let others = table::allocate::<File>(0, |file, _| file.kind.store(FileKind::Others as u16, Relaxed));
+    OTHERS.store(others.unwrap_or(0), Relaxed);
+}
+
+/// Where a name begins: what a relative path is relative to.
+#[derive(Debug, Clone, Copy)]
+pub enum Base {
+    /// The working directory.
+    WorkingDirectory,
+    /// An open directory.
+    Descriptor(i32),
+}
+
+impl Base {
+    /// What the `…at` functions mean.
+    pub fn of(descriptor: i32) -> Self {
+        if descriptor == libc::AT_FDCWD { Self::WorkingDirectory } else { Self::Descriptor(descriptor) }
+    }
+}
+
+/// The row of a path, which is made if there is none yet.
+///
+/// # Safety
+/// The path is null or ends with a zero byte.
+#[inline]
+pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
+    if (path as usize) < 4096 {
+        return others();
+    }
+    // SAFETY: the caller's.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    if path.first() == Some(&b'/') {
+        return find(&[path]);
+    }
+    match base {
+        Base::WorkingDirectory => with_directory(|directory| find_beneath(directory, path)).unwrap_or_else(others),
+        // With `AT_EMPTY_PATH` it is the open file itself.
+        Base::Descriptor(descriptor) if path.is_empty() => descriptors::file(descriptor),
+        Base::Descriptor(descriptor) => find_beneath(name(row(descriptors::file(descriptor))), path),
+    }
+}
+
+fn find_beneath(directory: &[u8], path: &[u8]) -> u32 {
+    let path = path.strip_prefix(b"./").unwrap_or(path);
+    if path.is_empty() || path == b"." { find(&[directory]) } else { find(&[directory, b"/", path]) }
+}
+
+/// The row of a name of parts.
+fn find(parts: &[&[u8]]) -> u32 {
+    let hash = hash(parts);
+    let head = &HEADS[hash as usize % LISTS];
+    let mut first = head.load(Acquire);
+    let mut place = first;
+    while place != 0 {
+        let file = row(place);
+        if file.hash == hash && is(name(file), parts) {
+            return place;
+        }
+        place = file.next;
+    }
+    let length = parts.iter().map(|part| part.len()).sum::<usize>().min(LONGEST);
+    let new = table::allocate::<File>(length, |file, mut bytes| {
+        file.hash = hash;
+        file.next = first;
+        file.name_bytes = length as u16;
+        for part in parts {
+            let fits = part.len().min(bytes.len());
+            let (own, rest) = bytes.split_at_mut(fits);
+            own.copy_from_slice(&part[..fits]);
+            bytes = rest;
+        }
+    });
+    let Some(new) = new else { return others() };
+    // Another thread's new row of the same name may slip in: then there are two, which readers add up.
+    while let Err(other) = head.compare_exchange(first, new, AcqRel, Acquire) {
+        first = other;
+        // SAFETY: the row is not in the list yet, so nobody else reads it.
+        unsafe { (*(&raw const *row(new)).cast_mut()).next = first };
+    }
+    new
+}
+
+/// Of a text in parts: eight bytes at a time.
+fn hash(parts: &[&[u8]]) -> u64 {
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut hash = 0_u64;
+    for part in parts {
+        let mut chunks = part.chunks_exact(8);
+        for chunk in &mut chunks {
+            let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+            hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+        }
+        for &byte in chunks.remainder() {
+            hash = (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(FACTOR);
+        }
+    }
+    // The best bits of a product are its upper ones.
+    hash ^ hash >> 32
+}
+
+/// Whether a name is that text in parts.
+fn is(mut name: &[u8], parts: &[&[u8]]) -> bool {
+    for part in parts {
+        match name.strip_prefix(*part) {
+            Some(rest) => name = rest,
+            None => return false,
+        }
+    }
+    name.is_empty()
+}
+
+/// The row of the name that the kernel has for a descriptor, or of its kind where that is no file.
+pub fn of_descriptor(descriptor: i32) -> (u32, Option<libc::stat>) {
+    if !system_calls_allowed() {
+        return (others(), None);
+    }
+    let Some(about) = sys::stat(descriptor) else { return (others(), None) };
+    let kind = kind(&about);
+    let place = match kind {
+        FileKind::Pipe => find(&[b"pipe"]),
+        FileKind::Socket => find(&[b"socket"]),
+        FileKind::Anonymous => find(&[b"anonymous"]),
+        _ => {
+            let link = Buffer::<32>::new();
+            link.set(&[b"/proc/self/fd/", crate::text::decimal(descriptor as u64, &mut [0; 20])]);
+            let length = |scratch: &mut [u8]| usize::try_from(sys::read_link(link.as_c_str(), scratch)).ok();
+            with_scratch(|scratch| length(scratch).map(|length| find(&[&scratch[..length]])))
+                .flatten()
+                .unwrap_or_else(others)
+        }
+    };
+    (place, Some(about))
+}
+
+fn kind(about: &libc::stat) -> FileKind {
+    match about.st_mode & libc::S_IFMT {
+        libc::S_IFREG => FileKind::Regular,
+        libc::S_IFDIR => FileKind::Directory,
+        libc::S_IFBLK => FileKind::BlockDevice,
+        libc::S_IFCHR => FileKind::CharacterDevice,
+        libc::S_IFIFO => FileKind::Pipe,
+        libc::S_IFSOCK => FileKind::Socket,
+        _ => FileKind::Anonymous,
+    }
+}
+
+/// The row at that place.
+#[inline(always)]
+pub fn row(place: u32) -> &'static File {
+    // SAFETY: places of files come from here alone.
+    unsafe { table::at(place) }
+}
+
+/// Its name.
+fn name(file: &'static File) -> &'static [u8] {
+    // SAFETY: it lies behind the row.
+    unsafe { core::slice::from_raw_parts((&raw const *file).add(1).cast(), file.name_bytes.into()) }
+}
+
+/// The row of all names for which there is no place.
+pub fn others() -> u32 {
+    OTHERS.load(Relaxed)
+}
+
+/// Writes down what is known of a file that was opened, and when.
+pub fn opened(place: u32, about: Option<libc::stat>, flags: i32) {
+    let file = row(place);
+    if file.opened.load(Relaxed) == 0
+        && place != others()
+        && let Some(about) = about
+    {
+        file.kind.store(kind(&about) as u16, Relaxed);
+        let new = table::allocate::<Opened>(0, |opened, _| {
+            opened.device = about.st_dev;
+            opened.inode = about.st_ino;
+            opened.size_bytes = about.st_size as u64;
+            opened.block_bytes = about.st_blksize as u32;
+            opened.first_open_ticks = ticks::now();
+        });
+        file.opened.store(new.unwrap_or(0), Release);
+    }
+    if let Some(opened) = known(file)
+        && flags & !(opened.open_flags.load(Relaxed) as i32) != 0
+    {
+        opened.open_flags.fetch_or(flags as u32, Relaxed);
+    }
+}
+
+/// What is known of a file since it was opened.
+pub fn known(file: &File) -> Option<&'static Opened> {
+    match file.opened.load(Acquire) {
+        0 => None,
+        // SAFETY: it was allocated as that.
+        place => Some(unsafe { table::at(place) }),
+    }
+}
+
+/// Counts a call on a file that moves no bytes.
+#[inline]
+pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) {
+    let file = row(place);
+    let operation = operation as usize;
+    saturating_add(&file.calls[operation], 1);
+    file.ticks.fetch_add(took, Relaxed);
+    if let Some(error) = error {
+        saturating_add(&file.failed[operation], 1);
+        file.error.store(error as u32, Relaxed);
+    }
+}
+
+/// Runs `look` on the working directory, which ends with no slash.
+pub fn with_directory<R>(look: impl FnOnce(&[u8]) -> R) -> Option<R> {
+    if DIRECTORY.is_empty() {
+        if !system_calls_allowed() || DIRECTORY_LOCK.swap(true, Acquire) {
+            return None;
+        }
+        with_scratch(|scratch| {
+            // SAFETY: the kernel fills it, with a zero byte at the end.
+            let length =
+                unsafe { sys::call(libc::SYS_getcwd, [scratch.as_mut_ptr() as usize, scratch.len(), 0, 0, 0, 0]) };
+            if let Ok(length @ 1..) = usize::try_from(length) {
+                let directory = &scratch[..length - 1];
+                DIRECTORY.set(&[if directory == b"/" { b"/." } else { directory }]);
+            }
+        });
+        DIRECTORY_LOCK.store(false, Release);
+        if DIRECTORY.is_empty() {
+            return None;
+        }
+    }
+    Some(look(DIRECTORY.get()))
+}
+
+/// The working directory has changed.
+pub fn forget_directory() {
+    DIRECTORY.set(&[]);
+}
+
+/// Runs `use_it` on memory for a long text, if nobody else is using it.
+pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST]) -> R) -> Option<R> {
+    if SCRATCH_LOCK.swap(true, Acquire) {
+        return None;
+    }
+    // SAFETY: this thread has the lock.
+    let result = use_it(unsafe { &mut *SCRATCH.0.get() });
+    SCRATCH_LOCK.store(false, Release);
+    Some(result)
+}

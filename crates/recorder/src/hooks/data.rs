@@ -1,0 +1,78 @@
+//! Reading and writing: `read`, `write`, and their like with offsets, vectors and flags.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::Ordering::Relaxed;
+
+use ioassay_record::operation::Operation::{Read, Write};
+use libc::{iovec, off64_t, size_t, ssize_t};
+
+use super::{errno, hook};
+use crate::call::{self, Call, Outcome};
+use crate::descriptors::Slot;
+
+/// Transfers from where the descriptor is, which moves on.
+#[inline(always)]
+fn at_position(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    let result = real();
+    let Some((call, slot)) = call else { return result };
+    if result < 0 {
+        call::end(call, Outcome::Failed(errno()));
+        return result;
+    }
+    let position = slot.position.load(Relaxed);
+    slot.position.store(position.wrapping_add(result as u64), Relaxed);
+    moved(call, slot, position, result);
+    result
+}
+
+/// Transfers from an offset; -1 is where the descriptor is.
+#[inline(always)]
+fn at_offset(call: Option<(Call, &'static Slot)>, offset: off64_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
+    if offset == -1 {
+        return at_position(call, real);
+    }
+    let result = real();
+    let Some((call, slot)) = call else { return result };
+    if result < 0 {
+        call::end(call, Outcome::Failed(errno()));
+    } else {
+        moved(call, slot, offset as u64, result);
+    }
+    result
+}
+
+#[inline(always)]
+fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
+    let block_bytes = slot.block_bytes.load(Relaxed);
+    call::end(call, Outcome::Moved { bytes: bytes as u64, offset: Some(offset), block_bytes });
+}
+
+hook! {
+    fn read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
+        at_position(call::on_descriptor(Read, descriptor), real)
+    }
+    fn __read_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, room: size_t) -> ssize_t |real| {
+        at_position(call::on_descriptor(Read, descriptor), real)
+    }
+    fn readv(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
+        at_position(call::on_descriptor(Read, descriptor), real)
+    }
+    fn pread(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
+        at_position(call::on_descriptor(Write, descriptor), real)
+    }
+    fn writev(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
+        at_position(call::on_descriptor(Write, descriptor), real)
+    }
+    fn pwrite(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwrite64(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+}

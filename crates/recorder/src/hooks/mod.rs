@@ -1,0 +1,133 @@
+//! The functions of the C library that are replaced, one file per family.
+//!
+//! A hook asks [`crate::call`] before, calls the real function, and says after what became of it. Where `call` says that
+//! nothing is to be counted, it only calls the real function. The macro [`hook!`] declares one.
+//!
+//! Rust cannot define functions with a variable number of arguments. Those of `open` and `fcntl` come in the same registers
+//! as named ones on both architectures, so they are declared with all of them; those of `fprintf` need C.
+
+mod data;
+mod descriptors;
+mod open;
+mod process;
+
+use core::ffi::{c_char, c_int, c_void};
+
+use crate::call::{self, Call, Outcome};
+use crate::descriptors::Slot;
+
+unsafe extern "C" {
+    fn __errno_location() -> *mut c_int;
+}
+
+/// The error of the last call that failed.
+fn errno() -> c_int {
+    // SAFETY: it is the calling thread's own.
+    unsafe { *__errno_location() }
+}
+
+/// What functions of the C library return, and how they say that they failed.
+trait Returned: Copy {
+    /// What is returned where no library has the function.
+    const FAILED: Self;
+    /// Whether this says that it failed.
+    fn failed(self) -> bool;
+}
+
+macro_rules! returned {
+    ($($integer:ty),+) => {
+        $(impl Returned for $integer {
+            const FAILED: Self = -1;
+            #[inline(always)]
+            fn failed(self) -> bool {
+                self == -1
+            }
+        })+
+    };
+}
+returned!(i32, i64, isize);
+
+impl<T> Returned for *mut T {
+    const FAILED: Self = core::ptr::null_mut();
+    fn failed(self) -> bool {
+        self.is_null()
+    }
+}
+
+/// Where no library behind us has a function that the program calls.
+#[cold]
+fn missing<R: Returned>() -> R {
+    // SAFETY: it is the calling thread's own.
+    unsafe { *__errno_location() = libc::ENOSYS };
+    R::FAILED
+}
+
+/// Declares hooks: `fn name(arguments) -> result { body }`, in which `real()` calls the function that is replaced.
+macro_rules! hook {
+    ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty |$real:ident| $body:block)+) => {
+        $(
+            #[doc = concat!("`", stringify!($name), "` of the C library.")]
+            ///
+            /// # Safety
+            /// As for that.
+            $(#[$about])*
+            #[unsafe(no_mangle)]
+            pub unsafe extern "C" fn $name($($argument: $kind),*) -> $result {
+                static REAL: $crate::real::Real = $crate::real::Real::new(
+                    // SAFETY: it ends with the only zero byte.
+                    unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+                );
+                #[inline(always)]
+                unsafe fn real($($argument: $kind),*) -> $result {
+                    match REAL.address() {
+                        0 => $crate::hooks::missing(),
+                        // SAFETY: it is the function of that name, and the caller's arguments.
+                        address => unsafe {
+                            let real: unsafe extern "C" fn($($kind),*) -> $result = core::mem::transmute(address);
+                            real($($argument),*)
+                        },
+                    }
+                }
+                // SAFETY: the caller's arguments.
+                let $real = || unsafe { real($($argument),*) };
+                $body
+            }
+        )+
+    };
+}
+pub(crate) use hook;
+
+/// Calls the real function, and says that it was done, or how it failed.
+#[inline(always)]
+fn done<R: Returned>(call: Option<Call>, real: impl FnOnce() -> R) -> R {
+    let result = real();
+    if let Some(call) = call {
+        call::end(call, if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done });
+    }
+    result
+}
+
+/// Calls the real function on a descriptor, and says that it was done, or how it failed.
+#[inline(always)]
+fn done_with<R: Returned>(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> R) -> R {
+    done(call.map(|(call, _)| call), real)
+}
+
+/// Arguments of the library's beginning: the dynamic linker gives each constructor those of `main`.
+extern "C" fn starts(count: c_int, arguments: *const *const c_char, _environment: *const c_void) {
+    // SAFETY: they are what the dynamic linker says.
+    unsafe { crate::process::starts(count, arguments) };
+}
+
+/// The process ends by `exit`.
+extern "C" fn ends() {
+    crate::process::end();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static STARTS: extern "C" fn(c_int, *const *const c_char, *const c_void) = starts;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ENDS: extern "C" fn() = ends;

@@ -1,0 +1,45 @@
+//! The library that `LD_PRELOAD` brings into an application: it counts the application's I/O in a table of `crates/record`.
+//!
+//! From the outside in:
+//! * [`hooks`]: the functions of the C library that are replaced, one file per family. Each asks [`call`] before and after.
+//! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
+//!   recorder, in a child of `vfork`, in a process that has no table.
+//! * [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
+//! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it.
+//! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
+//!   [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
+//!
+//! It lives inside of other people's processes, so:
+//! * A counted call takes no lock, allocates nothing, calls no kernel, and shares no cache line that is written to.
+//! * What is rare (a new file, a new thread, a full table) may call the kernel, but past the C library: no `errno` is
+//!   touched, no hook is called.
+//! * No descriptor stays open, no signal handler is installed, no thread is started, nothing is printed.
+//! * In doubt it counts nothing and lets the call through.
+//!
+//! Not here: policy, formatting, anything that can end the process.
+
+#![cfg_attr(feature = "library", no_std)]
+
+pub mod call;
+pub mod descriptors;
+pub mod errors;
+pub mod files;
+#[cfg(feature = "library")]
+pub mod hooks;
+pub mod process;
+pub mod real;
+pub mod seconds;
+pub mod sys;
+pub mod table;
+pub mod text;
+pub mod thread_words;
+pub mod threads;
+pub mod ticks;
+pub mod transfers;
+
+/// Nothing in here panics on purpose. If it does all the same, the process would go on with a recorder in an unknown state.
+#[cfg(feature = "library")]
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    sys::abort()
+}

@@ -1,0 +1,415 @@
+//! A process gets its table when it begins, or at its first call after `fork`; it gives it back when it ends.
+//!
+//! Whether there is a table is said by a word in a page that the kernel wipes in the child of any kind of `fork`, also of
+//! those that the C library does not see: what was the parent's is never written to by a child.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release,
+};
+
+use ioassay_record::table::{
+    BlockKind, Clock, Header, KERNEL_COUNTERS, MAGIC, State, Text, TextKind, VERSION, block_word,
+};
+
+use crate::text::{Buffer, Variables};
+use crate::thread_words::words;
+use crate::ticks::Moment;
+use crate::{descriptors, errors, files, seconds, sys, table, threads, ticks};
+
+/// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
+const UNKNOWN: u32 = 0;
+const ATTACHED: u32 = 1;
+/// No table: not asked for, not to be had, or given back.
+const OFF: u32 = 2;
+const ATTACHING: u32 = 3;
+
+/// Before there is a page that is wiped.
+static BEFORE: AtomicU32 = AtomicU32::new(UNKNOWN);
+static PHASE: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const BEFORE).cast_mut());
+
+/// The variable of the environment that names the directory of the tables.
+pub const VARIABLE: &CStr = c"IOASSAY_RECORD";
+/// Variables that say which job and which rank a process is.
+const OF_JOB: [&[u8]; 12] = [
+    b"SLURM_JOB_ID",
+    b"SLURM_JOB_NAME",
+    b"SLURM_STEP_ID",
+    b"SLURM_PROCID",
+    b"SLURM_NODEID",
+    b"PBS_JOBID",
+    b"LSB_JOBID",
+    b"PMI_RANK",
+    b"PMIX_RANK",
+    b"OMPI_COMM_WORLD_RANK",
+    b"MV2_COMM_WORLD_RANK",
+    b"FLUX_TASK_RANK",
+];
+
+/// Where the tables are; empty where there are to be none.
+static DIRECTORY: Buffer<512> = Buffer::new();
+/// The file of this process's table.
+static TABLE: Buffer<600> = Buffer::new();
+/// The file that finished tables are added to.
+static FINISHED: Buffer<640> = Buffer::new();
+/// The arguments of the process: kept, because a forked child has them too, and programs write over theirs.
+static COMMAND: Buffer<1024> = Buffer::new();
+/// The number of this process.
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+/// What the kernel counted of the main thread before its first call, if an earlier image did something.
+static BEFORE_BEGIN: [AtomicU64; KERNEL_COUNTERS.len()] = [const { AtomicU64::new(0) }; KERNEL_COUNTERS.len()];
+/// The process lets only some system calls through, so none is made any more.
+static SEALED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process has a table. It is read before and after each call.
+#[inline(always)]
+pub fn attached() -> bool {
+    phase().load(Relaxed) == ATTACHED
+}
+
+#[inline(always)]
+fn phase() -> &'static AtomicU32 {
+    // SAFETY: it is the word before there is a page, or the page, which is never unmapped.
+    unsafe { &*PHASE.load(Relaxed) }
+}
+
+/// Whether this process has a table now, after finding out.
+#[cold]
+pub fn attach() -> bool {
+    match phase().load(Acquire) {
+        ATTACHED => true,
+        UNKNOWN => {
+            if !wiped_page() {
+                return false;
+            }
+            let phase = phase();
+            if phase.compare_exchange(UNKNOWN, ATTACHING, AcqRel, Relaxed).is_err() {
+                return false;
+            }
+            let begun = begin();
+            phase.store(if begun { ATTACHED } else { OFF }, Release);
+            begun
+        }
+        _ => false,
+    }
+}
+
+/// Sees to it that the word is in a page that is wiped.
+fn wiped_page() -> bool {
+    let before = (&raw const BEFORE).cast_mut();
+    if PHASE.load(Relaxed) != before {
+        return true;
+    }
+    // SAFETY: it replaces nothing, and nobody else knows of the page.
+    let page = unsafe {
+        let page =
+            sys::map(0, 4096, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0);
+        let wiped = page > 0
+            && sys::call(libc::SYS_madvise, [page as usize, 4096, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) == 0;
+        if !wiped {
+            // A kernel before 4.14: a child could not be told from its parent.
+            BEFORE.store(OFF, Relaxed);
+            return false;
+        }
+        page as *mut AtomicU32
+    };
+    // A second thread that came here at the same time leaves its page unused.
+    let _ = PHASE.compare_exchange(before, page, AcqRel, Relaxed);
+    true
+}
+
+/// Makes the table. Whether there is one.
+fn begin() -> bool {
+    let started = ticks::now();
+    if DIRECTORY.is_empty() {
+        let Some(directory) = Variables::of_process().find(VARIABLE.to_bytes()) else { return false };
+        if !directory.starts_with(b"/") || !DIRECTORY.set(&[directory]) {
+            return false;
+        }
+    }
+    let clock = ticks::choose();
+    let now = ticks::moment();
+    let number = sys::process();
+    let forked = NUMBER.swap(number, Relaxed) != 0;
+    let (mut process, mut ticks) = ([0; 20], [0; 20]);
+    let name = [
+        DIRECTORY.get(),
+        b"/",
+        crate::text::decimal(number.into(), &mut process),
+        b"-",
+        crate::text::decimal(now.ticks, &mut ticks),
+        b".table",
+    ];
+    let mut node = [0; 65];
+    let node = node_name(&mut node);
+    if !TABLE.set(&name) || !FINISHED.set(&[DIRECTORY.get(), b"/", node, b".tables"]) {
+        return false;
+    }
+    // Beyond its limit a file kills whom it grows for.
+    let limit = sys::limit(libc::RLIMIT_FSIZE);
+    if table::create(TABLE.as_c_str(), limit).is_err() {
+        return false;
+    }
+    for counter in &BEFORE_BEGIN {
+        counter.store(0, Relaxed);
+    }
+    if !forked {
+        for (counter, before) in BEFORE_BEGIN.iter().zip(threads::kernel_counters(None)) {
+            counter.store(before, Relaxed);
+        }
+    }
+    // SAFETY: it is the beginning of the new table, which nobody else knows of yet.
+    unsafe { write_header((&raw const *table::header()).cast_mut(), number, clock, now) };
+    threads::begin();
+    seconds::begin();
+    errors::begin();
+    files::begin();
+    descriptors::begin();
+    write_texts(node);
+    table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
+    true
+}
+
+/// # Safety
+/// There is memory of that size, all zero.
+unsafe fn write_header(header: *mut Header, number: u32, clock: Clock, now: Moment) {
+    // SAFETY: the caller's; all of it is zero, which is a valid header.
+    let header = unsafe { &mut *header };
+    header.magic = MAGIC;
+    header.version = VERSION;
+    header.header_bytes = size_of::<Header>() as u32;
+    header.used_bytes = AtomicU64::new(size_of::<Header>() as u64);
+    header.state = AtomicU32::new(State::Running as u32);
+    header.clock = clock as u32;
+    header.process = number;
+    // SAFETY: neither takes anything.
+    unsafe {
+        header.parent = sys::call(libc::SYS_getppid, [0; 6]) as u32;
+        header.user = sys::call(libc::SYS_geteuid, [0; 6]) as u32;
+    }
+    header.begin_ticks = now.ticks;
+    header.begin_ns = now.ns;
+    header.latest_ticks = AtomicU64::new(now.ticks);
+    header.latest_ns = AtomicU64::new(now.ns);
+}
+
+fn write_texts(node: &[u8]) {
+    write_text(TextKind::Node, &[node]);
+    if !COMMAND.is_empty() {
+        write_text(TextKind::Command, &[COMMAND.get()]);
+    }
+    files::with_scratch(|scratch| {
+        if let Ok(length @ 1..) = usize::try_from(sys::read_link(c"/proc/self/exe", scratch)) {
+            write_text(TextKind::Executable, &[&scratch[..length]]);
+        }
+    });
+    files::with_directory(|directory| write_text(TextKind::Directory, &[directory]));
+    let mut job: [&[u8]; OF_JOB.len()] = [b""; OF_JOB.len()];
+    for variable in Variables::of_process() {
+        let name = variable.split(|&byte| byte == b'=').next().unwrap_or_default();
+        if let Some(found) = OF_JOB.iter().position(|known| *known == name) {
+            // With the zero byte that ends it.
+            // SAFETY: it is there.
+            job[found] = unsafe { core::slice::from_raw_parts(variable.as_ptr(), variable.len() + 1) };
+        }
+    }
+    if job.iter().any(|variable| !variable.is_empty()) {
+        write_text(TextKind::Job, &job);
+    }
+}
+
+/// Writes a text into the table, of parts.
+fn write_text(kind: TextKind, parts: &[&[u8]]) {
+    let length = parts.iter().map(|part| part.len()).sum();
+    table::allocate::<Text>(length, |text, mut bytes| {
+        text.kind = kind as u32;
+        text.text_bytes = length as u32;
+        for part in parts {
+            let (own, rest) = bytes.split_at_mut(part.len());
+            own.copy_from_slice(part);
+            bytes = rest;
+        }
+    });
+}
+
+/// The node's name, as `uname` says.
+fn node_name(name: &mut [u8; 65]) -> &[u8] {
+    // SAFETY: a structure of bytes, which the kernel fills.
+    let names = unsafe {
+        let mut names: libc::utsname = core::mem::zeroed();
+        sys::call(libc::SYS_uname, [&raw mut names as usize, 0, 0, 0, 0, 0]);
+        names
+    };
+    let length = names.nodename.iter().position(|&byte| byte == 0 || byte == b'/' as c_char).unwrap_or(0);
+    for (to, from) in name.iter_mut().zip(&names.nodename[..length]) {
+        *to = *from as u8;
+    }
+    &name[..length]
+}
+
+/// The program begins: its arguments are known.
+///
+/// # Safety
+/// These are `argc` and `argv`.
+pub unsafe fn starts(count: i32, arguments: *const *const c_char) {
+    let mut rest = 1024 - 1;
+    for index in 0..count.max(0) as usize {
+        // SAFETY: the caller's.
+        let argument = unsafe { CStr::from_ptr(*arguments.add(index)) }.to_bytes_with_nul();
+        let fits = argument.len().min(rest);
+        if fits == 0 || !COMMAND.push(&argument[..fits]) {
+            break;
+        }
+        rest -= fits;
+    }
+    if attached() {
+        // A library that began before had the table made.
+        write_text(TextKind::Command, &[COMMAND.get()]);
+    } else {
+        attach();
+    }
+}
+
+/// The process ends, or is about to be replaced: what it counted is added to the file of the finished.
+///
+/// A table that was not added stays where it is, and nothing is lost.
+pub fn finish(state: State, replacement: Option<&CStr>) {
+    if !attached() || !system_calls_allowed() {
+        return;
+    }
+    let started = ticks::now();
+    let header = table::header();
+    threads::count_by_kernel();
+    if let Some(path) = replacement {
+        write_text(TextKind::Replacement, &[path.to_bytes()]);
+    }
+    let now = ticks::moment();
+    header.latest_ticks.store(now.ticks, Relaxed);
+    header.latest_ns.store(now.ns, Relaxed);
+    header.state.store(state as u32, Relaxed);
+    header.own_ticks.fetch_add(ticks::now() - started, Relaxed);
+    if add_to_finished(table::used()) {
+        sys::unlink(TABLE.as_c_str());
+    }
+}
+
+/// The process has ended: nothing that comes after is counted.
+pub fn end() {
+    finish(State::Ended, None);
+    if attached() {
+        phase().store(OFF, Release);
+    }
+}
+
+/// `exec` failed: the process goes on. What it counts from now on comes at its end, in a table that replaces the first.
+pub fn goes_on() {
+    if attached() {
+        table::header().state.store(State::Running as u32, Relaxed);
+    }
+}
+
+/// Adds a table to those of finished processes. Whether all of it is there.
+fn add_to_finished(bytes: &[u8]) -> bool {
+    let file =
+        sys::open(FINISHED.as_c_str(), libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_NOFOLLOW, 0o600);
+    if file < 0 {
+        return false;
+    }
+    let limit = sys::limit(libc::RLIMIT_FSIZE);
+    let fits = limit == u64::MAX
+        || sys::stat(file as i32).is_some_and(|about| about.st_size as u64 + (bytes.len() as u64) < limit);
+    let added = fits && sys::write(file, bytes) == bytes.len() as isize;
+    sys::close(file);
+    added
+}
+
+/// Says that a process is about to be replaced, or that it was not: one that has no table, such as a child of `vfork`, which
+/// shares its parent's memory. Nothing but the stack is written to.
+pub fn announce(process: u32, state: State, path: &CStr) {
+    #[repr(C)]
+    struct Announcement {
+        header: Header,
+        text: Text,
+        bytes: [u8; 512],
+    }
+    if FINISHED.is_empty() || !system_calls_allowed() {
+        return;
+    }
+    // SAFETY: integers, for which zero is valid.
+    let mut announcement: Announcement = unsafe { core::mem::zeroed() };
+    // SAFETY: it is all zero.
+    unsafe { write_header(&raw mut announcement.header, process, Clock::Nanoseconds, ticks::moment()) };
+    let path = path.to_bytes();
+    let path = &path[..path.len().min(512)];
+    let text = size_of::<Text>() + path.len().next_multiple_of(8);
+    announcement.header.state = AtomicU32::new(state as u32);
+    announcement.header.used_bytes = AtomicU64::new((size_of::<Header>() + text) as u64);
+    announcement.text.kind_and_bytes = AtomicU64::new(block_word(BlockKind::Text, text));
+    announcement.text.kind = TextKind::Replacement as u32;
+    announcement.text.text_bytes = path.len() as u32;
+    announcement.bytes[..path.len()].copy_from_slice(path);
+    // SAFETY: the beginning of the structure, which has no padding.
+    let bytes =
+        unsafe { core::slice::from_raw_parts((&raw const announcement).cast::<u8>(), size_of::<Header>() + text) };
+    add_to_finished(bytes);
+}
+
+/// Runs `use_file` with the descriptor of the table's file, which is open only meanwhile.
+pub fn with_table_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
+    if !system_calls_allowed() {
+        return None;
+    }
+    let started = ticks::now();
+    let file = sys::open(TABLE.as_c_str(), libc::O_RDWR | libc::O_NOFOLLOW, 0);
+    if file < 0 {
+        return None;
+    }
+    let result = use_file(file);
+    sys::close(file);
+    table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
+    Some(result)
+}
+
+/// What the kernel had counted of a thread when this image began.
+pub fn counters_at_begin(thread: u32) -> [u64; KERNEL_COUNTERS.len()] {
+    if thread != number() {
+        return [0; KERNEL_COUNTERS.len()];
+    }
+    [0, 1, 2, 3].map(|counter| BEFORE_BEGIN[counter].load(Relaxed))
+}
+
+/// The number of this process, which is that of its first thread.
+pub fn number() -> u32 {
+    NUMBER.load(Relaxed)
+}
+
+/// The process restricts its system calls: from now on the recorder makes none, not even to grow or to end.
+pub fn seal() {
+    SEALED.store(true, Relaxed);
+}
+
+/// Whether the recorder may call the kernel.
+pub fn system_calls_allowed() -> bool {
+    !SEALED.load(Relaxed)
+}
+
+/// The calling thread is about to call `vfork`: it may find itself in the child afterwards, which shares all memory.
+pub extern "C" fn vforks() {
+    words().vforked.store(sys::process(), Relaxed);
+}
+
+/// Whether this is the child of a `vfork`.
+#[cold]
+pub fn in_vfork_child() -> bool {
+    let vforked = &words().vforked;
+    let parent = vforked.load(Relaxed);
+    if parent == 0 {
+        return false;
+    }
+    if sys::process() != parent {
+        return true;
+    }
+    vforked.store(0, Relaxed);
+    false
+}

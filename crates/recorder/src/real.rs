@@ -1,0 +1,173 @@
+//! The functions that hooks replace: what the program would have called without the recorder.
+//!
+//! `dlsym(RTLD_NEXT, …)` finds the same, but half a microsecond for each of some 200 functions is more than a short process
+//! should pay, it may be called neither before the program's constructors nor in a signal handler, and it does not see a
+//! library that was loaded for one plug-in alone, such as the MPI of a Python module. So the tables of the loaded libraries
+//! are searched here, once for each function that the program calls.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// A function of the C library, or of another one behind us.
+#[derive(Debug)]
+pub struct Real {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Real {
+    /// The one of that name.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// Its address; 0 where no library has it.
+    #[inline(always)]
+    pub fn address(&self) -> usize {
+        match self.address.load(Relaxed) {
+            0 => self.find(),
+            address => address,
+        }
+    }
+
+    #[cold]
+    fn find(&self) -> usize {
+        let address = next(self.name);
+        self.address.store(address, Relaxed);
+        address
+    }
+}
+
+/// A loaded library, as the dynamic linker lists it: `link_map` of `<link.h>`.
+#[repr(C)]
+struct LinkMap {
+    base: usize,
+    name: *const c_char,
+    dynamic: *const Dynamic,
+    next: *const LinkMap,
+    previous: *const LinkMap,
+}
+
+/// An entry of its dynamic section: `Elf64_Dyn`.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: usize,
+}
+
+/// `Elf64_Sym`.
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: u64,
+}
+
+/// The beginning of `r_debug` of `<link.h>`.
+#[repr(C)]
+struct Debug {
+    version: i32,
+    map: *const LinkMap,
+}
+
+unsafe extern "C" {
+    /// The dynamic linker's, for debuggers.
+    #[link_name = "_r_debug"]
+    static LOADED: Debug;
+    /// Our own dynamic section.
+    #[link_name = "_DYNAMIC"]
+    static OURS: Dynamic;
+}
+
+const STRINGS: i64 = 5;
+const SYMBOLS: i64 = 6;
+const GNU_HASH: i64 = 0x6fff_fef5;
+const VERSIONS: i64 = 0x6fff_fff0;
+/// Of a version: not the default one of its name.
+const HIDDEN: u16 = 0x8000;
+const FUNCTION: u8 = 2;
+
+/// The function of that name in the libraries behind us; 0 where none has it.
+fn next(name: &CStr) -> usize {
+    let hash = name.to_bytes().iter().fold(5381_u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()));
+    // SAFETY: the dynamic linker keeps the list, to whose end it adds; libraries of the program's start are never removed.
+    unsafe {
+        let mut library = LOADED.map;
+        while !library.is_null() && (*library).dynamic != &raw const OURS {
+            library = (*library).next;
+        }
+        while !library.is_null() {
+            library = (*library).next;
+            if library.is_null() {
+                break;
+            }
+            if let Some(address) = find(&*library, name, hash) {
+                return address;
+            }
+        }
+    }
+    0
+}
+
+/// The function of that name in a library.
+///
+/// # Safety
+/// The library is loaded.
+unsafe fn find(library: &LinkMap, name: &CStr, hash: u32) -> Option<usize> {
+    let (mut strings, mut symbols, mut hashes, mut versions) = (0, 0, 0, 0);
+    let mut entry = library.dynamic;
+    // SAFETY: the section ends with a tag of 0, and its tables are those that the dynamic linker itself searches: it has
+    // checked none of it either. `Bloom filter, buckets, chains`: <https://flapenguin.me/elf-dt-gnu-hash>.
+    unsafe {
+        while (*entry).tag != 0 {
+            match (*entry).tag {
+                STRINGS => strings = (*entry).value,
+                SYMBOLS => symbols = (*entry).value,
+                GNU_HASH => hashes = (*entry).value,
+                VERSIONS => versions = (*entry).value,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        if strings == 0 || symbols == 0 || hashes == 0 {
+            return None;
+        }
+        // The kernel's own library (vDSO) has offsets where all others have addresses.
+        let address = |value: usize| if value < library.base { value + library.base } else { value };
+        let (strings, symbols) = (address(strings) as *const c_char, address(symbols) as *const Symbol);
+        let versions = if versions == 0 { 0 } else { address(versions) } as *const u16;
+        let hashes = address(hashes) as *const u32;
+        let [buckets, first, words, shift] = [0, 1, 2, 3].map(|field| *hashes.add(field));
+        let filter = hashes.add(4).cast::<u64>();
+        let word = *filter.add((hash / 64 % words) as usize);
+        let both = 1_u64 << (hash % 64) | 1_u64 << ((hash >> shift) % 64);
+        if word & both != both {
+            return None;
+        }
+        let bucket = filter.add(words as usize).cast::<u32>();
+        let chain = bucket.add(buckets as usize);
+        let mut index = *bucket.add((hash % buckets) as usize);
+        if index < first {
+            return None;
+        }
+        loop {
+            let found = *chain.add((index - first) as usize);
+            let symbol = &*symbols.add(index as usize);
+            if found | 1 == hash | 1
+                && symbol.section != 0
+                && symbol.info & 15 == FUNCTION
+                && (versions.is_null() || *versions.add(index as usize) & HIDDEN == 0)
+                && CStr::from_ptr(strings.add(symbol.name as usize)) == name
+            {
+                return Some(library.base + symbol.value);
+            }
+            if found & 1 == 1 {
+                return None;
+            }
+            index += 1;
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What happened in which second. A thread counts by itself, and adds what it counted when its second is over.
+
+use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+use ioassay_record::operation::{OPERATIONS, Operation};
+use ioassay_record::table::{Second, Seconds, TOTALS, Thread};
+
+use crate::{table, ticks};
+
+/// Place of the rows that are being filled; 0 before the first.
+static CURRENT: AtomicU32 = AtomicU32::new(0);
+/// Bytes of all rows.
+static BYTES: AtomicU32 = AtomicU32::new(0);
+
+/// Rows of the first block, which is all that a short process needs, and of the others.
+const FIRST_ROWS: usize = 15;
+const ROWS: usize = 100;
+/// From so many bytes on, rows get twice as wide, and again after each further part.
+const FINE_BYTES: u32 = 2 << 20;
+const COARSER_EVERY_BYTES: u32 = 512 << 10;
+/// While the clock's rate is a guess, it is asked again after so many ticks, some 10 ms.
+const SOON: u64 = 30_000_000;
+
+/// Forgets the table of the parent.
+pub fn begin() {
+    CURRENT.store(0, Relaxed);
+    BYTES.store(0, Relaxed);
+}
+
+/// The second of a thread is over: adds what it counted, and begins the next.
+#[cold]
+pub fn turn(thread: &Thread) {
+    let now = ticks::moment();
+    let header = table::header();
+    ticks::learn(ticks::Moment { ticks: header.begin_ticks, ns: header.begin_ns }, now);
+    header.latest_ticks.store(now.ticks, Relaxed);
+    header.latest_ns.store(now.ns, Relaxed);
+    let second = (now.ns / 1_000_000_000) as u32;
+    if thread.second.load(Relaxed) != second {
+        fold(thread);
+        thread.second.store(second, Relaxed);
+    }
+    let left = 1_000_000_000 - now.ns % 1_000_000_000;
+    let left = (u128::from(left) * u128::from(ticks::per_second()) / 1_000_000_000) as u64;
+    let ends = if ticks::guessing() { left.min(SOON) } else { left };
+    thread.second_ends_ticks.store(now.ticks + ends, Relaxed);
+}
+
+/// Adds what a thread counted in its second.
+pub fn fold(thread: &Thread) {
+    let second = thread.second.load(Relaxed);
+    for (number, totals) in thread.totals.iter().enumerate() {
+        if totals[0].load(Relaxed) == 0 {
+            continue;
+        }
+        let values = [0, 1, 2, 3].map(|total| totals[total].load(Relaxed));
+        if add(second, Operation::ALL[number], values) {
+            totals.iter().for_each(|total| total.store(0, Relaxed));
+        }
+    }
+}
+
+/// Spreads a call that took longer than a second over the seconds that it took: bytes and time evenly, the call itself and
+/// its slowness where it ended.
+#[cold]
+pub fn spread(operation: Operation, began: u64, ended: u64, bytes: u64) {
+    let now = ticks::moment();
+    let (took, per_second) = (ended - began, ticks::per_second());
+    let ns = |ticks: u64| {
+        let ago = u128::from(now.ticks.saturating_sub(ticks)) * 1_000_000_000 / u128::from(per_second);
+        now.ns.saturating_sub(ago as u64)
+    };
+    let (begin, end) = (ns(began), ns(ended));
+    let mut at = begin;
+    let (mut left_bytes, mut left_ticks) = (bytes, took);
+    // A call of many hours is spread over its last ones.
+    if end - begin > MOST_SPREAD * 1_000_000_000 {
+        at = end - MOST_SPREAD * 1_000_000_000;
+    }
+    let whole = u128::from(end - at).max(1);
+    loop {
+        let second = at / 1_000_000_000;
+        let until = ((second + 1) * 1_000_000_000).min(end);
+        let last = until == end;
+        let part = |all: u64, left: u64| {
+            if last { left } else { ((u128::from(all) * u128::from(until - at) / whole) as u64).min(left) }
+        };
+        let (part_bytes, part_ticks) = (part(bytes, left_bytes), part(took, left_ticks));
+        let (calls, slowest) = if last { (1, took) } else { (0, 0) };
+        add(second as u32, operation, [calls, part_bytes, part_ticks, slowest]);
+        if last {
+            return;
+        }
+        (left_bytes, left_ticks, at) = (left_bytes - part_bytes, left_ticks - part_ticks, until);
+    }
+}
+
+/// Seconds over which a call is spread at most.
+const MOST_SPREAD: u64 = 3600;
+
+/// Adds to the row of a second and operation. Whether there was a place for it.
+fn add(second: u32, operation: Operation, values: [u64; TOTALS.len()]) -> bool {
+    let width = table::header().width.load(Relaxed);
+    let second = second >> width << width;
+    let current = CURRENT.load(Acquire);
+    let (rows, used) = rows(current);
+    let row = rows[..used].iter().rev().find(|row| {
+        row.second.load(Acquire) == second
+            && row.operation.load(Relaxed) == operation as u16
+            && u32::from(row.width.load(Relaxed)) == width
+    });
+    let row = match row {
+        Some(row) => row,
+        None => match new_row(current) {
+            Some(row) => {
+                row.operation.store(operation as u16, Relaxed);
+                row.width.store(width as u16, Relaxed);
+                row.second.store(second, Release);
+                row
+            }
+            None => return false,
+        },
+    };
+    let [calls, bytes, ticks, slowest] = values;
+    row.calls.fetch_add(calls, Relaxed);
+    row.bytes.fetch_add(bytes, Relaxed);
+    row.ticks.fetch_add(ticks, Relaxed);
+    row.slowest_ticks.fetch_max(slowest, Relaxed);
+    true
+}
+
+/// The rows at that place, and how many are in use.
+fn rows(place: u32) -> (&'static [Second], usize) {
+    if place == 0 {
+        return (&[], 0);
+    }
+    // SAFETY: it was allocated as that, with rows behind it.
+    unsafe {
+        let seconds: &Seconds = table::at(place);
+        let bytes = seconds.kind_and_bytes.load(Relaxed) as u32 as usize - size_of::<Seconds>();
+        let rows = core::slice::from_raw_parts((&raw const *seconds).add(1).cast(), bytes / size_of::<Second>());
+        (rows, (seconds.rows.load(Acquire) as usize).min(rows.len()))
+    }
+}
+
+/// A row that nobody uses yet.
+fn new_row(mut current: u32) -> Option<&'static Second> {
+    loop {
+        if current != 0 {
+            // SAFETY: it was allocated as that.
+            let seconds: &Seconds = unsafe { table::at(current) };
+            let row = seconds.rows.fetch_add(1, AcqRel) as usize;
+            if let Some(row) = rows(current).0.get(row) {
+                return Some(row);
+            }
+        }
+        let count = if current == 0 { FIRST_ROWS } else { ROWS };
+        let new = table::allocate::<Seconds>(count * size_of::<Second>(), |_, _| {})?;
+        let bytes = BYTES.fetch_add((count * size_of::<Second>()) as u32, Relaxed);
+        if let Some(beyond) = bytes.checked_sub(FINE_BYTES) {
+            table::header().width.fetch_max(1 + beyond / COARSER_EVERY_BYTES, Relaxed);
+        }
+        // Whoever comes second leaves its block empty.
+        current = CURRENT.compare_exchange(current, new, AcqRel, Acquire).map_or_else(|other| other, |_| new);
+    }
+}
+
+const _: () = assert!(OPERATIONS <= u16::MAX as usize);

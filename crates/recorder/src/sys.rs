@@ -1,0 +1,136 @@
+//! System calls without the C library: they touch no `errno`, are no cancellation points, and reach no hook.
+
+use core::arch::asm;
+use core::ffi::CStr;
+
+/// A system call with up to six arguments. Its result, or minus the error.
+///
+/// # Safety
+/// As for the call itself.
+#[inline]
+pub unsafe fn call(number: libc::c_long, arguments: [usize; 6]) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    let result: isize;
+    // SAFETY: the kernel keeps all registers but those named here; the caller vouches for the arguments.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a, in("rsi") b, in("rdx") c, in("r10") d, in("r8") e, in("r9") f,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+        #[cfg(target_arch = "aarch64")]
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a as isize => result,
+            in("x1") b, in("x2") c, in("x3") d, in("x4") e, in("x5") f,
+            options(nostack),
+        );
+    }
+    result
+}
+
+/// A path: of a file that is opened, or removed.
+pub type Path<'a> = &'a CStr;
+
+/// Opens a file, with `O_CLOEXEC`. The descriptor, or minus the error.
+pub fn open(path: Path, flags: i32, mode: u32) -> isize {
+    let at = libc::AT_FDCWD as usize;
+    // SAFETY: the path ends with a zero byte.
+    unsafe {
+        call(libc::SYS_openat, [at, path.as_ptr() as usize, (flags | libc::O_CLOEXEC) as usize, mode as usize, 0, 0])
+    }
+}
+
+/// Closes a descriptor of ours.
+pub fn close(descriptor: isize) {
+    // SAFETY: it is ours, and used by nobody afterwards.
+    unsafe { call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Removes a name.
+pub fn unlink(path: Path) {
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
+}
+
+/// Reads into `bytes`, from where the descriptor is. How many, or minus the error.
+pub fn read(descriptor: isize, bytes: &mut [u8]) -> isize {
+    // SAFETY: the kernel fills these bytes.
+    unsafe { call(libc::SYS_read, [descriptor as usize, bytes.as_mut_ptr() as usize, bytes.len(), 0, 0, 0]) }
+}
+
+/// Writes `bytes`. How many, or minus the error.
+pub fn write(descriptor: isize, bytes: &[u8]) -> isize {
+    // SAFETY: the kernel only reads them.
+    unsafe { call(libc::SYS_write, [descriptor as usize, bytes.as_ptr() as usize, bytes.len(), 0, 0, 0]) }
+}
+
+/// The file that a link leads to, into `bytes`. How many, or minus the error.
+pub fn read_link(path: Path, bytes: &mut [u8]) -> isize {
+    // SAFETY: the path ends with a zero byte, the kernel fills these bytes.
+    unsafe {
+        call(
+            libc::SYS_readlinkat,
+            [libc::AT_FDCWD as usize, path.as_ptr() as usize, bytes.as_mut_ptr() as usize, bytes.len(), 0, 0],
+        )
+    }
+}
+
+/// What the kernel knows of an open file.
+pub fn stat(descriptor: i32) -> Option<libc::stat> {
+    // SAFETY: a structure of integers, which the kernel fills.
+    unsafe {
+        let mut about: libc::stat = core::mem::zeroed();
+        let failed = call(libc::SYS_fstat, [descriptor as usize, &raw mut about as usize, 0, 0, 0, 0]);
+        (failed == 0).then_some(about)
+    }
+}
+
+/// Where the descriptor is in its file, or minus the error.
+pub fn position(descriptor: i32) -> isize {
+    // SAFETY: it moves nothing.
+    unsafe { call(libc::SYS_lseek, [descriptor as usize, 0, libc::SEEK_CUR as usize, 0, 0, 0]) }
+}
+
+/// A limit of the process; none is `u64::MAX`.
+pub fn limit(resource: u32) -> u64 {
+    let mut limit = libc::rlimit64 { rlim_cur: u64::MAX, rlim_max: u64::MAX };
+    // SAFETY: the kernel fills the structure.
+    unsafe { call(libc::SYS_prlimit64, [0, resource as usize, 0, &raw mut limit as usize, 0, 0]) };
+    limit.rlim_cur
+}
+
+/// Maps memory. Its address, or minus the error.
+///
+/// # Safety
+/// As for `mmap`: with `MAP_FIXED` it replaces what is there.
+pub unsafe fn map(address: usize, bytes: usize, protection: i32, flags: i32, file: isize, offset: usize) -> isize {
+    // SAFETY: the caller's.
+    unsafe { call(libc::SYS_mmap, [address, bytes, protection as usize, flags as usize, file as usize, offset]) }
+}
+
+/// The number of this process.
+pub fn process() -> u32 {
+    // SAFETY: it takes nothing.
+    unsafe { call(libc::SYS_getpid, [0; 6]) as u32 }
+}
+
+/// The number of this thread.
+pub fn thread() -> u32 {
+    // SAFETY: it takes nothing.
+    unsafe { call(libc::SYS_gettid, [0; 6]) as u32 }
+}
+
+/// Ends the process as `abort` does, without its handlers.
+pub fn abort() -> ! {
+    loop {
+        // SAFETY: it ends the process.
+        unsafe {
+            call(libc::SYS_kill, [process() as usize, libc::SIGKILL as usize, 0, 0, 0, 0]);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The memory of the process's table: a file, mapped at an address that is reserved for its greatest size.
+//!
+//! It is allocated on its file system before it is touched, since a page that cannot be had would kill the process. It
+//! grows by steps when a block is wanted that does not fit; counting a call wants none.
+
+use core::ffi::CStr;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed, Ordering::Release};
+
+use ioassay_record::table::{ALIGNMENT, Block, BlockKind, BlockLayout, Header, LARGEST, block_word};
+
+use crate::sys;
+
+/// Where the table begins; 0 where there is none.
+static BASE: AtomicUsize = AtomicUsize::new(0);
+/// So much of it is mapped.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// It grows no further than this.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// Somebody is making it grow.
+static GROWING: AtomicBool = AtomicBool::new(false);
+
+/// What it begins with, and the steps in which it grows.
+const STEP: usize = 64 << 10;
+/// What blocks of files cannot have: it is for threads, seconds and what all others are folded into.
+const RESERVE: usize = 16 << 10;
+
+/// Maps a new table.
+///
+/// `limit` is what its file may have. The memory is all zero but for what the caller writes into it.
+///
+/// # Errors
+/// Where it cannot be had; nothing is left then.
+pub fn create(path: &CStr, limit: u64) -> Result<(), ()> {
+    let limit = (limit as usize).min(LARGEST);
+    let reserved = match BASE.load(Relaxed) {
+        // SAFETY: it replaces nothing.
+        0 => unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+            sys::map(0, LARGEST, libc::PROT_NONE, flags, -1, 0)
+        },
+        // That of the parent before fork: its pages are replaced below.
+        base => base as isize,
+    };
+    if reserved < 0 {
+        return Err(());
+    }
+    BASE.store(reserved as usize, Relaxed);
+    MAPPED.store(0, Relaxed);
+    LIMIT.store(limit, Relaxed);
+    GROWING.store(false, Relaxed);
+    // What the parent's table had must not be written to any more.
+    // SAFETY: it replaces memory that is this module's alone.
+    unsafe {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED;
+        sys::map(reserved as usize, LARGEST, libc::PROT_NONE, flags, -1, 0);
+    }
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
+    let file = sys::open(path, flags, 0o600);
+    if file < 0 {
+        return Err(());
+    }
+    let mapped = extend(file, STEP);
+    sys::close(file);
+    if mapped.is_err() {
+        sys::unlink(path);
+    }
+    mapped
+}
+
+/// Allocates and maps the file up to `bytes`.
+fn extend(file: isize, bytes: usize) -> Result<(), ()> {
+    let mapped = MAPPED.load(Relaxed);
+    if bytes > LIMIT.load(Relaxed) {
+        return Err(());
+    }
+    // SAFETY: of a file that is ours.
+    let allocated = unsafe { sys::call(libc::SYS_fallocate, [file as usize, 0, mapped, bytes - mapped, 0, 0]) };
+    if allocated == -(libc::EOPNOTSUPP as isize) || allocated == -(libc::ENOSYS as isize) {
+        // Then by hand: written zeros are allocated as well.
+        for begin in (mapped..bytes).step_by(ZEROS.len()) {
+            // SAFETY: the kernel only reads the zeros.
+            let written = unsafe {
+                let from = ZEROS.as_ptr() as usize;
+                sys::call(libc::SYS_pwrite64, [file as usize, from, ZEROS.len(), begin, 0, 0])
+            };
+            if written != ZEROS.len() as isize {
+                return Err(());
+            }
+        }
+    } else if allocated < 0 {
+        return Err(());
+    }
+    // SAFETY: it replaces memory that was reserved for it.
+    let address = unsafe {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_SHARED | libc::MAP_FIXED;
+        sys::map(BASE.load(Relaxed) + mapped, bytes - mapped, protection, flags, file, mapped)
+    };
+    if address < 0 {
+        return Err(());
+    }
+    MAPPED.store(bytes, Release);
+    Ok(())
+}
+
+static ZEROS: [u8; 4096] = [0; 4096];
+
+/// Makes the table larger. Where somebody else is at it, or it cannot be had, it stays as it is.
+#[cold]
+fn grow() {
+    if GROWING.swap(true, AcqRel) {
+        return;
+    }
+    let mapped = MAPPED.load(Relaxed);
+    let step = if mapped < 8 * STEP { STEP } else { 8 * STEP };
+    let grown = crate::process::with_table_file(|file| extend(file, (mapped + step).min(LARGEST)));
+    if grown != Some(Ok(())) || mapped + step > LARGEST {
+        LIMIT.store(MAPPED.load(Relaxed), Relaxed);
+    }
+    GROWING.store(false, Release);
+}
+
+/// The header.
+pub fn header() -> &'static Header {
+    // SAFETY: it is called only where there is a table, which begins with it.
+    unsafe { &*(BASE.load(Relaxed) as *const Header) }
+}
+
+/// All of the table that is in use.
+pub fn used() -> &'static [u8] {
+    let used = (header().used_bytes.load(Relaxed) as usize).min(MAPPED.load(Relaxed));
+    // SAFETY: so much is mapped.
+    unsafe { core::slice::from_raw_parts(BASE.load(Relaxed) as *const u8, used) }
+}
+
+/// The structure at that place.
+///
+/// # Safety
+/// A block of it begins there.
+#[inline(always)]
+pub unsafe fn at<T: BlockLayout>(place: u32) -> &'static T {
+    // SAFETY: the caller's.
+    unsafe { &*((BASE.load(Relaxed) + place as usize) as *const T) }
+}
+
+/// Where a structure of the table is.
+#[inline(always)]
+pub fn place<T: BlockLayout>(of: &T) -> u32 {
+    (&raw const *of as usize - BASE.load(Relaxed)) as u32
+}
+
+/// Takes a block, fills it, and publishes it. Its place, or nothing where the table is full.
+///
+/// `fill` gets the structure and the bytes that follow it, all zero.
+pub fn allocate<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
+    let bytes = (size_of::<T>() + follow).next_multiple_of(ALIGNMENT);
+    let reserve =
+        if matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers) { RESERVE } else { 0 };
+    let used = &header().used_bytes;
+    let mut begin = used.load(Relaxed);
+    loop {
+        if begin as usize + bytes + reserve > MAPPED.load(Relaxed) {
+            let before = MAPPED.load(Relaxed);
+            grow();
+            if MAPPED.load(Relaxed) == before {
+                return None;
+            }
+        } else {
+            match used.compare_exchange_weak(begin, begin + bytes as u64, AcqRel, Relaxed) {
+                Ok(_) => break,
+                Err(other) => begin = other,
+            }
+        }
+    }
+    let place = begin as u32;
+    // SAFETY: these bytes are mapped, all zero, and nobody else's.
+    unsafe {
+        let address = BASE.load(Relaxed) + place as usize;
+        let word: &AtomicU64 = &(*(address as *const Block)).kind_and_bytes;
+        word.store(block_word(BlockKind::Reserved, bytes), Release);
+        let structure = &mut *(address as *mut T);
+        let rest = core::slice::from_raw_parts_mut((address + size_of::<T>()) as *mut u8, follow);
+        fill(structure, rest);
+        word.store(block_word(T::KIND, bytes), Release);
+    }
+    Some(place)
+}

@@ -1,0 +1,148 @@
+//! Texts without an allocator: paths that are kept, the environment, numbers.
+
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// A text of less than `N` bytes, with a zero byte behind it. One thread at a time writes it; its users see to that.
+pub struct Buffer<const N: usize> {
+    bytes: UnsafeCell<[u8; N]>,
+    length: AtomicUsize,
+}
+
+// SAFETY: it is written by one thread at a time, while others do not read what is being written.
+unsafe impl<const N: usize> Sync for Buffer<N> {}
+
+impl<const N: usize> Buffer<N> {
+    /// An empty one.
+    pub const fn new() -> Self {
+        Self { bytes: UnsafeCell::new([0; N]), length: AtomicUsize::new(0) }
+    }
+
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        self.length.load(Relaxed) == 0
+    }
+
+    /// The text.
+    pub fn get(&self) -> &[u8] {
+        let length = self.length.load(Acquire);
+        // SAFETY: so much was written, and is not written to again before it is replaced.
+        unsafe { &(&*self.bytes.get())[..length] }
+    }
+
+    /// The text, for the kernel.
+    pub fn as_c_str(&self) -> &CStr {
+        // SAFETY: the byte behind the text is always zero.
+        unsafe { CStr::from_ptr(self.bytes.get().cast()) }
+    }
+
+    /// Replaces it by these parts. Whether they fit; it is empty if not.
+    pub fn set(&self, parts: &[&[u8]]) -> bool {
+        self.length.store(0, Relaxed);
+        let fit = parts.iter().all(|part| self.push(part));
+        if !fit {
+            self.length.store(0, Relaxed);
+        }
+        fit
+    }
+
+    /// Adds a part. Whether it fits; nothing is added if not.
+    pub fn push(&self, part: &[u8]) -> bool {
+        let begin = self.length.load(Relaxed);
+        let end = begin + part.len();
+        if end >= N {
+            return false;
+        }
+        // SAFETY: one thread at a time.
+        let bytes = unsafe { &mut *self.bytes.get() };
+        bytes[begin..end].copy_from_slice(part);
+        bytes[end] = 0;
+        self.length.store(end, Release);
+        true
+    }
+}
+
+/// The variables of an environment: `NAME=VALUE`.
+pub struct Variables {
+    next: *const *const c_char,
+}
+
+unsafe extern "C" {
+    #[link_name = "environ"]
+    static ENVIRONMENT: *const *const c_char;
+}
+
+impl Variables {
+    /// Those of this process.
+    pub fn of_process() -> Self {
+        // SAFETY: the C library's variable. Who changes it while others read it breaks any program.
+        Self { next: unsafe { ENVIRONMENT } }
+    }
+
+    /// Those of a list that ends with a null pointer.
+    ///
+    /// # Safety
+    /// It is one, or null.
+    pub unsafe fn of(list: *const *const c_char) -> Self {
+        Self { next: list }
+    }
+
+    /// The value of the variable with that name.
+    pub fn find(self, name: &[u8]) -> Option<&'static [u8]> {
+        self.into_iter().find_map(|variable| variable.strip_prefix(name)?.strip_prefix(b"="))
+    }
+}
+
+impl Iterator for Variables {
+    type Item = &'static [u8];
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next.is_null() {
+            return None;
+        }
+        // SAFETY: a list of texts, up to a null pointer.
+        unsafe {
+            let variable = *self.next;
+            if variable.is_null() {
+                return None;
+            }
+            self.next = self.next.add(1);
+            Some(CStr::from_ptr(variable).to_bytes())
+        }
+    }
+}
+
+/// A number in decimal digits.
+pub fn decimal(mut number: u64, digits: &mut [u8; 20]) -> &[u8] {
+    let mut begin = digits.len();
+    loop {
+        begin -= 1;
+        digits[begin] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &digits[begin..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_written_in_decimal_digits() {
+        for (number, text) in [(0, "0"), (7, "7"), (10, "10"), (u64::MAX, "18446744073709551615")] {
+            assert_eq!(decimal(number, &mut [0; 20]), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn a_buffer_takes_what_fits_with_a_zero_byte_behind_it() {
+        let buffer = Buffer::<8>::new();
+        assert!(buffer.set(&[b"abc", b"defg"]));
+        assert_eq!((buffer.get(), buffer.as_c_str()), (&b"abcdefg"[..], c"abcdefg"));
+        assert!(!buffer.set(&[b"abc", b"defgh"]));
+        assert!(buffer.is_empty());
+    }
+}

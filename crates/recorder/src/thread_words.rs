@@ -1,0 +1,59 @@
+//! What a thread has of its own, at a fixed place beside its thread pointer (the initial-exec model): no call, no allocation.
+//!
+//! Rust has no way to ask for that model, so the words are declared and found in assembly. They take of the small area that
+//! the C library keeps for libraries with such variables.
+
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU32, AtomicUsize};
+
+/// The words of a thread; all zero at its beginning.
+#[repr(C)]
+pub struct ThreadWords {
+    /// Address of its `Thread` in the table; 0 before its first call.
+    pub thread: AtomicUsize,
+    /// It is counting a call right now: a signal handler that is called meanwhile must not.
+    pub busy: AtomicU32,
+    /// The process that called `vfork`, if it or its child may be running here.
+    pub vforked: AtomicU32,
+}
+
+const _: () = assert!(size_of::<ThreadWords>() == 16);
+
+global_asm!(
+    ".pushsection .tbss,\"awT\",%nobits",
+    ".globl ioassay_thread_words",
+    ".hidden ioassay_thread_words",
+    ".type ioassay_thread_words, %object",
+    ".size ioassay_thread_words, 16",
+    ".p2align 4",
+    "ioassay_thread_words:",
+    ".zero 16",
+    ".popsection",
+);
+
+/// Those of the calling thread.
+#[inline(always)]
+pub fn words() -> &'static ThreadWords {
+    let address: *const ThreadWords;
+    // SAFETY: the words exist as long as the thread does, and nothing else is read.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        asm!(
+            "mov {address}, qword ptr [rip + ioassay_thread_words@GOTTPOFF]",
+            "add {address}, qword ptr fs:[0]",
+            address = out(reg) address,
+            options(nostack, pure, readonly),
+        );
+        #[cfg(target_arch = "aarch64")]
+        asm!(
+            "mrs {address}, tpidr_el0",
+            "adrp {offset}, :gottprel:ioassay_thread_words",
+            "ldr {offset}, [{offset}, :gottprel_lo12:ioassay_thread_words]",
+            "add {address}, {address}, {offset}",
+            address = out(reg) address,
+            offset = out(reg) _,
+            options(nostack, pure, readonly),
+        );
+        &*address
+    }
+}

@@ -1,0 +1,169 @@
+//! Each thread has a part of the table that it alone writes to.
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::AcqRel, Ordering::Relaxed};
+
+use ioassay_record::operation::Operation;
+use ioassay_record::table::{KERNEL_COUNTERS, Latencies, Thread};
+
+use crate::process::{self, system_calls_allowed};
+use crate::real::Real;
+use crate::text::{Buffer, decimal};
+use crate::thread_words::words;
+use crate::{seconds, sys, table};
+
+/// Threads that have a part at the same time, at most.
+const MOST: usize = 1024;
+/// Places of all parts, also of threads that ended.
+static PLACES: [AtomicU32; MOST] = [const { AtomicU32::new(0) }; MOST];
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+/// Key of the C library's thread-specific data, plus 1: its destructor says that a thread ends.
+static KEY: AtomicU32 = AtomicU32::new(0);
+
+/// Forgets the table of the parent.
+pub fn begin() {
+    COUNT.store(0, Relaxed);
+    words().thread.store(0, Relaxed);
+}
+
+/// The part of the calling thread, which has none yet. Nothing where there is no place.
+#[cold]
+pub fn join() -> Option<&'static Thread> {
+    let number = if system_calls_allowed() { sys::thread() } else { u32::MAX };
+    let known = COUNT.load(Relaxed).min(MOST);
+    let left = PLACES[..known].iter().find_map(|place| {
+        let place = place.load(Relaxed);
+        // SAFETY: what is in the list was allocated as that.
+        let thread: &Thread = unsafe { (place != 0).then(|| table::at(place))? };
+        thread.thread.compare_exchange(0, number, AcqRel, Relaxed).is_ok().then_some(thread)
+    });
+    let thread = match left {
+        Some(thread) => thread,
+        None => {
+            let index = COUNT.fetch_add(1, Relaxed);
+            if index >= MOST {
+                COUNT.store(MOST, Relaxed);
+                return None;
+            }
+            let place = table::allocate::<Thread>(0, |thread, _| thread.thread = AtomicU32::new(number))?;
+            PLACES[index].store(place, Relaxed);
+            // SAFETY: it was allocated as that.
+            unsafe { table::at(place) }
+        }
+    };
+    thread.recent.iter().for_each(|recent| recent.store(0, Relaxed));
+    // What the main thread did before this image began is not its own.
+    let before = process::counters_at_begin(number);
+    for (counter, before) in thread.kernel_before.iter().zip(before) {
+        counter.store(before, Relaxed);
+    }
+    seconds::turn(thread);
+    words().thread.store(&raw const *thread as usize, Relaxed);
+    if number != process::number() {
+        ask_for_its_end();
+    }
+    Some(thread)
+}
+
+/// Has the C library call [`ended`] when the calling thread ends.
+fn ask_for_its_end() {
+    static CREATE: Real = Real::new(c"pthread_key_create");
+    static SET: Real = Real::new(c"pthread_setspecific");
+    let (create, set) = (CREATE.address(), SET.address());
+    if create == 0 || set == 0 {
+        return;
+    }
+    // SAFETY: these are the functions of that name. Both allocate nothing for the first keys of a process.
+    unsafe {
+        let create: extern "C" fn(*mut u32, extern "C" fn(*mut u8)) -> i32 = core::mem::transmute(create);
+        let set: extern "C" fn(u32, *const u8) -> i32 = core::mem::transmute(set);
+        let mut key = KEY.load(Relaxed);
+        if key == 0 {
+            let mut new = 0;
+            if create(&raw mut new, ended) != 0 {
+                return;
+            }
+            // A second one that came at the same time leaves its key unused.
+            key = KEY.compare_exchange(0, new + 1, AcqRel, Relaxed).map_or_else(|other| other, |_| new + 1);
+        }
+        if key <= FIRST_KEYS {
+            set(key - 1, 1 as *const u8);
+        }
+    }
+}
+
+/// Keys for which the C library has a place in every thread; for others it would allocate.
+const FIRST_KEYS: u32 = 32;
+
+/// The calling thread ends: its part is free for another.
+extern "C" fn ended(_: *mut u8) {
+    let words = words();
+    let address = words.thread.swap(0, Relaxed);
+    if address == 0 || !process::attached() {
+        return;
+    }
+    // SAFETY: it is a part of the table that this thread had.
+    let thread = unsafe { &*(address as *const Thread) };
+    seconds::fold(thread);
+    let ended = &table::header().kernel_of_ended;
+    for ((sum, after), before) in ended.iter().zip(kernel_counters(None)).zip(&thread.kernel_before) {
+        sum.fetch_add(after.saturating_sub(before.load(Relaxed)), Relaxed);
+    }
+    thread.in_flight.store(0, Relaxed);
+    thread.thread.store(0, Relaxed);
+}
+
+/// Writes down what the kernel counted of each thread that lives.
+pub fn count_by_kernel() {
+    for place in &PLACES[..COUNT.load(Relaxed).min(MOST)] {
+        let place = place.load(Relaxed);
+        if place == 0 {
+            continue;
+        }
+        // SAFETY: what is in the list was allocated as that.
+        let thread: &Thread = unsafe { table::at(place) };
+        let number = thread.thread.load(Relaxed);
+        if number != 0 {
+            for (counter, after) in thread.kernel_after.iter().zip(kernel_counters(Some(number))) {
+                counter.store(after, Relaxed);
+            }
+        }
+    }
+}
+
+/// Where a thread counts how long calls of an operation take. Nothing where there is no place.
+#[cold]
+pub fn new_latencies(thread: &Thread, operation: Operation) -> Option<u32> {
+    let of = table::place(thread);
+    let place = table::allocate::<Latencies>(0, |latencies, _| {
+        latencies.operation = operation as u32;
+        latencies.thread = of;
+    })?;
+    thread.latencies[operation as usize].store(place, Relaxed);
+    Some(place)
+}
+
+/// What the kernel counted of a thread, or of the calling one; all zero where it does not say.
+pub fn kernel_counters(thread: Option<u32>) -> [u64; KERNEL_COUNTERS.len()] {
+    let mut counters = [0; KERNEL_COUNTERS.len()];
+    if !system_calls_allowed() {
+        return counters;
+    }
+    let path = Buffer::<64>::new();
+    let _ = match thread {
+        None => path.set(&[b"/proc/thread-self/io"]),
+        Some(number) => path.set(&[b"/proc/self/task/", decimal(number.into(), &mut [0; 20]), b"/io"]),
+    };
+    let file = sys::open(path.as_c_str(), libc::O_RDONLY, 0);
+    if file < 0 {
+        return counters;
+    }
+    let mut text = [0; 192];
+    let length = sys::read(file, &mut text).clamp(0, 192) as usize;
+    sys::close(file);
+    // A line for each, the four that are wanted first: `rchar: 4711`.
+    for (counter, line) in counters.iter_mut().zip(text[..length].split(|&byte| byte == b'\n')) {
+        let digits = line.iter().skip_while(|byte| !byte.is_ascii_digit()).take_while(|byte| byte.is_ascii_digit());
+        *counter = digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add((digit - b'0').into()));
+    }
+    counters
+}

@@ -1,0 +1,109 @@
+//! The clock: the processor's counter where the kernel trusts it itself, else `CLOCK_MONOTONIC`.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+
+use ioassay_record::table::Clock;
+
+use crate::sys;
+
+/// Whether the counter is read. An application that forbids it (`PR_SET_TSC`) sees to it that it is not.
+static COUNTER: AtomicBool = AtomicBool::new(false);
+/// Ticks of a second, as far as is known.
+static PER_SECOND: AtomicU64 = AtomicU64::new(NANOSECONDS);
+const NANOSECONDS: u64 = 1_000_000_000;
+/// What no processor's counter exceeds: a first guess that lets the first second end too late rather than too early.
+const GUESS: u64 = 6 * NANOSECONDS;
+
+/// Now.
+#[inline(always)]
+pub fn now() -> u64 {
+    if COUNTER.load(Relaxed) { counter() } else { nanoseconds(libc::CLOCK_MONOTONIC) }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn counter() -> u64 {
+    // SAFETY: an instruction that every such processor has; it is not used where it may be forbidden.
+    unsafe { core::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+fn counter() -> u64 {
+    let ticks: u64;
+    // SAFETY: Linux lets every process read it.
+    unsafe { core::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack)) };
+    ticks
+}
+
+#[cfg(target_arch = "x86_64")]
+fn counter_per_second() -> u64 {
+    GUESS
+}
+
+#[cfg(target_arch = "aarch64")]
+fn counter_per_second() -> u64 {
+    let ticks: u64;
+    // SAFETY: Linux lets every process read it.
+    unsafe { core::arch::asm!("mrs {}, cntfrq_el0", out(reg) ticks, options(nomem, nostack)) };
+    ticks
+}
+
+/// A clock of the kernel, in nanoseconds: by the vDSO, some 20 ns.
+fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it fills the structure. The C library's function is no hook of ours.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * NANOSECONDS + time.tv_nsec as u64
+}
+
+/// A moment on both clocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// On this one.
+    pub ticks: u64,
+    /// Since 1970.
+    pub ns: u64,
+}
+
+/// Now, on both clocks.
+pub fn moment() -> Moment {
+    Moment { ticks: now(), ns: nanoseconds(libc::CLOCK_REALTIME) }
+}
+
+/// Chooses the clock.
+pub fn choose() -> Clock {
+    #[cfg(target_arch = "x86_64")]
+    let trusted = {
+        let mut name = [0; 4];
+        let file = sys::open(c"/sys/devices/system/clocksource/clocksource0/current_clocksource", libc::O_RDONLY, 0);
+        let read = if file < 0 { 0 } else { sys::read(file, &mut name) };
+        if file >= 0 {
+            sys::close(file);
+        }
+        read == 4 && name == *b"tsc\n"
+    };
+    #[cfg(target_arch = "aarch64")]
+    let trusted = true;
+    COUNTER.store(trusted, Relaxed);
+    PER_SECOND.store(if trusted { counter_per_second() } else { NANOSECONDS }, Relaxed);
+    if trusted { Clock::Counter } else { Clock::Nanoseconds }
+}
+
+/// How many ticks a second has, from two moments: learnt from the first 10 ms on.
+pub fn learn(begin: Moment, later: Moment) {
+    let (ticks, ns) = (later.ticks.saturating_sub(begin.ticks), later.ns.saturating_sub(begin.ns));
+    if COUNTER.load(Relaxed) && ns > 10_000_000 {
+        PER_SECOND.store((u128::from(ticks) * u128::from(NANOSECONDS) / u128::from(ns)) as u64, Relaxed);
+    }
+}
+
+/// Ticks of a second.
+pub fn per_second() -> u64 {
+    PER_SECOND.load(Relaxed)
+}
+
+/// Whether [`per_second`] is still a guess.
+pub fn guessing() -> bool {
+    COUNTER.load(Relaxed) && per_second() == GUESS
+}
