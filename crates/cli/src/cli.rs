@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use ioassay_capture::Request;
 use ioassay_engine::command;
 use ioassay_engine::exit::Ended;
 use ioassay_engine::launched::launcher;
@@ -112,6 +113,22 @@ pub enum Command {
     /// Build and list storage plug-ins in C.
     #[command(subcommand)]
     Api(Api),
+    /// Run a command and record its I/O, with all processes that it starts.
+    ///
+    /// Exit code: the command's own; 128 and the number of the signal that ended it; 3: it could not be started.
+    Record {
+        /// Directory to create [default: records/TIME-COMMAND].
+        ///
+        /// Of processes that a launcher starts, each gets a directory in it, by its rank.
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+        /// Where tables lie while processes run [default: the temporary directory].
+        #[arg(long, value_name = "DIR")]
+        tables: Option<PathBuf>,
+        /// The command and its arguments, after `--`.
+        #[arg(required = true, last = true)]
+        command: Vec<OsString>,
+    },
     /// Run IOR's command line (`ioassay-engine ior -h`).
     Ior(FrontEnd),
     /// Run mdtest's command line (`ioassay-engine mdtest -h`).
@@ -227,6 +244,7 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
+            Self::Record { out, tables, command } => ioassay_capture::record(&Request { command, out, tables }),
             Self::Api(api) => api.run(),
             Self::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
             Self::Mpi(Mpi::List { json, only }) => command::mpi::list(json, only.as_deref()),
@@ -264,7 +282,7 @@ impl Command {
     /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
     /// nobody: see [`guard`].
     pub fn uses_target(&self) -> bool {
-        !matches!(self, Self::Launch { .. } | Self::Api(_) | Self::Mpi(_))
+        !matches!(self, Self::Launch { .. } | Self::Record { .. } | Self::Api(_) | Self::Mpi(_))
     }
 
     pub fn stops_with_parent(&self) -> bool {

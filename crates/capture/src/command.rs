@@ -1,0 +1,144 @@
+//! The command that is recorded, its processes, and signals.
+//!
+//! It behaves as if it had been started without us: with its own signals, standard input and output, and the exit code that
+//! this program then ends with. Processes that it leaves behind become ours (`PR_SET_CHILD_SUBREAPER`), so that we know of
+//! them, and are given a moment to end.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use ioassay_engine::failure::because_of;
+use ioassay_protocol::events::Failure;
+use nix::errno::Errno;
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill, sigprocmask};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+/// How long processes that the command left behind are waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The variable that brings a library into a process.
+const PRELOAD: &str = "LD_PRELOAD";
+/// The recorder's variable: where its tables are.
+const DIRECTORY: &str = "IOASSAY_RECORD";
+
+/// How the command ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Its exit code, or minus the signal that ended it.
+    pub status: i32,
+    /// Processes that it started, and that still run.
+    pub left: Vec<i32>,
+}
+
+impl Ended {
+    /// What this program ends with, as shells do.
+    pub fn exit_code(&self) -> u8 {
+        if self.status < 0 { (128 - self.status) as u8 } else { self.status as u8 }
+    }
+}
+
+/// Runs the command with the recorder, until it and what it left behind has ended.
+///
+/// # Errors
+/// If it cannot be started.
+pub fn run(command: &[OsString], tables: &Path, library: &Path) -> Result<Ended, Failure> {
+    let cannot = |error: &io::Error| {
+        let program = command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+        because_of(
+            error,
+            "start",
+            &format!("{program} cannot be started"),
+            "check its name, and that it can be executed",
+        )
+    };
+    let mut signals = SigSet::empty();
+    for signal in [Signal::SIGCHLD, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP] {
+        signals.add(signal);
+    }
+    let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).map_err(|errno| cannot(&errno.into()))?;
+    // Without it, processes whose parent has ended go uncounted here, and nothing else is lost.
+    let _ = set_child_subreaper(true);
+    let (program, arguments) = command.split_first().ok_or_else(|| cannot(&io::ErrorKind::InvalidInput.into()))?;
+    let mut command = Command::new(program);
+    command.args(arguments).env(DIRECTORY, tables).env(PRELOAD, preload(library));
+    // SAFETY: the child calls only functions that are safe there.
+    unsafe { command.pre_exec(move || Ok(sigprocmask(SigmaskHow::SIG_SETMASK, Some(&before), None)?)) };
+    let child = command.spawn().map_err(|error| cannot(&error))?;
+    let child = Pid::from_raw(child.id() as i32);
+    let status = wait_for(child, &signals);
+    Ok(Ended { status, left: wait_for_others(&signals) })
+}
+
+/// What the library is added to: other libraries that are preloaded come after it.
+fn preload(library: &Path) -> OsString {
+    let mut all = library.as_os_str().to_owned();
+    if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        all.push(OsStr::new(":"));
+        all.push(others);
+    }
+    all
+}
+
+/// Waits for the command, passing on to it what was sent to us alone.
+fn wait_for(child: Pid, signals: &SigSet) -> i32 {
+    loop {
+        while let Ok(status) = waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            match status {
+                WaitStatus::Exited(pid, code) if pid == child => return code,
+                WaitStatus::Signaled(pid, signal, _) if pid == child => return -(signal as i32),
+                WaitStatus::StillAlive => break,
+                _ => {}
+            }
+        }
+        let (signal, by_process) = next_signal(signals, None);
+        // What comes from the terminal has reached the command as well.
+        if by_process && signal != Some(Signal::SIGCHLD) {
+            let _ = kill(child, signal);
+        }
+    }
+}
+
+/// Waits a moment for what the command has left behind. What is still there then.
+fn wait_for_others(signals: &SigSet) -> Vec<i32> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Err(Errno::ECHILD) => return Vec::new(),
+            Ok(WaitStatus::StillAlive) => {
+                let left = until.saturating_duration_since(Instant::now());
+                if left.is_zero()
+                    || matches!(next_signal(signals, Some(left)).0, Some(signal) if signal != Signal::SIGCHLD)
+                {
+                    return children();
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The next of the signals, and whether a process sent it to us; none where none comes within `limit`.
+fn next_signal(signals: &SigSet, limit: Option<Duration>) -> (Option<Signal>, bool) {
+    let limit = limit.map(|limit| libc::timespec {
+        tv_sec: limit.as_secs() as libc::time_t,
+        tv_nsec: libc::c_long::from(limit.subsec_nanos()),
+    });
+    // SAFETY: a structure of integers, which the kernel fills; the limit is null or lives as long as the call.
+    let (number, about) = unsafe {
+        let mut about: libc::siginfo_t = std::mem::zeroed();
+        let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+        (libc::sigtimedwait(signals.as_ref(), &raw mut about, limit), about)
+    };
+    (Signal::try_from(number).ok(), about.si_code <= 0)
+}
+
+/// The processes that are ours now.
+fn children() -> Vec<i32> {
+    let listed = std::fs::read_to_string("/proc/thread-self/children").unwrap_or_default();
+    listed.split_whitespace().filter_map(|process| process.parse().ok()).collect()
+}

@@ -1,0 +1,84 @@
+//! `ioassay-engine record`: runs a command with the recorder, and keeps what it counted in a directory, a record.
+//!
+//! * [`request`]: what was asked, and where the record is to be.
+//! * [`library`]: the recorder's library, which this program carries with it.
+//! * [`command`]: the command, its processes, and signals.
+//! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
+//! * [`escaped`]: processes that the library never reached.
+//! * [`document`]: `record.json`.
+//!
+//! Not here: hooks (`crates/recorder`), what tables mean (`ioassay profile`).
+
+pub mod command;
+pub mod document;
+pub mod escaped;
+pub mod library;
+pub mod request;
+pub mod tables;
+
+use std::path::Path;
+
+use ioassay_engine::exit::Ended;
+use ioassay_engine::stdio::say;
+use ioassay_protocol::events::Failure;
+
+use crate::document::{Document, State};
+pub use crate::request::Request;
+use crate::tables::Tables;
+
+/// Runs the command and records it. Ends with the command's own exit code, or with 128 and the signal that ended it.
+pub fn record(request: &Request) -> Ended {
+    match try_record(request) {
+        Ok(code) => Ended { code, ..Ended::default() },
+        Err(failure) => Ended::could_not(failure),
+    }
+}
+
+fn try_record(request: &Request) -> Result<u8, Failure> {
+    let directory = request.make_directory()?;
+    let tables = Tables::make(request.tables.as_deref(), &directory)?;
+    let mut document = Document::begin(request, &directory, tables.path());
+    document.write(&directory)?;
+    let ended = command::run(&request.command, tables.path(), tables.library());
+    let state = match &ended {
+        Ok(ended) => {
+            document.exit_status = Some(ended.status);
+            document.still_running = ended.left.clone();
+            State::Complete
+        }
+        Err(_) => State::Failed,
+    };
+    finish(&mut document, state, tables, &directory)?;
+    let ended = ended?;
+    say_what_was_missed(&document, &directory);
+    Ok(ended.exit_code())
+}
+
+/// Moves the tables into the record and completes its document.
+fn finish(document: &mut Document, state: State, tables: Tables, directory: &Path) -> Result<(), Failure> {
+    let kept = tables.keep_in(directory)?;
+    document.lost_tables = kept.lost;
+    document.escaped = escaped::among(&kept.file);
+    document.end(state);
+    document.write(directory)
+}
+
+fn say_what_was_missed(document: &Document, directory: &Path) {
+    for escaped in document.escaped.iter().take(3) {
+        say!("ioassay-engine: {} (process {}) was not recorded: {}", escaped.path, escaped.pid, escaped.reason.text());
+    }
+    if document.escaped.len() > 3 {
+        say!(
+            "ioassay-engine: so were {} other processes: see {}/record.json",
+            document.escaped.len() - 3,
+            directory.display()
+        );
+    }
+    for process in &document.still_running {
+        say!("ioassay-engine: process {process} goes on; what it does from now on is not recorded");
+    }
+    if document.lost_tables > 0 {
+        say!("ioassay-engine: the tables of {} processes could not be kept", document.lost_tables);
+    }
+    say!("ioassay-engine: recorded in {}", directory.display());
+}

@@ -1,0 +1,49 @@
+//! The recorder's library: carried by this program, written where the command can load it from.
+
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+
+use ioassay_engine::failure::{because_of, on_path};
+use ioassay_protocol::events::Failure;
+use nix::sys::mman::{MapFlags, ProtFlags, mmap, munmap};
+
+/// The library's bytes.
+const LIBRARY: &[u8] = include_bytes!(env!("IOASSAY_RECORDER"));
+/// Its name.
+const NAME: &str = "libioassay-recorder.so";
+
+/// Writes the library into the first of `directories` that programs can be loaded from. Its path.
+///
+/// # Errors
+/// If there is none.
+pub fn write(directories: &[&Path]) -> Result<PathBuf, Failure> {
+    let mut refused = None;
+    for directory in directories {
+        let path = directory.join(NAME);
+        fs::write(&path, LIBRARY).map_err(|error| on_path("write", &path, &error))?;
+        match can_execute(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) => {
+                let _ = fs::remove_file(&path);
+                refused = Some(error);
+            }
+        }
+    }
+    let error = refused.unwrap_or_else(|| io::ErrorKind::NotFound.into());
+    let what = "no program can be loaded from the directories of the tables and of the record";
+    Err(because_of(&error, "load", what, "give --tables a directory on a file system that is not mounted noexec"))
+}
+
+/// Whether the dynamic linker could load the file: not from a file system that is mounted `noexec`.
+fn can_execute(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    let length = NonZero::new(1).ok_or(io::ErrorKind::InvalidInput)?;
+    // SAFETY: one page of a file that is ours, used by nobody and unmapped at once.
+    unsafe {
+        let mapped = mmap(None, length, ProtFlags::PROT_READ | ProtFlags::PROT_EXEC, MapFlags::MAP_PRIVATE, &file, 0)?;
+        munmap(mapped, length.get())?;
+    }
+    Ok(())
+}
