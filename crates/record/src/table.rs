@@ -196,10 +196,9 @@ layout! {
         pub in_flight: AtomicU64,
         /// Since when, in ticks.
         pub in_flight_since_ticks: AtomicU64,
-        /// [`KERNEL_COUNTERS`] when the thread was first seen.
-        pub kernel_before: [AtomicU64; 4],
-        /// The same later: at the end of the process. 0 where nobody asked.
-        pub kernel_after: [AtomicU64; 4],
+        /// [`KERNEL_COUNTERS`] at the end of the process, of all that the thread has done, also before an `exec`; 0 where nobody
+        /// asked.
+        pub kernel: [AtomicU64; 4],
         /// What it did in that second, by operation: [`TOTALS`].
         pub totals: [[AtomicU64; TOTALS.len()]; OPERATIONS],
         /// Places of its [`Latencies`], by operation.

@@ -9,9 +9,7 @@ use core::sync::atomic::{
     Ordering::Release,
 };
 
-use ioassay_record::table::{
-    BlockKind, Clock, Header, KERNEL_COUNTERS, MAGIC, State, Text, TextKind, VERSION, block_word,
-};
+use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKind, VERSION, block_word};
 
 use crate::text::{Buffer, Variables};
 use crate::thread_words::words;
@@ -57,8 +55,6 @@ static FINISHED: Buffer<640> = Buffer::new();
 static COMMAND: Buffer<1024> = Buffer::new();
 /// The number of this process.
 static NUMBER: AtomicU32 = AtomicU32::new(0);
-/// What the kernel counted of the main thread before its first call, if an earlier image did something.
-static BEFORE_BEGIN: [AtomicU64; KERNEL_COUNTERS.len()] = [const { AtomicU64::new(0) }; KERNEL_COUNTERS.len()];
 /// The process lets only some system calls through, so none is made any more.
 static SEALED: AtomicBool = AtomicBool::new(false);
 
@@ -121,7 +117,6 @@ fn wiped_page() -> bool {
 
 /// Makes the table. Whether there is one.
 fn begin() -> bool {
-    let started = ticks::now();
     if DIRECTORY.is_empty() {
         let Some(directory) = Variables::of_process().find(VARIABLE.to_bytes()) else { return false };
         if !directory.starts_with(b"/") || !DIRECTORY.set(&[directory]) {
@@ -131,7 +126,7 @@ fn begin() -> bool {
     let clock = ticks::choose();
     let now = ticks::moment();
     let number = sys::process();
-    let forked = NUMBER.swap(number, Relaxed) != 0;
+    NUMBER.store(number, Relaxed);
     let (mut process, mut ticks) = ([0; 20], [0; 20]);
     let name = [
         DIRECTORY.get(),
@@ -151,14 +146,6 @@ fn begin() -> bool {
     if table::create(TABLE.as_c_str(), limit).is_err() {
         return false;
     }
-    for counter in &BEFORE_BEGIN {
-        counter.store(0, Relaxed);
-    }
-    if !forked {
-        for (counter, before) in BEFORE_BEGIN.iter().zip(threads::kernel_counters(None)) {
-            counter.store(before, Relaxed);
-        }
-    }
     // SAFETY: it is the beginning of the new table, which nobody else knows of yet.
     unsafe { write_header((&raw const *table::header()).cast_mut(), number, clock, now) };
     threads::begin();
@@ -167,7 +154,7 @@ fn begin() -> bool {
     files::begin();
     descriptors::begin();
     write_texts(node);
-    table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
+    table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true
 }
 
@@ -369,14 +356,6 @@ pub fn with_table_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
     sys::close(file);
     table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
     Some(result)
-}
-
-/// What the kernel had counted of a thread when this image began.
-pub fn counters_at_begin(thread: u32) -> [u64; KERNEL_COUNTERS.len()] {
-    if thread != number() {
-        return [0; KERNEL_COUNTERS.len()];
-    }
-    [0, 1, 2, 3].map(|counter| BEFORE_BEGIN[counter].load(Relaxed))
 }
 
 /// The number of this process, which is that of its first thread.

@@ -51,11 +51,6 @@ pub fn join() -> Option<&'static Thread> {
         }
     };
     thread.recent.iter().for_each(|recent| recent.store(0, Relaxed));
-    // What the main thread did before this image began is not its own.
-    let before = process::counters_at_begin(number);
-    for (counter, before) in thread.kernel_before.iter().zip(before) {
-        counter.store(before, Relaxed);
-    }
     seconds::turn(thread);
     words().thread.store(&raw const *thread as usize, Relaxed);
     if number != process::number() {
@@ -105,8 +100,8 @@ extern "C" fn ended(_: *mut u8) {
     let thread = unsafe { &*(address as *const Thread) };
     seconds::fold(thread);
     let ended = &table::header().kernel_of_ended;
-    for ((sum, after), before) in ended.iter().zip(kernel_counters(None)).zip(&thread.kernel_before) {
-        sum.fetch_add(after.saturating_sub(before.load(Relaxed)), Relaxed);
+    for (sum, counter) in ended.iter().zip(kernel_counters(None)) {
+        sum.fetch_add(counter, Relaxed);
     }
     thread.in_flight.store(0, Relaxed);
     thread.thread.store(0, Relaxed);
@@ -123,8 +118,8 @@ pub fn count_by_kernel() {
         let thread: &Thread = unsafe { table::at(place) };
         let number = thread.thread.load(Relaxed);
         if number != 0 {
-            for (counter, after) in thread.kernel_after.iter().zip(kernel_counters(Some(number))) {
-                counter.store(after, Relaxed);
+            for (kept, counter) in thread.kernel.iter().zip(kernel_counters(Some(number))) {
+                kept.store(counter, Relaxed);
             }
         }
     }
@@ -143,7 +138,7 @@ pub fn new_latencies(thread: &Thread, operation: Operation) -> Option<u32> {
 }
 
 /// What the kernel counted of a thread, or of the calling one; all zero where it does not say.
-pub fn kernel_counters(thread: Option<u32>) -> [u64; KERNEL_COUNTERS.len()] {
+fn kernel_counters(thread: Option<u32>) -> [u64; KERNEL_COUNTERS.len()] {
     let mut counters = [0; KERNEL_COUNTERS.len()];
     if !system_calls_allowed() {
         return counters;

@@ -8,6 +8,7 @@ use crate::sys;
 
 /// Whether the counter is read. An application that forbids it (`PR_SET_TSC`) sees to it that it is not.
 static COUNTER: AtomicBool = AtomicBool::new(false);
+static CHOSEN: AtomicBool = AtomicBool::new(false);
 /// Ticks of a second, as far as is known.
 static PER_SECOND: AtomicU64 = AtomicU64::new(NANOSECONDS);
 const NANOSECONDS: u64 = 1_000_000_000;
@@ -71,8 +72,15 @@ pub fn moment() -> Moment {
     Moment { ticks: now(), ns: nanoseconds(libc::CLOCK_REALTIME) }
 }
 
-/// Chooses the clock.
+/// Chooses the clock, once: a forked child goes on with its parent's.
 pub fn choose() -> Clock {
+    if !CHOSEN.swap(true, Relaxed) {
+        choose_now();
+    }
+    if COUNTER.load(Relaxed) { Clock::Counter } else { Clock::Nanoseconds }
+}
+
+fn choose_now() {
     #[cfg(target_arch = "x86_64")]
     let trusted = {
         let mut name = [0; 4];
@@ -87,7 +95,6 @@ pub fn choose() -> Clock {
     let trusted = true;
     COUNTER.store(trusted, Relaxed);
     PER_SECOND.store(if trusted { counter_per_second() } else { NANOSECONDS }, Relaxed);
-    if trusted { Clock::Counter } else { Clock::Nanoseconds }
 }
 
 /// How many ticks a second has, from two moments: learnt from the first 10 ms on.
