@@ -7,7 +7,7 @@
 //! * [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
-//!   [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
+//!   [`environment`]: that of programs which the process starts. [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
 //!
 //! It lives inside of other people's processes, so:
 //! * A counted call takes no lock, allocates nothing, calls no kernel, and shares no cache line that is written to.
@@ -22,6 +22,7 @@
 
 pub mod call;
 pub mod descriptors;
+pub mod environment;
 pub mod errors;
 pub mod files;
 #[cfg(feature = "library")]

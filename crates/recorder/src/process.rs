@@ -313,7 +313,7 @@ fn add_to_finished(bytes: &[u8]) -> bool {
 
 /// Says that a process is about to be replaced, or that it was not: one that has no table, such as a child of `vfork`, which
 /// shares its parent's memory. Nothing but the stack is written to.
-pub fn announce(process: u32, state: State, path: &CStr) {
+pub fn announce(process: u32, when: Moment, state: State, path: &CStr) {
     #[repr(C)]
     struct Announcement {
         header: Header,
@@ -326,7 +326,7 @@ pub fn announce(process: u32, state: State, path: &CStr) {
     // SAFETY: integers, for which zero is valid.
     let mut announcement: Announcement = unsafe { core::mem::zeroed() };
     // SAFETY: it is all zero.
-    unsafe { write_header(&raw mut announcement.header, process, Clock::Nanoseconds, ticks::moment()) };
+    unsafe { write_header(&raw mut announcement.header, process, Clock::Nanoseconds, when) };
     let path = path.to_bytes();
     let path = &path[..path.len().min(512)];
     let text = size_of::<Text>() + path.len().next_multiple_of(8);
@@ -356,6 +356,16 @@ pub fn with_table_file<R>(use_file: impl FnOnce(isize) -> R) -> Option<R> {
     sys::close(file);
     table::header().own_ticks.fetch_add(ticks::now() - started, Relaxed);
     Some(result)
+}
+
+/// Whether there is a place for tables, so that what this process starts is to be recorded too.
+pub fn recording() -> bool {
+    !DIRECTORY.is_empty()
+}
+
+/// Where tables are.
+pub fn directory() -> &'static [u8] {
+    DIRECTORY.get()
 }
 
 /// The number of this process, which is that of its first thread.

@@ -90,6 +90,21 @@ const VERSIONS: i64 = 0x6fff_fff0;
 const HIDDEN: u16 = 0x8000;
 const FUNCTION: u8 = 2;
 
+/// Where our own library was loaded from.
+pub fn own_path() -> &'static CStr {
+    // SAFETY: the dynamic linker keeps the list and its names.
+    unsafe {
+        let mut library = LOADED.map;
+        while !library.is_null() {
+            if (*library).dynamic == &raw const OURS {
+                return CStr::from_ptr((*library).name);
+            }
+            library = (*library).next;
+        }
+    }
+    c""
+}
+
 /// The function of that name in the libraries behind us; 0 where none has it.
 fn next(name: &CStr) -> usize {
     let hash = name.to_bytes().iter().fold(5381_u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(byte.into()));

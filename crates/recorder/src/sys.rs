@@ -57,6 +57,13 @@ pub fn unlink(path: Path) {
     unsafe { call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
+/// Whether a file may be executed.
+pub fn can_execute(path: Path) -> bool {
+    let mode = libc::X_OK as usize;
+    // SAFETY: the path ends with a zero byte.
+    unsafe { call(libc::SYS_faccessat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode, 0, 0, 0]) == 0 }
+}
+
 /// Reads into `bytes`, from where the descriptor is. How many, or minus the error.
 pub fn read(descriptor: isize, bytes: &mut [u8]) -> isize {
     // SAFETY: the kernel fills these bytes.

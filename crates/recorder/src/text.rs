@@ -68,16 +68,10 @@ pub struct Variables {
     next: *const *const c_char,
 }
 
-unsafe extern "C" {
-    #[link_name = "environ"]
-    static ENVIRONMENT: *const *const c_char;
-}
-
 impl Variables {
     /// Those of this process.
     pub fn of_process() -> Self {
-        // SAFETY: the C library's variable. Who changes it while others read it breaks any program.
-        Self { next: unsafe { ENVIRONMENT } }
+        Self { next: crate::environment::of_process() }
     }
 
     /// Those of a list that ends with a null pointer.

@@ -62,7 +62,8 @@ fn missing<R: Returned>() -> R {
     R::FAILED
 }
 
-/// Declares hooks: `fn name(arguments) -> result { body }`, in which `real()` calls the function that is replaced.
+/// Declares hooks: `fn name(arguments) -> result |real| { body }`, in which `real()` calls the function that is replaced. Where
+/// that is to get other arguments, `replaced(…)` takes them.
 macro_rules! hook {
     ($($(#[$about:meta])* fn $name:ident($($argument:ident: $kind:ty),* $(,)?) -> $result:ty |$real:ident| $body:block)+) => {
         $(
@@ -78,7 +79,7 @@ macro_rules! hook {
                     unsafe { core::ffi::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
                 );
                 #[inline(always)]
-                unsafe fn real($($argument: $kind),*) -> $result {
+                unsafe fn replaced($($argument: $kind),*) -> $result {
                     match REAL.address() {
                         0 => $crate::hooks::missing(),
                         // SAFETY: it is the function of that name, and the caller's arguments.
@@ -89,7 +90,7 @@ macro_rules! hook {
                     }
                 }
                 // SAFETY: the caller's arguments.
-                let $real = || unsafe { real($($argument),*) };
+                let $real = || unsafe { replaced($($argument),*) };
                 $body
             }
         )+

@@ -1,12 +1,12 @@
 //! Processes: that they end, fork, and are replaced.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{CStr, c_char, c_int, c_void};
 
 use ioassay_record::table::State;
 
 use super::hook;
 use crate::real::Real;
-use crate::{process, sys};
+use crate::{environment, process, sys, ticks};
 
 /// `_exit` of the C library.
 ///
@@ -66,36 +66,132 @@ pub unsafe extern "C" fn vfork() -> c_int {
     );
 }
 
-hook! {
-    fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { replaced(path, real) }
-    }
-}
-
+/// A program of the process is about to be replaced: what it counted is kept, and the new one is recorded as well.
+///
 /// # Safety
-/// The path is null or ends with a zero byte.
-unsafe fn replaced(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
-    let executable = libc::AT_FDCWD as usize;
-    // SAFETY: the kernel checks the path.
-    let fails =
-        unsafe { sys::call(libc::SYS_faccessat, [executable, path as usize, libc::X_OK as usize, 0, 0, 0]) } != 0;
-    if fails || path.is_null() {
-        return real();
+/// The path is null or ends with a zero byte, and so does each variable of `environment`, a list up to a null pointer.
+unsafe fn replacing(
+    path: *const c_char,
+    environment: *const *const c_char,
+    real: impl FnOnce(*const *const c_char) -> c_int,
+) -> c_int {
+    if !process::recording() || path.is_null() {
+        return real(environment);
     }
-    // SAFETY: the caller's, and the kernel could read it.
-    let path = unsafe { core::ffi::CStr::from_ptr(path) };
+    // SAFETY: the caller's.
+    let name = unsafe { CStr::from_ptr(path) };
+    // A shell tries one directory after another.
+    if name.to_bytes().contains(&b'/') && !sys::can_execute(name) {
+        return real(environment);
+    }
     let has_table = !process::in_vfork_child() && process::attached();
     if has_table {
-        process::finish(State::Replaced, Some(path));
+        process::finish(State::Replaced, Some(name));
     } else {
-        process::announce(sys::process(), State::Replaced, path);
+        process::announce(sys::process(), ticks::moment(), State::Replaced, name);
     }
-    let result = real();
+    // SAFETY: the caller's.
+    let result = unsafe { environment::with_recorder(environment, real) };
     if has_table {
         process::goes_on();
     } else {
-        process::announce(sys::process(), State::Stayed, path);
+        process::announce(sys::process(), ticks::moment(), State::Stayed, name);
     }
     result
+}
+
+/// Another process is started: it is recorded as well.
+///
+/// # Safety
+/// As for [`replacing`]; `number` is null or takes the number of the process.
+unsafe fn spawning(
+    number: *mut libc::pid_t,
+    path: *const c_char,
+    environment: *const *const c_char,
+    real: impl FnOnce(*mut libc::pid_t, *const *const c_char) -> c_int,
+) -> c_int {
+    if !process::recording() || path.is_null() {
+        return real(number, environment);
+    }
+    let mut own = 0;
+    let number = if number.is_null() { &raw mut own } else { number };
+    let before = ticks::moment();
+    // SAFETY: the caller's.
+    let result = unsafe { environment::with_recorder(environment, |environment| real(number, environment)) };
+    if result == 0 {
+        // SAFETY: the caller's, and the function has filled it.
+        unsafe { process::announce(*number as u32, before, State::Replaced, CStr::from_ptr(path)) };
+    }
+    result
+}
+
+type Texts = *const *const c_char;
+
+hook! {
+    fn execve(path: *const c_char, arguments: Texts, environment: Texts) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe { replacing(path, environment, |environment| replaced(path, arguments, environment)) }
+    }
+    fn execvpe(path: *const c_char, arguments: Texts, environment: Texts) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe { replacing(path, environment, |environment| replaced(path, arguments, environment)) }
+    }
+    fn fexecve(file: c_int, arguments: Texts, environment: Texts) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe { replacing(c"(a descriptor)".as_ptr(), environment, |environment| replaced(file, arguments, environment)) }
+    }
+    fn execveat(base: c_int, path: *const c_char, arguments: Texts, environment: Texts, flags: c_int) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe { replacing(path, environment, |environment| replaced(base, path, arguments, environment, flags)) }
+    }
+    fn posix_spawn(
+        number: *mut libc::pid_t,
+        path: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: Texts,
+        environment: Texts,
+    ) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe {
+            spawning(number, path, environment, |number, environment| {
+                replaced(number, path, actions, attributes, arguments, environment)
+            })
+        }
+    }
+    fn posix_spawnp(
+        number: *mut libc::pid_t,
+        path: *const c_char,
+        actions: *const c_void,
+        attributes: *const c_void,
+        arguments: Texts,
+        environment: Texts,
+    ) -> c_int |_real| {
+        // SAFETY: the caller's.
+        unsafe {
+            spawning(number, path, environment, |number, environment| {
+                replaced(number, path, actions, attributes, arguments, environment)
+            })
+        }
+    }
+}
+
+/// `execv` of the C library.
+///
+/// # Safety
+/// As for that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execv(path: *const c_char, arguments: Texts) -> c_int {
+    // SAFETY: the same, with this process's environment.
+    unsafe { execve(path, arguments, environment::of_process()) }
+}
+
+/// `execvp` of the C library.
+///
+/// # Safety
+/// As for that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(path: *const c_char, arguments: Texts) -> c_int {
+    // SAFETY: the same, with this process's environment.
+    unsafe { execvpe(path, arguments, environment::of_process()) }
 }

@@ -1,0 +1,61 @@
+//! The environment of programs that the process starts: it names the recorder also where the process has left that out.
+//!
+//! Build systems and schedulers start programs with an environment of their own; what these do belongs to the same record.
+
+use core::ffi::c_char;
+use core::ptr::null;
+
+use crate::text::{Buffer, Variables};
+use crate::{process, real};
+
+const PRELOAD: &[u8] = b"LD_PRELOAD=";
+
+/// Variables that an environment may have. One that has more is passed on as it is: there is no memory for it.
+const MOST: usize = 1000;
+
+unsafe extern "C" {
+    #[link_name = "environ"]
+    static ENVIRONMENT: *const *const c_char;
+}
+
+/// That of this process.
+pub fn of_process() -> *const *const c_char {
+    // SAFETY: the C library's variable. Who changes it while others read it breaks any program.
+    unsafe { ENVIRONMENT }
+}
+
+/// Runs `start` with that environment, and with the recorder in it. The memory for that is on the stack: in a child of `vfork`
+/// all other is its parent's.
+///
+/// # Safety
+/// A list of texts up to a null pointer, or null.
+pub unsafe fn with_recorder<R>(environment: *const *const c_char, start: impl FnOnce(*const *const c_char) -> R) -> R {
+    // SAFETY: the caller's.
+    let variables = || unsafe { Variables::of(environment) };
+    let library = real::own_path().to_bytes();
+    let preloaded = variables().find(&PRELOAD[..PRELOAD.len() - 1]).unwrap_or_default();
+    let has_library = preloaded.split(|&byte| byte == b':' || byte == b' ').any(|path| path == library);
+    let has_directory = variables().find(process::VARIABLE.to_bytes()) == Some(process::directory());
+    if (has_library && has_directory) || variables().count() > MOST {
+        return start(environment);
+    }
+    let (preload, directory) = (Buffer::<1024>::new(), Buffer::<600>::new());
+    let separator: &[u8] = if preloaded.is_empty() || has_library { b"" } else { b":" };
+    let library = if has_library { b"" } else { library };
+    let fit = preload.set(&[PRELOAD, library, separator, preloaded])
+        && directory.set(&[process::VARIABLE.to_bytes(), b"=", process::directory()]);
+    if !fit {
+        return start(environment);
+    }
+    let mut list = [null(); MOST + 3];
+    list[0] = preload.as_c_str().as_ptr();
+    list[1] = directory.as_c_str().as_ptr();
+    let others = variables().filter(|variable| {
+        let is = |name: &[u8]| variable.strip_prefix(name).is_some_and(|rest| rest.starts_with(b"="));
+        !is(&PRELOAD[..PRELOAD.len() - 1]) && !is(process::VARIABLE.to_bytes())
+    });
+    for (entry, variable) in list[2..].iter_mut().zip(others) {
+        *entry = variable.as_ptr().cast();
+    }
+    start(list.as_ptr())
+}
