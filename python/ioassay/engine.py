@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from ioassay.errors import CannotRun
 
@@ -54,6 +56,17 @@ def version_of(printed: str | None) -> str | None:
 def pass_on(*arguments: str) -> int:
     """Has the engine do a command of its own, with our input and output. Returns its exit code; raises `CannotRun`."""
     return subprocess.run([str(find_engine()), *arguments], check=False).returncode
+
+
+def become(*arguments: str) -> NoReturn:
+    """Goes on as the engine, which has our process, its signals and its exit code. Raises `CannotRun`."""
+    engine = str(find_engine())
+    # Python ignores these, and a command that the engine starts would inherit that.
+    for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
+        signal.signal(ignored, signal.SIG_DFL)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(engine, [engine, *arguments])
 
 
 def check_arguments(events: Path, plans: Sequence[Path]) -> list[str]:

@@ -41,6 +41,7 @@ from ioassay.cli.list import list_
 from ioassay.cli.mpi import app as mpi
 from ioassay.cli.net import net
 from ioassay.cli.publish import publish
+from ioassay.cli.record import record
 from ioassay.cli.report import report
 from ioassay.cli.run import run
 from ioassay.cli.studies import studies
@@ -55,7 +56,7 @@ _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, list_, report, publish, compare, check, trend, import_, net, doctor, clean):
+for command in (run, studies, systems, list_, report, publish, compare, check, trend, import_, record, net, doctor, clean):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)
