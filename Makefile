@@ -157,6 +157,7 @@ format: build ## Format Rust, Python and documents (lines of 100 characters).
 lint: build ## Formatting, clippy, ruff, mypy, generated files.
 	cargo fmt --all --check
 	cargo clippy --release --locked --workspace --all-targets --quiet -- -D warnings
+	cargo clippy --profile recorder --locked -p ioassay-recorder --features library --quiet -- -D warnings
 	cargo run --release --locked --quiet -p ioassay-dev -- check
 	$(BIN)/datamodel-codegen --all-jobs --check
 	$(BIN)/ruff format --check --quiet $(PYTHON_SOURCES)

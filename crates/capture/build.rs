@@ -20,10 +20,11 @@ fn main() {
         .args(["rustc", "--locked", "--quiet", "--package", "ioassay-recorder", "--features", "library"])
         .args(["--profile", "recorder", "--crate-type", "cdylib", "--target", &target, "--target-dir"])
         .arg(&out);
-    // What is meant for this program and its build is not meant for the library's.
+    // What is meant for this program and its build, by whom it was started, is not meant for the library's.
     for (name, _) in env::vars_os() {
         let name = name.to_string_lossy();
-        if name.starts_with("CARGO_") && !["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name) || name == "RUSTFLAGS" {
+        let kept = ["CARGO_HOME", "CARGO_NET_OFFLINE"].contains(&&*name);
+        if name.starts_with("CARGO_") && !kept || ["RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER"].contains(&&*name) {
             build.env_remove(&*name);
         }
     }

@@ -134,7 +134,7 @@ fn elf(bytes: &[u8]) -> Option<Elf> {
     const INTERPRETER: u32 = 3;
     let short = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(usize::try_from(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)).ok()?);
+    let long = |at: usize| usize::try_from(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?)).ok();
     if bytes.get(..4)? != b"\x7fELF" {
         return None;
     }

@@ -5,7 +5,7 @@
 //! * [`command`]: the command, its processes, and signals.
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
 //! * [`escaped`]: processes that the library never reached.
-//! * [`document`]: `record.json`.
+//! * [`document`]: what `record.json` says.
 //!
 //! Not here: hooks (`crates/recorder`), what tables mean (`ioassay profile`).
 

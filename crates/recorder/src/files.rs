@@ -127,21 +127,32 @@ fn find(parts: &[&[u8]]) -> u32 {
     new
 }
 
-/// Of a text in parts: eight bytes at a time.
+/// Of a text in parts, whatever its parts are: eight bytes at a time.
 fn hash(parts: &[&[u8]]) -> u64 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = 0_u64;
+    let (mut hash, mut word, mut filled) = (0_u64, 0_u64, 0);
+    let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
     for part in parts {
-        let mut chunks = part.chunks_exact(8);
-        for chunk in &mut chunks {
-            let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-            hash = (hash.rotate_left(5) ^ word).wrapping_mul(FACTOR);
+        let mut rest = *part;
+        if filled == 0 {
+            let mut words = rest.chunks_exact(8);
+            for eight in &mut words {
+                hash = mix(hash, u64::from_le_bytes(eight.try_into().unwrap_or_default()));
+            }
+            rest = words.remainder();
         }
-        for &byte in chunks.remainder() {
-            hash = (hash.rotate_left(5) ^ u64::from(byte)).wrapping_mul(FACTOR);
+        for &byte in rest {
+            word |= u64::from(byte) << (8 * filled);
+            filled += 1;
+            if filled == 8 {
+                hash = mix(hash, word);
+                (word, filled) = (0, 0);
+            }
         }
     }
-    // The best bits of a product are its upper ones.
+    hash = mix(hash, word);
+    // The best bits of a product are its upper ones, and the lower ones are used.
+    hash = (hash ^ hash >> 32).wrapping_mul(FACTOR);
     hash ^ hash >> 32
 }
 
@@ -292,4 +303,36 @@ pub fn with_scratch<R>(use_it: impl FnOnce(&mut [u8; LONGEST]) -> R) -> Option<R
     let result = use_it(unsafe { &mut *SCRATCH.0.get() });
     SCRATCH_LOCK.store(false, Release);
     Some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_the_text_that_its_parts_are_one_after_another() {
+        assert!(is(b"/tmp/file", &[b"/tmp", b"/", b"file"]));
+        assert!(!is(b"/tmp/file", &[b"/tmp", b"/", b"files"]));
+        assert!(!is(b"/tmp/file", &[b"/tmp", b"/", b"fil"]));
+    }
+
+    #[test]
+    fn the_hash_of_a_name_does_not_depend_on_its_parts() {
+        let whole = b"/some/directory/with/a/file";
+        for first in 0..whole.len() {
+            for second in first..whole.len() {
+                let parts = [&whole[..first], &whole[first..second], &whole[second..]];
+                assert_eq!(hash(&parts), hash(&[whole]), "{parts:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn other_names_hardly_ever_have_the_same_hash() {
+        let hashes: std::collections::HashSet<_> =
+            (0..100_000_u32).map(|number| hash(&[b"/data/step-", number.to_string().as_bytes()])).collect();
+        assert!(hashes.len() > 99_990, "{}", hashes.len());
+        let lists: std::collections::HashSet<_> = hashes.iter().map(|hash| hash % LISTS as u64).collect();
+        assert_eq!(lists.len(), LISTS);
+    }
 }

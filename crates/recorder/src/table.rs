@@ -24,13 +24,17 @@ const STEP: usize = 64 << 10;
 /// What blocks of files cannot have: it is for threads, seconds and what all others are folded into.
 const RESERVE: usize = 16 << 10;
 
+/// No memory, no space, or a limit reached.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Full;
+
 /// Maps a new table.
 ///
 /// `limit` is what its file may have. The memory is all zero but for what the caller writes into it.
 ///
 /// # Errors
 /// Where it cannot be had; nothing is left then.
-pub fn create(path: &CStr, limit: u64) -> Result<(), ()> {
+pub fn create(path: &CStr, limit: u64) -> Result<(), Full> {
     let limit = (limit as usize).min(LARGEST);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let before = BASE.load(Relaxed);
@@ -39,7 +43,7 @@ pub fn create(path: &CStr, limit: u64) -> Result<(), ()> {
     // SAFETY: it replaces nothing but this module's own memory.
     let reserved = unsafe { sys::map(before, LARGEST, libc::PROT_NONE, flags | fixed, -1, 0) };
     if reserved < 0 {
-        return Err(());
+        return Err(Full);
     }
     BASE.store(reserved as usize, Relaxed);
     MAPPED.store(0, Relaxed);
@@ -48,7 +52,7 @@ pub fn create(path: &CStr, limit: u64) -> Result<(), ()> {
     let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW;
     let file = sys::open(path, flags, 0o600);
     if file < 0 {
-        return Err(());
+        return Err(Full);
     }
     let mapped = extend(file, STEP);
     sys::close(file);
@@ -59,10 +63,10 @@ pub fn create(path: &CStr, limit: u64) -> Result<(), ()> {
 }
 
 /// Fills and maps the file up to `bytes`.
-fn extend(file: isize, bytes: usize) -> Result<(), ()> {
+fn extend(file: isize, bytes: usize) -> Result<(), Full> {
     let mapped = MAPPED.load(Relaxed);
     if bytes > LIMIT.load(Relaxed) {
-        return Err(());
+        return Err(Full);
     }
     let zeros =
         [libc::iovec { iov_base: (&raw const ZEROS).cast_mut().cast(), iov_len: ZEROS.len() }; STEP / ZEROS.len()];
@@ -71,7 +75,7 @@ fn extend(file: isize, bytes: usize) -> Result<(), ()> {
         let written =
             unsafe { sys::call(libc::SYS_pwritev, [file as usize, zeros.as_ptr() as usize, zeros.len(), begin, 0, 0]) };
         if written != STEP as isize {
-            return Err(());
+            return Err(Full);
         }
     }
     // SAFETY: it replaces memory that was reserved for it.
@@ -81,7 +85,7 @@ fn extend(file: isize, bytes: usize) -> Result<(), ()> {
         sys::map(BASE.load(Relaxed) + mapped, bytes - mapped, protection, flags, file, mapped)
     };
     if address < 0 {
-        return Err(());
+        return Err(Full);
     }
     MAPPED.store(bytes, Release);
     Ok(())

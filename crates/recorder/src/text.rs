@@ -13,6 +13,12 @@ pub struct Buffer<const N: usize> {
 // SAFETY: it is written by one thread at a time, while others do not read what is being written.
 unsafe impl<const N: usize> Sync for Buffer<N> {}
 
+impl<const N: usize> Default for Buffer<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<const N: usize> Buffer<N> {
     /// An empty one.
     pub const fn new() -> Self {

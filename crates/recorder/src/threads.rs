@@ -81,7 +81,7 @@ fn ask_for_its_end() {
             key = KEY.compare_exchange(0, new + 1, AcqRel, Relaxed).map_or_else(|other| other, |_| new + 1);
         }
         if key <= FIRST_KEYS {
-            set(key - 1, 1 as *const u8);
+            set(key - 1, core::ptr::dangling());
         }
     }
 }

@@ -162,3 +162,56 @@ fn find(thread: &'static Thread, file: u32, operation: Operation) -> Option<u32>
     }
     Some(new)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row after transfers of these offsets and sizes, with blocks of 4 KiB.
+    fn after(transfers: &[(u64, u64)]) -> Transfers {
+        // SAFETY: integers, for which zero is valid.
+        let row: Transfers = unsafe { std::mem::zeroed() };
+        for &(offset, bytes) in transfers {
+            place_in_order(&row, offset, bytes, 4096);
+            count_size(&row, bytes);
+        }
+        row
+    }
+
+    /// Consecutive, forward, and of these strided.
+    fn order(row: &Transfers) -> [u64; 3] {
+        [&row.consecutive, &row.forward, &row.strided].map(|number| number.load(Relaxed))
+    }
+
+    #[test]
+    fn transfers_that_follow_each_other_are_consecutive() {
+        let row = after(&[(0, 100), (100, 50), (150, 10)]);
+        assert_eq!(order(&row), [2, 0, 0]);
+        assert_eq!((row.begin.load(Relaxed), row.end.load(Relaxed)), (0, 160));
+    }
+
+    #[test]
+    fn transfers_at_equal_distances_are_strided_from_the_third_on() {
+        assert_eq!(order(&after(&[(0, 100), (1000, 100), (2000, 100), (3000, 100)])), [0, 3, 2]);
+    }
+
+    #[test]
+    fn a_step_back_is_neither_consecutive_nor_forward() {
+        let row = after(&[(8192, 100), (0, 100), (4096, 100)]);
+        assert_eq!(order(&row), [0, 1, 0]);
+        assert_eq!((row.begin.load(Relaxed), row.end.load(Relaxed)), (0, 8292));
+    }
+
+    #[test]
+    fn an_offset_that_is_no_multiple_of_the_block_is_misaligned() {
+        assert_eq!(after(&[(0, 1), (4096, 1), (4097, 1), (100, 1)]).misaligned.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn the_first_sizes_and_those_that_come_again_are_counted_exactly() {
+        let row = after(&[(0, 1), (0, 2), (0, 3), (0, 4), (0, 5), (0, 5), (0, 1)]);
+        let sizes =
+            std::array::from_fn(|slot| (row.common_bytes[slot].load(Relaxed), row.common_calls[slot].load(Relaxed)));
+        assert_eq!(sizes, [(1, 2), (2, 1), (3, 1), (5, 2)]);
+    }
+}
