@@ -7,7 +7,8 @@ use core::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
-use crate::{files, sys};
+use crate::process::system_calls_allowed;
+use crate::{files, sys, ticks};
 
 /// An open file description. It has a cache line of its own: threads with a file each must not meet.
 #[repr(C, align(64))]
@@ -113,6 +114,9 @@ fn needed_part(descriptor: i32) -> Option<(&'static Part, usize)> {
         return Some(found);
     }
     let entry = MORE.get((descriptor as u32 as usize / PART).checked_sub(1)?)?;
+    if !system_calls_allowed() {
+        return None;
+    }
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     // SAFETY: it replaces nothing, and all zero is a valid part.
     let new = unsafe { sys::map(0, size_of::<Part>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0) };
@@ -190,15 +194,18 @@ pub fn forget(descriptor: i32) -> Option<u32> {
     Some(file)
 }
 
-/// All descriptors from the first to the last are closed.
+/// All descriptors from the first to the last are closed, or about to be.
 pub fn forget_range(first: u32, last: u32) {
+    let now = ticks::now();
     for (index, entry) in core::iter::once(None).chain(MORE.iter().map(Some)).enumerate() {
         let begin = (index * PART) as u32;
         if begin > last || entry.is_some_and(|entry| entry.load(Relaxed).is_null()) {
             continue;
         }
         for descriptor in first.max(begin)..=last.min(begin + PART as u32 - 1) {
-            forget(descriptor as i32);
+            if let Some(file) = forget(descriptor as i32) {
+                files::closed(file, now);
+            }
         }
     }
 }

@@ -83,7 +83,11 @@ pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
         Base::WorkingDirectory => with_directory(|directory| find_beneath(directory, path)).unwrap_or_else(others),
         // With `AT_EMPTY_PATH` it is the open file itself.
         Base::Descriptor(descriptor) if path.is_empty() => descriptors::file(descriptor),
-        Base::Descriptor(descriptor) => find_beneath(name(row(descriptors::file(descriptor))), path),
+        Base::Descriptor(descriptor) => match descriptors::file(descriptor) {
+            // Nobody knows beneath what.
+            directory if directory == others() => directory,
+            directory => find_beneath(name(row(directory)), path),
+        },
     }
 }
 
@@ -241,6 +245,13 @@ pub fn opened(place: u32, about: Option<libc::stat>, flags: i32) {
         && flags & !(opened.open_flags.load(Relaxed) as i32) != 0
     {
         opened.open_flags.fetch_or(flags as u32, Relaxed);
+    }
+}
+
+/// A descriptor of the file was closed.
+pub fn closed(place: u32, ticks: u64) {
+    if let Some(opened) = known(row(place)) {
+        opened.last_close_ticks.store(ticks, Relaxed);
     }
 }
 

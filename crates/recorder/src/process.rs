@@ -117,6 +117,9 @@ fn wiped_page() -> bool {
 
 /// Makes the table. Whether there is one.
 fn begin() -> bool {
+    if !system_calls_allowed() || !ticks::can_be_had() {
+        return false;
+    }
     if DIRECTORY.is_empty() {
         let Some(directory) = Variables::of_process().find(VARIABLE.to_bytes()) else { return false };
         if !directory.starts_with(b"/") || !DIRECTORY.set(&[directory]) {
@@ -376,6 +379,11 @@ pub fn number() -> u32 {
 /// The process restricts its system calls: from now on the recorder makes none, not even to grow or to end.
 pub fn seal() {
     SEALED.store(true, Relaxed);
+}
+
+/// It did not: the kernel refused.
+pub fn unseal() {
+    SEALED.store(false, Relaxed);
 }
 
 /// Whether the recorder may call the kernel.

@@ -72,6 +72,20 @@ pub fn moment() -> Moment {
     Moment { ticks: now(), ns: nanoseconds(libc::CLOCK_REALTIME) }
 }
 
+/// Whether there is a clock at all. A process that must not read the counter (`PR_SET_TSC`, which its children inherit) has
+/// none: the kernel's own clock in its memory reads it as well.
+pub fn can_be_had() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let mut mode = libc::PR_TSC_ENABLE;
+        // SAFETY: the kernel writes the mode.
+        unsafe { sys::call(libc::SYS_prctl, [libc::PR_GET_TSC as usize, &raw mut mode as usize, 0, 0, 0, 0]) };
+        mode == libc::PR_TSC_ENABLE
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
 /// Chooses the clock, once: a forked child goes on with its parent's.
 pub fn choose() -> Clock {
     if !CHOSEN.swap(true, Relaxed) {

@@ -1,4 +1,6 @@
 //! Reading and writing: `read`, `write`, and their like with offsets, vectors and flags.
+//!
+//! Names with two underscores are those by which libraries of the C library's own age call the same.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::Ordering::Relaxed;
@@ -10,9 +12,9 @@ use super::{errno, hook};
 use crate::call::{self, Call, Outcome};
 use crate::descriptors::Slot;
 
-/// Transfers from where the descriptor is, which moves on.
+/// A transfer from where the descriptor is, which moves on.
 #[inline(always)]
-fn at_position(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> ssize_t) -> ssize_t {
+pub fn at_position(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> ssize_t) -> ssize_t {
     let result = real();
     let Some((call, slot)) = call else { return result };
     if result < 0 {
@@ -25,9 +27,9 @@ fn at_position(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> ssize
     result
 }
 
-/// Transfers from an offset; -1 is where the descriptor is.
+/// A transfer from an offset; -1 is where the descriptor is.
 #[inline(always)]
-fn at_offset(call: Option<(Call, &'static Slot)>, offset: off64_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
+pub fn at_offset(call: Option<(Call, &'static Slot)>, offset: off64_t, real: impl FnOnce() -> ssize_t) -> ssize_t {
     if offset == -1 {
         return at_position(call, real);
     }
@@ -42,13 +44,16 @@ fn at_offset(call: Option<(Call, &'static Slot)>, offset: off64_t, real: impl Fn
 }
 
 #[inline(always)]
-fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
+pub fn moved(call: Call, slot: &Slot, offset: u64, bytes: ssize_t) {
     let block_bytes = slot.block_bytes.load(Relaxed);
     call::end(call, Outcome::Moved { bytes: bytes as u64, offset: Some(offset), block_bytes });
 }
 
 hook! {
     fn read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
+        at_position(call::on_descriptor(Read, descriptor), real)
+    }
+    fn __read(descriptor: c_int, bytes: *mut c_void, count: size_t) -> ssize_t |real| {
         at_position(call::on_descriptor(Read, descriptor), real)
     }
     fn __read_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, room: size_t) -> ssize_t |real| {
@@ -63,7 +68,31 @@ hook! {
     fn pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
+    fn __pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn __pread_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn __pread64_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn preadv(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn preadv64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn preadv2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
+    fn preadv64v2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Read, descriptor), offset, real)
+    }
     fn write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
+        at_position(call::on_descriptor(Write, descriptor), real)
+    }
+    fn __write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
         at_position(call::on_descriptor(Write, descriptor), real)
     }
     fn writev(descriptor: c_int, vector: *const iovec, count: c_int) -> ssize_t |real| {
@@ -73,6 +102,21 @@ hook! {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
     fn pwrite64(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn __pwrite64(descriptor: c_int, bytes: *const c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwritev(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwritev64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwritev2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+        at_offset(call::on_descriptor(Write, descriptor), offset, real)
+    }
+    fn pwritev64v2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
 }

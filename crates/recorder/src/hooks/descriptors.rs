@@ -1,16 +1,16 @@
 //! What becomes of descriptors: closed, duplicated, moved to another place of the file.
 
-use core::ffi::c_int;
+use core::ffi::{c_int, c_uint};
 use core::sync::atomic::Ordering::Relaxed;
 
 use ioassay_record::operation::Operation::{Close, Seek};
 use libc::off64_t;
 
-use super::{done, hook};
+use super::{Returned, done, hook, on_none};
 use crate::{call, descriptors, files, ticks};
 
 #[inline(always)]
-fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
+pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
     let Some((call, slot)) = call::on_descriptor(Seek, descriptor) else { return real() };
     let position = done(Some(call), real);
     if position >= 0 {
@@ -19,38 +19,47 @@ fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
     position
 }
 
-hook! {
-    fn close(descriptor: c_int) -> c_int |real| {
-        // Before it is closed: afterwards another thread may have it again.
-        let file = call::update(|| descriptors::forget(descriptor)).flatten();
-        let call = file.and_then(|file| call::on_file(Close, file));
-        let result = done(call, real);
-        if let Some(opened) = call.and_then(|call| files::known(files::row(call.file))) {
-            opened.last_close_ticks.store(ticks::now(), Relaxed);
-        }
-        result
+/// A descriptor is closed.
+#[inline(always)]
+pub fn close_one<R: Returned>(descriptor: c_int, real: impl FnOnce() -> R) -> R {
+    // Before it is closed: afterwards another thread may have it again.
+    let file = call::update(|| descriptors::forget(descriptor)).flatten();
+    let call = file.and_then(|file| call::on_file(Close, file));
+    let result = done(call, real);
+    if let Some(call) = call {
+        files::closed(call.file, ticks::now());
     }
+    result
+}
+
+/// All descriptors from the first to the last are closed, which counts as one call.
+pub fn close_all<R: Returned>(first: c_uint, last: c_uint, flags: c_int, real: impl FnOnce() -> R) -> R {
+    if flags & libc::CLOSE_RANGE_CLOEXEC as c_int != 0 {
+        return real();
+    }
+    call::update(|| descriptors::forget_range(first, last));
+    on_none(Close, real)
+}
+
+#[inline(always)]
+pub fn duplicate(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let new = real();
+    if new >= 0 {
+        call::update(|| descriptors::duplicate(descriptor, new));
+    }
+    new
+}
+
+hook! {
+    fn close(descriptor: c_int) -> c_int |real| { close_one(descriptor, real) }
+    fn __close(descriptor: c_int) -> c_int |real| { close_one(descriptor, real) }
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int |real| { close_all(first, last, flags, real) }
+    fn closefrom(first: c_int) -> () |real| { close_all(first.max(0) as c_uint, c_uint::MAX, 0, real) }
     fn lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
     fn lseek64(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
-    fn dup(descriptor: c_int) -> c_int |real| {
-        let new = real();
-        if new >= 0 {
-            call::update(|| descriptors::duplicate(descriptor, new));
-        }
-        new
-    }
-    fn dup2(descriptor: c_int, new: c_int) -> c_int |real| {
-        let result = real();
-        if result >= 0 {
-            call::update(|| descriptors::duplicate(descriptor, new));
-        }
-        result
-    }
-    fn dup3(descriptor: c_int, new: c_int, flags: c_int) -> c_int |real| {
-        let result = real();
-        if result >= 0 {
-            call::update(|| descriptors::duplicate(descriptor, new));
-        }
-        result
-    }
+    fn __lseek(descriptor: c_int, offset: off64_t, whence: c_int) -> off64_t |real| { seek(descriptor, real) }
+    fn dup(descriptor: c_int) -> c_int |real| { duplicate(descriptor, real) }
+    fn dup2(descriptor: c_int, new: c_int) -> c_int |real| { duplicate(descriptor, real) }
+    fn __dup2(descriptor: c_int, new: c_int) -> c_int |real| { duplicate(descriptor, real) }
+    fn dup3(descriptor: c_int, new: c_int, flags: c_int) -> c_int |real| { duplicate(descriptor, real) }
 }

@@ -6,15 +6,27 @@
 //! Rust cannot define functions with a variable number of arguments. Those of `open` and `fcntl` come in the same registers
 //! as named ones on both architectures, so they are declared with all of them; those of `fprintf` need C.
 
+mod attributes;
+mod copies;
 mod data;
 mod descriptors;
+mod list;
+mod locks;
+mod maps;
 mod open;
+mod paths;
 mod process;
+mod restrictions;
+mod stat;
+mod sync;
+mod syscall;
 
 use core::ffi::{c_char, c_int, c_void};
 
+use ioassay_record::operation::Operation;
+
 use crate::call::{self, Call, Outcome};
-use crate::descriptors::Slot;
+use crate::files::{self, Base};
 
 unsafe extern "C" {
     fn __errno_location() -> *mut c_int;
@@ -46,6 +58,13 @@ macro_rules! returned {
     };
 }
 returned!(i32, i64, isize);
+
+impl Returned for () {
+    const FAILED: Self = ();
+    fn failed(self) -> bool {
+        false
+    }
+}
 
 impl<T> Returned for *mut T {
     const FAILED: Self = core::ptr::null_mut();
@@ -108,10 +127,67 @@ fn done<R: Returned>(call: Option<Call>, real: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Calls the real function on a descriptor, and says that it was done, or how it failed.
+/// Calls the real function, which returns the number of an error instead of setting `errno`.
 #[inline(always)]
-fn done_with<R: Returned>(call: Option<(Call, &'static Slot)>, real: impl FnOnce() -> R) -> R {
-    done(call.map(|(call, _)| call), real)
+fn done_unless(call: Option<Call>, real: impl FnOnce() -> c_int) -> c_int {
+    let error = real();
+    if let Some(call) = call {
+        call::end(call, if error == 0 { Outcome::Done } else { Outcome::Failed(error) });
+    }
+    error
+}
+
+/// A call on a descriptor.
+#[inline(always)]
+fn on_descriptor<R: Returned>(operation: Operation, descriptor: c_int, real: impl FnOnce() -> R) -> R {
+    done(call::on_descriptor(operation, descriptor).map(|(call, _)| call), real)
+}
+
+/// A call on a path.
+#[inline(always)]
+fn on_path<R: Returned>(operation: Operation, path: Path, real: impl FnOnce() -> R) -> R {
+    done(path.call(operation, libc::AT_FDCWD), real)
+}
+
+/// A call on a path that may be relative to an open directory.
+#[inline(always)]
+fn on_path_at<R: Returned>(operation: Operation, base: c_int, path: Path, real: impl FnOnce() -> R) -> R {
+    done(path.call(operation, base), real)
+}
+
+/// A call on no file in particular.
+#[inline(always)]
+fn on_none<R: Returned>(operation: Operation, real: impl FnOnce() -> R) -> R {
+    done(call::on_file(operation, files::others()), real)
+}
+
+/// A path as a program gives it: null, or with a zero byte at its end.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Path(*const c_char);
+
+impl Path {
+    /// # Safety
+    /// It is an argument of a system call that takes a path.
+    unsafe fn of_argument(argument: usize) -> Self {
+        Self(argument as *const c_char)
+    }
+
+    /// A call on it. Where the `…at` functions are given none, they mean what is open.
+    #[inline(always)]
+    fn call(self, operation: Operation, base: c_int) -> Option<Call> {
+        if self.0.is_null() && base >= 0 {
+            return call::on_descriptor(operation, base).map(|(call, _)| call);
+        }
+        // SAFETY: it is null or ends with a zero byte.
+        unsafe { call::on_path(operation, Base::of(base), self.0) }
+    }
+
+    /// Its row.
+    fn row(self) -> u32 {
+        // SAFETY: it is null or ends with a zero byte.
+        unsafe { files::of_path(Base::WorkingDirectory, self.0) }
+    }
 }
 
 /// Arguments of the library's beginning: the dynamic linker gives each constructor those of `main`.

@@ -1,61 +1,116 @@
 //! Opening files.
 
-use core::ffi::{c_char, c_int};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 
-use ioassay_record::operation::Operation::Open;
+use ioassay_record::operation::Operation::{self, Open};
 use libc::{AT_FDCWD, mode_t};
 
-use super::{errno, hook};
-use crate::call::{self, Outcome};
-use crate::files::Base;
+use super::{Path, Returned, errno, hook};
+use crate::call::{self, Call, Outcome};
+use crate::process::system_calls_allowed;
 use crate::{descriptors, files, sys};
 
-/// # Safety
-/// The path is null or ends with a zero byte.
+/// Opens a path.
 #[inline(always)]
-unsafe fn open_at(base: c_int, path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's.
-    let call = unsafe { call::on_path(Open, Base::of(base), path) };
+pub fn open_at(base: c_int, path: Path, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if flags & libc::O_TMPFILE == libc::O_TMPFILE {
+        return open_nameless(real);
+    }
+    let call = path.call(Open, base);
     let descriptor = real();
-    let Some(call) = call else { return descriptor };
+    if let Some(call) = call {
+        finish(call, descriptor, flags);
+    }
+    descriptor
+}
+
+#[inline(always)]
+fn finish(call: Call, descriptor: c_int, flags: c_int) {
     if descriptor < 0 {
-        call::end(call, Outcome::Failed(errno()));
-        return descriptor;
+        return call::end(call, Outcome::Failed(errno()));
     }
     call::end(call, Outcome::Done);
     call::update(|| opened(call.file, descriptor, flags));
-    descriptor
 }
 
 /// A descriptor was opened by that name.
 #[inline(always)]
 pub fn opened(file: u32, descriptor: c_int, flags: c_int) {
-    let about = if files::known(files::row(file)).is_none() { sys::stat(descriptor) } else { None };
+    let appends = flags & libc::O_APPEND != 0;
+    let wanted = appends || files::known(files::row(file)).is_none();
+    let about = if wanted && system_calls_allowed() { sys::stat(descriptor) } else { None };
     files::opened(file, about, flags);
-    descriptors::open(descriptor, file, 0);
+    // Whoever appends writes at the end.
+    let position = about.filter(|_| appends).map_or(0, |about| about.st_size as u64);
+    descriptors::open(descriptor, file, position);
 }
 
-const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+/// Opens what has no path: the kernel has a name for it.
+#[inline]
+pub fn open_nameless(real: impl FnOnce() -> c_int) -> c_int {
+    let call = call::on_file(Open, files::others());
+    let descriptor = real();
+    let Some(mut call) = call else { return descriptor };
+    if descriptor >= 0 {
+        let (file, about) = call::update(|| files::of_descriptor(descriptor)).unwrap_or((call.file, None));
+        call.file = file;
+        call::end(call, Outcome::Done);
+        call::update(|| {
+            files::opened(file, about, 0);
+            descriptors::open(descriptor, file, 0);
+        });
+    } else {
+        call::end(call, Outcome::Failed(errno()));
+    }
+    descriptor
+}
+
+/// Opens or makes something by a name that the C library makes up: it writes it over the template.
+#[inline]
+pub fn made_up<R: Returned>(operation: Operation, template: Path, real: impl FnOnce() -> R) -> R {
+    let call = call::on_file(operation, files::others());
+    let result = real();
+    if let Some(mut call) = call {
+        call.file = call::update(|| template.row()).unwrap_or(call.file);
+        call::end(call, if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done });
+    }
+    result
+}
+
+/// Makes a file by a template.
+fn make(template: Path, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = made_up(Open, template, real);
+    if descriptor >= 0 {
+        call::update(|| opened(template.row(), descriptor, flags | libc::O_RDWR | libc::O_CREAT | libc::O_EXCL));
+    }
+    descriptor
+}
+
+/// What `creat` is short for.
+pub const CREATE: c_int = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
 
 hook! {
-    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { open_at(AT_FDCWD, path, flags, real) }
-    }
-    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { open_at(AT_FDCWD, path, flags, real) }
-    }
-    fn openat(base: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { open_at(base, path, flags, real) }
-    }
-    fn openat64(base: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { open_at(base, path, flags, real) }
-    }
-    fn creat(path: *const c_char, mode: mode_t) -> c_int |real| {
-        // SAFETY: the caller's path.
-        unsafe { open_at(AT_FDCWD, path, CREATE, real) }
-    }
+    fn open(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn open64(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn __open(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn __open64(path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn __open_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn __open64_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
+    fn openat(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(base, path, flags, real) }
+    fn openat64(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(base, path, flags, real) }
+    fn __openat_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
+    fn __openat64_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
+    fn creat(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }
+    fn creat64(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }
+    fn mkstemp(template: Path) -> c_int |real| { make(template, 0, real) }
+    fn mkstemp64(template: Path) -> c_int |real| { make(template, 0, real) }
+    fn mkostemp(template: Path, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn mkostemp64(template: Path, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn mkstemps(template: Path, suffix: c_int) -> c_int |real| { make(template, 0, real) }
+    fn mkstemps64(template: Path, suffix: c_int) -> c_int |real| { make(template, 0, real) }
+    fn mkostemps(template: Path, suffix: c_int, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn mkostemps64(template: Path, suffix: c_int, flags: c_int) -> c_int |real| { make(template, flags, real) }
+    fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int |real| { open_nameless(real) }
+    fn memfd_create(name: *const c_char, flags: c_uint) -> c_int |real| { open_nameless(real) }
+    fn shm_open(name: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| { open_nameless(real) }
 }

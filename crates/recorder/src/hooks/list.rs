@@ -1,0 +1,101 @@
+//! Listing directories. What the C library opens and reads while it searches (`scandir`, `nftw`, `glob`) is one call on
+//! the directory where it begins, or on the pattern.
+
+use core::ffi::{c_char, c_int, c_void};
+
+use ioassay_record::operation::Operation::List;
+use libc::{DIR, off64_t, size_t, ssize_t};
+
+use super::{Path, done, done_unless, errno, hook, on_descriptor, on_path, on_path_at};
+use crate::call::{self, Call, Outcome};
+use crate::{descriptors, files, ticks};
+
+/// A call on an open directory.
+#[inline(always)]
+fn on(directory: *mut DIR) -> Option<Call> {
+    // SAFETY: what the C library opened; it reads as much of it.
+    call::on_descriptor(List, unsafe { libc::dirfd(directory) }).map(|(call, _)| call)
+}
+
+/// Null is the end of the directory, unless there is a new error.
+#[inline(always)]
+fn next(directory: *mut DIR, real: impl FnOnce() -> *mut c_void) -> *mut c_void {
+    let Some(call) = on(directory) else { return real() };
+    let before = errno();
+    let entry = real();
+    let failed = entry.is_null() && errno() != before;
+    call::end(call, if failed { Outcome::Failed(errno()) } else { Outcome::Done });
+    entry
+}
+
+fn close(directory: *mut DIR, real: impl FnOnce() -> c_int) -> c_int {
+    if directory.is_null() {
+        return real();
+    }
+    // Before it is closed: afterwards another thread may have the descriptor again.
+    // SAFETY: what the C library opened.
+    let descriptor = unsafe { libc::dirfd(directory) };
+    let file = call::update(|| descriptors::forget(descriptor)).flatten();
+    let call = file.and_then(|file| call::on_file(List, file));
+    let result = done(call, real);
+    if let Some(call) = call {
+        files::closed(call.file, ticks::now());
+    }
+    result
+}
+
+hook! {
+    fn opendir(path: Path) -> *mut DIR |real| {
+        let call = path.call(List, libc::AT_FDCWD);
+        let directory = done(call, real);
+        if let Some(call) = call
+            && !directory.is_null()
+        {
+            // SAFETY: what the C library opened.
+            let descriptor = unsafe { libc::dirfd(directory) };
+            call::update(|| super::open::opened(call.file, descriptor, libc::O_DIRECTORY));
+        }
+        directory
+    }
+    fn fdopendir(descriptor: c_int) -> *mut DIR |real| { on_descriptor(List, descriptor, real) }
+    fn readdir(directory: *mut DIR) -> *mut c_void |real| { next(directory, real) }
+    fn readdir64(directory: *mut DIR) -> *mut c_void |real| { next(directory, real) }
+    fn readdir_r(directory: *mut DIR, entry: *mut c_void, result: *mut *mut c_void) -> c_int |real| {
+        done_unless(on(directory), real)
+    }
+    fn readdir64_r(directory: *mut DIR, entry: *mut c_void, result: *mut *mut c_void) -> c_int |real| {
+        done_unless(on(directory), real)
+    }
+    fn closedir(directory: *mut DIR) -> c_int |real| { close(directory, real) }
+    fn getdents64(descriptor: c_int, entries: *mut c_void, room: size_t) -> ssize_t |real| {
+        on_descriptor(List, descriptor, real)
+    }
+    fn getdirentries(descriptor: c_int, entries: *mut c_char, room: size_t, base: *mut off64_t) -> ssize_t |real| {
+        on_descriptor(List, descriptor, real)
+    }
+    fn getdirentries64(descriptor: c_int, entries: *mut c_char, room: size_t, base: *mut off64_t) -> ssize_t |real| {
+        on_descriptor(List, descriptor, real)
+    }
+    fn scandir(path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+        on_path(List, path, real)
+    }
+    fn scandir64(path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+        on_path(List, path, real)
+    }
+    fn scandirat(base: c_int, path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+        on_path_at(List, base, path, real)
+    }
+    fn scandirat64(base: c_int, path: Path, entries: *mut c_void, filter: usize, compare: usize) -> c_int |real| {
+        on_path_at(List, base, path, real)
+    }
+    fn ftw(path: Path, visit: usize, descriptors: c_int) -> c_int |real| { on_path(List, path, real) }
+    fn ftw64(path: Path, visit: usize, descriptors: c_int) -> c_int |real| { on_path(List, path, real) }
+    fn nftw(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| { on_path(List, path, real) }
+    fn nftw64(path: Path, visit: usize, descriptors: c_int, flags: c_int) -> c_int |real| { on_path(List, path, real) }
+    fn glob(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
+        on_path(List, pattern, real)
+    }
+    fn glob64(pattern: Path, flags: c_int, failed: usize, found: *mut c_void) -> c_int |real| {
+        on_path(List, pattern, real)
+    }
+}
