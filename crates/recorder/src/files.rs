@@ -91,6 +91,19 @@ pub unsafe fn of_path(base: Base, path: *const c_char) -> u32 {
     }
 }
 
+/// The row of the name of shared memory: the C library keeps it as a file.
+///
+/// # Safety
+/// The name ends with a zero byte.
+pub unsafe fn of_shared_memory(name: *const c_char) -> u32 {
+    if (name as usize) < 4096 {
+        return others();
+    }
+    // SAFETY: the caller's.
+    let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+    find(&[b"/dev/shm/", name.strip_prefix(b"/").unwrap_or(name)])
+}
+
 fn find_beneath(directory: &[u8], path: &[u8]) -> u32 {
     let path = path.strip_prefix(b"./").unwrap_or(path);
     if path.is_empty() || path == b"." { find(&[directory]) } else { find(&[directory, b"/", path]) }

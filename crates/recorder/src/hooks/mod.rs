@@ -183,6 +183,13 @@ impl Path {
         unsafe { call::on_path(operation, Base::of(base), self.0) }
     }
 
+    /// A call on shared memory of that name.
+    fn shared_memory_call(self, operation: Operation) -> Option<Call> {
+        // SAFETY: it is null or ends with a zero byte.
+        let file = call::update(|| unsafe { files::of_shared_memory(self.0) })?;
+        call::on_file(operation, file)
+    }
+
     /// Its row.
     fn row(self) -> u32 {
         // SAFETY: it is null or ends with a zero byte.

@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use ioassay_record::operation::Operation::{self, Open};
 use libc::{AT_FDCWD, mode_t};
 
-use super::{Path, Returned, errno, hook};
+use super::{Path, Returned, done, errno, hook};
 use crate::call::{self, Call, Outcome};
 use crate::process::system_calls_allowed;
 use crate::{descriptors, files, sys};
@@ -16,21 +16,18 @@ pub fn open_at(base: c_int, path: Path, flags: c_int, real: impl FnOnce() -> c_i
     if flags & libc::O_TMPFILE == libc::O_TMPFILE {
         return open_nameless(real);
     }
-    let call = path.call(Open, base);
-    let descriptor = real();
-    if let Some(call) = call {
-        finish(call, descriptor, flags);
-    }
-    descriptor
+    open_with(path.call(Open, base), flags, real)
 }
 
 #[inline(always)]
-fn finish(call: Call, descriptor: c_int, flags: c_int) {
-    if descriptor < 0 {
-        return call::end(call, Outcome::Failed(errno()));
+fn open_with(call: Option<Call>, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let descriptor = done(call, real);
+    if let Some(call) = call
+        && descriptor >= 0
+    {
+        call::update(|| opened(call.file, descriptor, flags));
     }
-    call::end(call, Outcome::Done);
-    call::update(|| opened(call.file, descriptor, flags));
+    descriptor
 }
 
 /// A descriptor was opened by that name.
@@ -112,5 +109,7 @@ hook! {
     fn mkostemps64(template: Path, suffix: c_int, flags: c_int) -> c_int |real| { make(template, flags, real) }
     fn open_by_handle_at(mount: c_int, handle: *mut c_void, flags: c_int) -> c_int |real| { open_nameless(real) }
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int |real| { open_nameless(real) }
-    fn shm_open(name: *const c_char, flags: c_int, mode: mode_t) -> c_int |real| { open_nameless(real) }
+    fn shm_open(name: Path, flags: c_int, mode: mode_t) -> c_int |real| {
+        open_with(name.shared_memory_call(Open), flags, real)
+    }
 }

@@ -8,7 +8,7 @@ use ioassay_record::operation::Operation::{Create, Remove, Rename, Truncate};
 use libc::{dev_t, mode_t, off64_t};
 
 use super::open::made_up;
-use super::{Path, done_unless, hook, on_descriptor, on_path, on_path_at};
+use super::{Path, done, done_unless, hook, on_descriptor, on_path, on_path_at};
 use crate::{call, files};
 
 #[inline(always)]
@@ -51,6 +51,7 @@ hook! {
     fn unlinkat(base: c_int, path: Path, flags: c_int) -> c_int |real| { on_path_at(Remove, base, path, real) }
     fn rmdir(path: Path) -> c_int |real| { on_path(Remove, path, real) }
     fn remove(path: Path) -> c_int |real| { on_path(Remove, path, real) }
+    fn shm_unlink(name: Path) -> c_int |real| { done(name.shared_memory_call(Remove), real) }
     fn rename(path: Path, new: Path) -> c_int |real| { on_path(Rename, path, real) }
     fn renameat(base: c_int, path: Path, new_base: c_int, new: Path) -> c_int |real| {
         on_path_at(Rename, base, path, real)
