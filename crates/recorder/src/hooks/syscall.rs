@@ -92,7 +92,7 @@ hook! {
             libc::SYS_renameat2 => on_path_at(Rename, descriptor, path(b), real),
             libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_chroot => go(integer).into(),
             libc::SYS_prctl => restrictions::control(descriptor, b as c_ulong, real),
-            libc::SYS_seccomp => restrictions::filter(a, real),
+            libc::SYS_seccomp => restrictions::seccomp(a, real),
             libc::SYS_exit_group => {
                 if !process::in_vfork_child() {
                     process::end();
