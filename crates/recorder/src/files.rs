@@ -134,7 +134,10 @@ fn find(parts: &[&[u8]]) -> u32 {
             bytes = rest;
         }
     });
-    let Some(new) = new else { return others() };
+    let Some(new) = new else {
+        table::header().folded_calls.fetch_add(1, Relaxed);
+        return others();
+    };
     // Another thread's new row of the same name may slip in: then there are two, which readers add up.
     while let Err(other) = head.compare_exchange(first, new, AcqRel, Acquire) {
         first = other;

@@ -141,9 +141,19 @@ pub fn place<T: BlockLayout>(of: &T) -> u32 {
 ///
 /// `fill` gets the structure and the bytes that follow it, all zero.
 pub fn allocate<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
-    let bytes = (size_of::<T>() + follow).next_multiple_of(ALIGNMENT);
     let reserve =
         if matches!(T::KIND, BlockKind::File | BlockKind::Opened | BlockKind::Transfers) { RESERVE } else { 0 };
+    allocate_but(reserve, follow, fill)
+}
+
+/// The same, for what all others are folded into: it may use what is kept for that.
+pub fn allocate_for_others<T: BlockLayout>(follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
+    allocate_but(0, follow, fill)
+}
+
+/// The same, where so many bytes are to be left.
+fn allocate_but<T: BlockLayout>(reserve: usize, follow: usize, fill: impl FnOnce(&mut T, &mut [u8])) -> Option<u32> {
+    let bytes = (size_of::<T>() + follow).next_multiple_of(ALIGNMENT);
     let used = &header().used_bytes;
     let mut begin = used.load(Relaxed);
     loop {

@@ -139,15 +139,16 @@ fn find(thread: &'static Thread, file: u32, operation: Operation) -> Option<u32>
         }
         place = row.next;
     }
-    let new = table::allocate::<Transfers>(0, |row, _| {
+    let others = files::others();
+    let fill = |row: &mut Transfers, _: &mut [u8]| {
         row.file = file;
         row.next = first;
         row.thread = of;
         row.operation = operation as u32;
-    });
+    };
+    let new = if file == others { table::allocate_for_others(0, fill) } else { table::allocate::<Transfers>(0, fill) };
     let Some(new) = new else {
         // The row of all others, if this is not already it.
-        let others = files::others();
         if others == 0 || others == file {
             table::header().lost_calls.fetch_add(1, Relaxed);
             return None;
