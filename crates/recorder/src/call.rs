@@ -81,6 +81,32 @@ pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
     Some(begin(words, thread, operation, file))
 }
 
+/// Counts a transfer on a descriptor that is not worth the clock: its bytes were in a buffer, or the call that made it is
+/// counted already. Without an offset it is from where the descriptor is, which moves on.
+pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option<u64>) {
+    let Some((words, thread)) = enter() else { return };
+    if let Some(slot) = descriptors::slot(descriptor) {
+        let offset = offset.unwrap_or_else(|| slot.advance(bytes));
+        let (file, block_bytes) = (slot.file.load(Relaxed), slot.block_bytes.load(Relaxed));
+        let offset = Some(offset);
+        let transfer = Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false };
+        transfers::count(thread, transfer);
+        count_latency(thread, operation, 0);
+        let [calls, moved, ..] = &thread.totals[operation as usize];
+        add(calls, 1);
+        add(moved, bytes);
+    }
+    leave(words);
+}
+
+/// The class of the call that the calling thread is in, one of a hook further out.
+pub fn outer() -> Option<Operation> {
+    let (words, thread) = enter()?;
+    let in_flight = thread.in_flight.load(Relaxed);
+    leave(words);
+    Operation::ALL.get(((in_flight >> 32) as usize).checked_sub(1)?).copied()
+}
+
 /// Changes what is known of descriptors, where this process counts at all.
 #[inline(always)]
 pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {

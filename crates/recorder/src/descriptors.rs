@@ -25,6 +25,16 @@ pub struct Slot {
     generation: AtomicU32,
 }
 
+impl Slot {
+    /// Moves on by so many bytes. Where it was.
+    #[inline(always)]
+    pub fn advance(&self, bytes: u64) -> u64 {
+        let position = self.position.load(Relaxed);
+        self.position.store(position.wrapping_add(bytes), Relaxed);
+        position
+    }
+}
+
 /// Descriptors of a part, each with the number of its slot within the part, plus 1.
 const PART: usize = 1024;
 struct Part {

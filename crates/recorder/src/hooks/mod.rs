@@ -18,6 +18,8 @@ mod paths;
 mod process;
 mod restrictions;
 mod stat;
+mod streams;
+mod streams_wide;
 mod sync;
 mod syscall;
 
@@ -36,6 +38,12 @@ unsafe extern "C" {
 fn errno() -> c_int {
     // SAFETY: it is the calling thread's own.
     unsafe { *__errno_location() }
+}
+
+/// Sets the error of the last call that failed back to what it was.
+fn set_errno(error: c_int) {
+    // SAFETY: it is the calling thread's own.
+    unsafe { *__errno_location() = error };
 }
 
 /// What functions of the C library return, and how they say that they failed.
@@ -73,11 +81,33 @@ impl<T> Returned for *mut T {
     }
 }
 
+/// Numbers of items: none where it failed, and where there are none.
+impl Returned for usize {
+    const FAILED: Self = 0;
+    fn failed(self) -> bool {
+        false
+    }
+}
+
+/// Wide characters: `WEOF` where it failed, and at the end.
+impl Returned for u32 {
+    const FAILED: Self = Self::MAX;
+    fn failed(self) -> bool {
+        self == Self::MAX
+    }
+}
+
+impl Returned for () {
+    const FAILED: Self = ();
+    fn failed(self) -> bool {
+        false
+    }
+}
+
 /// Where no library behind us has a function that the program calls.
 #[cold]
 fn missing<R: Returned>() -> R {
-    // SAFETY: it is the calling thread's own.
-    unsafe { *__errno_location() = libc::ENOSYS };
+    set_errno(libc::ENOSYS);
     R::FAILED
 }
 
