@@ -97,13 +97,6 @@ impl Returned for u32 {
     }
 }
 
-impl Returned for () {
-    const FAILED: Self = ();
-    fn failed(self) -> bool {
-        false
-    }
-}
-
 /// Where no library behind us has a function that the program calls.
 #[cold]
 fn missing<R: Returned>() -> R {
