@@ -116,7 +116,8 @@ fn of_phase(phase: &io500::PhaseFacts) -> String {
     format!("Io500Phase({name:?}, {unit:?}, {lists}, {walled}, {operations}, {layout}, {moves}, {all_of})")
 }
 
-fn tuple<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
+/// A tuple of words.
+pub fn tuple<T: AsRef<str>>(items: impl IntoIterator<Item = T>) -> String {
     let items: Vec<String> = items.into_iter().map(|item| format!("{:?}", item.as_ref())).collect();
     format!("({}{})", items.join(", "), if items.len() == 1 { "," } else { "" })
 }

@@ -1,9 +1,10 @@
 //! Generates and checks what is generated from Rust: the JSON schemas in `python/ioassay/schemas/`, the reference of
-//! the front ends, the facts that the control plane goes by too.
+//! the front ends, the facts that the control plane goes by too, the layouts of a recorder's tables.
 //!
 //! `cargo run -p ioassay-dev -- generate` writes them, `-- check` fails when one is stale. Not shipped.
 
 mod facts;
+mod record_layout;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,7 +15,7 @@ use ioassay_protocol::front_end::FrontEnd;
 use ioassay_protocol::plan::Plan;
 use schemars::{Schema, schema_for};
 
-/// Generate or check the JSON schemas, the reference of the front ends and the facts for the control plane.
+/// Generate or check the JSON schemas, the reference of the front ends, facts and layouts for the control plane.
 #[derive(Parser)]
 struct Arguments {
     /// What to do.
@@ -42,6 +43,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         (reference.join("front-ends.md"), ioassay_frontends::reference()),
         (schemas.join("progress.json"), text(schema_for!(Progress))),
         (control_plane.join("protocol/facts.py"), facts::module()),
+        (control_plane.join("protocol/record_layout.py"), record_layout::module()),
     ]
 }
 

@@ -1,0 +1,136 @@
+//! `python/ioassay/protocol/record_layout.py`: the tables of a recorder, as numpy reads them.
+
+use std::fmt::{Debug, Write};
+
+use ioassay_record::buckets;
+use ioassay_record::layout::{Field, Layout};
+use ioassay_record::operation::{self, Operation};
+use ioassay_record::table::{
+    ALIGNMENT, Block, BlockKind, COMMON_SIZES, Clock, ERRORS, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST,
+    Latencies, MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION,
+};
+
+use crate::facts::tuple;
+
+const HEAD: &str = r#"# Written by `make generate` from the Rust side (crates/dev/src/record_layout.rs): change it there.
+
+"""The tables of a recorder: their structures for `numpy.dtype`, their numbers and words (crates/record says more)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final, TypedDict
+
+
+class Layout(TypedDict):
+    """A structure, as `numpy.dtype` takes it. Arrays of several dimensions are flat."""
+
+    names: list[str]
+    formats: list[str]
+    offsets: list[int]
+    itemsize: int
+
+"#;
+
+/// An enumeration of Python with all variants of one of Rust; the compiler says when one is missing.
+macro_rules! enumeration {
+    ($kind:ident: $($variant:ident),+) => {{
+        fn all() -> Vec<(String, u64)> {
+            let every = [$($kind::$variant),+];
+            match every[0] { $($kind::$variant => {})+ }
+            every.into_iter().map(|variant| (constant(&variant), variant as u64)).collect()
+        }
+        enumeration(stringify!($kind), &all())
+    }};
+}
+
+/// The module.
+pub fn module() -> String {
+    let mut text = HEAD.to_owned();
+    let mut constant = |name: &str, value: String, about: &str| {
+        write!(text, "\n{name}: Final = {value}\n\"\"\"{about}\"\"\"\n").expect("a string takes all");
+    };
+    constant("MAGIC", format!("b{:?}", String::from_utf8_lossy(&MAGIC)), "How a table begins.");
+    constant("VERSION", VERSION.to_string(), "Of the layouts.");
+    constant("ALIGNMENT", ALIGNMENT.to_string(), "Every block begins at a multiple of this.");
+    constant("LARGEST_BYTES", LARGEST.to_string(), "Of a table.");
+    constant("OPERATIONS", tuple(Operation::ALL.iter().map(|one| one.word())), "The classes of calls, by number.");
+    constant("MOST_OPERATIONS", operation::OPERATIONS.to_string(), "Classes that a table has room for.");
+    constant("FIRST_TRANSFER", operation::FIRST_TRANSFER.to_string(), "The first class that moves bytes.");
+    constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
+    constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread.");
+    constant("COMMON_SIZES", COMMON_SIZES.to_string(), "Sizes of transfers that are counted one by one.");
+    constant("ERRORS", ERRORS.to_string(), "Kinds of failures that are counted one by one.");
+    let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
+    constant(
+        "LATENCY_BEGINS_TICKS",
+        format!("({})", latencies.join(", ")),
+        "The least latency in each bucket; the last bucket has no end.",
+    );
+    let sizes: Vec<_> = (0..buckets::SIZES).map(|at| if at == 0 { 0 } else { 1_u64 << (at - 1) }.to_string()).collect();
+    constant(
+        "SIZE_BEGINS_BYTES",
+        format!("({})", sizes.join(", ")),
+        "The least size in each bucket; the last bucket has no end.",
+    );
+    text += &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors);
+    text += &enumeration!(State: Running, Ended, Replaced);
+    text += &enumeration!(Clock: Counter, Nanoseconds);
+    text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
+    text += &enumeration!(
+        FileKind: Unknown, Regular, Directory, BlockDevice, CharacterDevice, Pipe, Socket, Anonymous, Others
+    );
+    text + "\n"
+        + &[
+            structure::<Header>(),
+            structure::<Block>(),
+            structure::<Text>(),
+            structure::<Thread>(),
+            structure::<Latencies>(),
+            structure::<Seconds>(),
+            structure::<Second>(),
+            structure::<File>(),
+            structure::<Opened>(),
+            structure::<Transfers>(),
+            structure::<Errors>(),
+        ]
+        .concat()
+}
+
+fn enumeration(name: &str, variants: &[(String, u64)]) -> String {
+    let lines: Vec<_> = variants.iter().map(|(name, number)| format!("    {name} = {number}\n")).collect();
+    format!("\n\nclass {name}(IntEnum):\n{}", lines.concat())
+}
+
+/// `CHARACTER_DEVICE` of `CharacterDevice`.
+fn constant(variant: &impl Debug) -> String {
+    screaming(&format!("{variant:?}"))
+}
+
+fn screaming(name: &str) -> String {
+    let mut text = String::new();
+    for (at, letter) in name.char_indices() {
+        if at > 0 && letter.is_uppercase() {
+            text.push('_');
+        }
+        text.extend(letter.to_uppercase());
+    }
+    text
+}
+
+fn structure<T: Layout>() -> String {
+    let format = |field: &Field| match field.elements {
+        1 => field.format.to_owned(),
+        many => format!("({many},){}", field.format),
+    };
+    let list = |item: &dyn Fn(&Field) -> String| T::FIELDS.iter().map(item).collect::<Vec<_>>().join(", ");
+    format!(
+        "\n{}: Final[Layout] = {{\n    \"names\": [{}],\n    \"formats\": [{}],\n    \"offsets\": [{}],\n    \
+         \"itemsize\": {},\n}}\n",
+        screaming(T::NAME),
+        list(&|field| format!("{:?}", field.name)),
+        list(&|field| format!("{:?}", format(field))),
+        list(&|field| field.offset.to_string()),
+        size_of::<T>(),
+    )
+}
