@@ -6,30 +6,24 @@ use ioassay_record::buckets;
 use ioassay_record::layout::{Field, Layout};
 use ioassay_record::operation::{self, Operation};
 use ioassay_record::table::{
-    ALIGNMENT, Block, BlockKind, COMMON_SIZES, Clock, ERRORS, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST,
-    Latencies, MAGIC, Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION,
+    ALIGNMENT, Block, BlockKind, Clock, Errors, File, FileKind, Header, KERNEL_COUNTERS, LARGEST, Latencies, MAGIC,
+    Opened, Second, Seconds, State, TOTALS, Text, TextKind, Thread, Transfers, VERSION,
 };
 
 use crate::facts::tuple;
 
 const HEAD: &str = r#"# Written by `make generate` from the Rust side (crates/dev/src/record_layout.rs): change it there.
 
-"""The tables of a recorder: their structures for `numpy.dtype`, their numbers and words (crates/record says more)."""
+"""The tables of a recorder: structures, of which arrays of several dimensions are flat, numbers and words (crates/record
+says more).
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, TypedDict
+from typing import Final
 
-
-class Layout(TypedDict):
-    """A structure, as `numpy.dtype` takes it. Arrays of several dimensions are flat."""
-
-    names: list[str]
-    formats: list[str]
-    offsets: list[int]
-    itemsize: int
-
+import numpy as np
 "#;
 
 /// An enumeration of Python with all variants of one of Rust; the compiler says when one is missing.
@@ -59,8 +53,6 @@ pub fn module() -> String {
     constant("FIRST_TRANSFER", operation::FIRST_TRANSFER.to_string(), "The first class that moves bytes.");
     constant("TOTALS", tuple(TOTALS), "What is kept of the calls of an operation in a second.");
     constant("KERNEL_COUNTERS", tuple(KERNEL_COUNTERS), "What the kernel counts of a thread.");
-    constant("COMMON_SIZES", COMMON_SIZES.to_string(), "Sizes of transfers that are counted one by one.");
-    constant("ERRORS", ERRORS.to_string(), "Kinds of failures that are counted one by one.");
     let latencies: Vec<_> = (0..buckets::LATENCIES).map(|at| buckets::latency_begins_at(at).to_string()).collect();
     constant(
         "LATENCY_BEGINS_TICKS",
@@ -74,7 +66,7 @@ pub fn module() -> String {
         "The least size in each bucket; the last bucket has no end.",
     );
     text += &enumeration!(BlockKind: Reserved, Text, Thread, Latencies, Seconds, File, Opened, Transfers, Errors);
-    text += &enumeration!(State: Running, Ended, Replaced);
+    text += &enumeration!(State: Running, Ended, Replaced, Stayed);
     text += &enumeration!(Clock: Counter, Nanoseconds);
     text += &enumeration!(TextKind: Command, Executable, Directory, Node, Job, Replacement);
     text += &enumeration!(
@@ -125,8 +117,8 @@ fn structure<T: Layout>() -> String {
     };
     let list = |item: &dyn Fn(&Field) -> String| T::FIELDS.iter().map(item).collect::<Vec<_>>().join(", ");
     format!(
-        "\n{}: Final[Layout] = {{\n    \"names\": [{}],\n    \"formats\": [{}],\n    \"offsets\": [{}],\n    \
-         \"itemsize\": {},\n}}\n",
+        "\n{}: Final[np.dtype[np.void]] = np.dtype(\n    {{\n        \"names\": [{}],\n        \"formats\": [{}],\n        \
+         \"offsets\": [{}],\n        \"itemsize\": {},\n    }}\n)\n",
         screaming(T::NAME),
         list(&|field| format!("{:?}", field.name)),
         list(&|field| format!("{:?}", format(field))),

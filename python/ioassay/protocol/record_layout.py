@@ -1,21 +1,15 @@
 # Written by `make generate` from the Rust side (crates/dev/src/record_layout.rs): change it there.
 
-"""The tables of a recorder: their structures for `numpy.dtype`, their numbers and words (crates/record says more)."""
+"""The tables of a recorder: structures, of which arrays of several dimensions are flat, numbers and words (crates/record
+says more).
+"""
 
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final, TypedDict
+from typing import Final
 
-
-class Layout(TypedDict):
-    """A structure, as `numpy.dtype` takes it. Arrays of several dimensions are flat."""
-
-    names: list[str]
-    formats: list[str]
-    offsets: list[int]
-    itemsize: int
-
+import numpy as np
 
 MAGIC: Final = b"ioassayT"
 """How a table begins."""
@@ -44,12 +38,6 @@ TOTALS: Final = ("calls", "bytes", "ticks", "slowest_ticks")
 KERNEL_COUNTERS: Final = ("rchar", "wchar", "syscr", "syscw")
 """What the kernel counts of a thread."""
 
-COMMON_SIZES: Final = 4
-"""Sizes of transfers that are counted one by one."""
-
-ERRORS: Final = 120
-"""Kinds of failures that are counted one by one."""
-
 LATENCY_BEGINS_TICKS: Final = (0, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 448, 512, 640, 768, 896, 1024, 1280, 1536, 1792, 2048, 2560, 3072, 3584, 4096, 5120, 6144, 7168, 8192, 10240, 12288, 14336, 16384, 20480, 24576, 28672, 32768, 40960, 49152, 57344, 65536, 81920, 98304, 114688, 131072, 163840, 196608, 229376, 262144, 327680, 393216, 458752, 524288, 655360, 786432, 917504, 1048576, 1310720, 1572864, 1835008, 2097152, 2621440, 3145728, 3670016, 4194304, 5242880, 6291456, 7340032, 8388608, 10485760, 12582912, 14680064, 16777216, 20971520, 25165824, 29360128, 33554432, 41943040, 50331648, 58720256, 67108864, 83886080, 100663296, 117440512, 134217728, 167772160, 201326592, 234881024, 268435456, 335544320, 402653184, 469762048, 536870912, 671088640, 805306368, 939524096, 1073741824, 1342177280, 1610612736, 1879048192, 2147483648, 2684354560, 3221225472, 3758096384, 4294967296, 5368709120, 6442450944, 7516192768, 8589934592, 10737418240, 12884901888, 15032385536, 17179869184, 21474836480, 25769803776, 30064771072, 34359738368, 42949672960, 51539607552, 60129542144, 68719476736, 85899345920, 103079215104, 120259084288, 137438953472, 171798691840, 206158430208, 240518168576)
 """The least latency in each bucket; the last bucket has no end."""
 
@@ -73,6 +61,7 @@ class State(IntEnum):
     RUNNING = 1
     ENDED = 2
     REPLACED = 3
+    STAYED = 4
 
 
 class Clock(IntEnum):
@@ -101,79 +90,101 @@ class FileKind(IntEnum):
     OTHERS = 8
 
 
-HEADER: Final[Layout] = {
-    "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "own_ticks", "kernel_of_ended"],
-    "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
-    "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112],
-    "itemsize": 144,
-}
+HEADER: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "own_ticks", "kernel_of_ended"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112],
+        "itemsize": 144,
+    }
+)
 
-BLOCK: Final[Layout] = {
-    "names": ["kind_and_bytes"],
-    "formats": ["<u8"],
-    "offsets": [0],
-    "itemsize": 8,
-}
+BLOCK: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes"],
+        "formats": ["<u8"],
+        "offsets": [0],
+        "itemsize": 8,
+    }
+)
 
-TEXT: Final[Layout] = {
-    "names": ["kind_and_bytes", "kind", "text_bytes"],
-    "formats": ["<u8", "<u4", "<u4"],
-    "offsets": [0, 8, 12],
-    "itemsize": 16,
-}
+TEXT: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "kind", "text_bytes"],
+        "formats": ["<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12],
+        "itemsize": 16,
+    }
+)
 
-THREAD: Final[Layout] = {
-    "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel_before", "kernel_after", "totals", "latencies", "recent"],
-    "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(4,)<u8", "(128,)<u8", "(32,)<u4", "(32,)<u8"],
-    "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 104, 1128, 1256],
-    "itemsize": 1512,
-}
+THREAD: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "thread", "second", "second_ends_ticks", "in_flight", "in_flight_since_ticks", "kernel", "totals", "latencies", "recent"],
+        "formats": ["<u8", "<u4", "<u4", "<u8", "<u8", "<u8", "(4,)<u8", "(128,)<u8", "(32,)<u4", "(32,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 32, 40, 72, 1096, 1224],
+        "itemsize": 1480,
+    }
+)
 
-LATENCIES: Final[Layout] = {
-    "names": ["kind_and_bytes", "operation", "thread", "calls"],
-    "formats": ["<u8", "<u4", "<u4", "(128,)<u8"],
-    "offsets": [0, 8, 12, 16],
-    "itemsize": 1040,
-}
+LATENCIES: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "operation", "thread", "calls"],
+        "formats": ["<u8", "<u4", "<u4", "(128,)<u8"],
+        "offsets": [0, 8, 12, 16],
+        "itemsize": 1040,
+    }
+)
 
-SECONDS: Final[Layout] = {
-    "names": ["kind_and_bytes", "rows", "reserved"],
-    "formats": ["<u8", "<u4", "<u4"],
-    "offsets": [0, 8, 12],
-    "itemsize": 16,
-}
+SECONDS: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "rows", "reserved"],
+        "formats": ["<u8", "<u4", "<u4"],
+        "offsets": [0, 8, 12],
+        "itemsize": 16,
+    }
+)
 
-SECOND: Final[Layout] = {
-    "names": ["second", "operation", "width", "calls", "bytes", "ticks", "slowest_ticks"],
-    "formats": ["<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "<u8"],
-    "offsets": [0, 4, 6, 8, 16, 24, 32],
-    "itemsize": 40,
-}
+SECOND: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["second", "operation", "width", "calls", "bytes", "ticks", "slowest_ticks"],
+        "formats": ["<u4", "<u2", "<u2", "<u8", "<u8", "<u8", "<u8"],
+        "offsets": [0, 4, 6, 8, 16, 24, 32],
+        "itemsize": 40,
+    }
+)
 
-FILE: Final[Layout] = {
-    "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "reserved"],
-    "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
-    "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 104, 168, 172],
-    "itemsize": 176,
-}
+FILE: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "hash", "next", "opened", "transfers", "name_bytes", "kind", "ticks", "calls", "failed", "error", "reserved"],
+        "formats": ["<u8", "<u8", "<u4", "<u4", "<u4", "<u2", "<u2", "<u8", "(16,)<u4", "(16,)<u4", "<u4", "<u4"],
+        "offsets": [0, 8, 16, 20, 24, 28, 30, 32, 40, 104, 168, 172],
+        "itemsize": 176,
+    }
+)
 
-OPENED: Final[Layout] = {
-    "names": ["kind_and_bytes", "device", "inode", "size_bytes", "block_bytes", "open_flags", "first_open_ticks", "last_close_ticks"],
-    "formats": ["<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "<u8", "<u8"],
-    "offsets": [0, 8, 16, 24, 32, 36, 40, 48],
-    "itemsize": 56,
-}
+OPENED: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "device", "inode", "size_bytes", "block_bytes", "open_flags", "first_open_ticks", "last_close_ticks"],
+        "formats": ["<u8", "<u8", "<u8", "<u8", "<u4", "<u4", "<u8", "<u8"],
+        "offsets": [0, 8, 16, 24, 32, 36, 40, 48],
+        "itemsize": 56,
+    }
+)
 
-TRANSFERS: Final[Layout] = {
-    "names": ["kind_and_bytes", "file", "next", "thread", "operation", "calls", "failed", "bytes", "ticks", "slowest_ticks", "consecutive", "forward", "strided", "misaligned", "begin", "end", "last_begin", "last_end", "last_stride", "sizes", "common_bytes", "common_calls"],
-    "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(32,)<u8", "(4,)<u8", "(4,)<u8"],
-    "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 392, 424],
-    "itemsize": 456,
-}
+TRANSFERS: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "file", "next", "thread", "operation", "calls", "failed", "bytes", "ticks", "slowest_ticks", "consecutive", "forward", "strided", "misaligned", "begin", "end", "last_begin", "last_end", "last_stride", "sizes", "common_bytes", "common_calls"],
+        "formats": ["<u8", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(32,)<u8", "(4,)<u8", "(4,)<u8"],
+        "offsets": [0, 8, 12, 16, 20, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 392, 424],
+        "itemsize": 456,
+    }
+)
 
-ERRORS: Final[Layout] = {
-    "names": ["kind_and_bytes", "kinds", "calls"],
-    "formats": ["<u8", "(120,)<u4", "(120,)<u4"],
-    "offsets": [0, 8, 488],
-    "itemsize": 968,
-}
+ERRORS: Final[np.dtype[np.void]] = np.dtype(
+    {
+        "names": ["kind_and_bytes", "kinds", "calls"],
+        "formats": ["<u8", "(120,)<u4", "(120,)<u4"],
+        "offsets": [0, 8, 488],
+        "itemsize": 968,
+    }
+)

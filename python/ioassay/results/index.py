@@ -70,14 +70,20 @@ def index(folder: Path) -> Index:
 
 
 def runs(typed: Iterable[Path]) -> list[Path]:
-    """The runs that are meant: a folder that is no stored directory stands for all runs below it, the oldest first.
+    """The runs that are meant: `of_kind`."""
+    return of_kind(RUN, typed)
 
-    What is no folder of runs stays, for whoever reads it to refuse; so do runs that cannot be read.
+
+def of_kind(kind: Kind[Any], typed: Iterable[Path]) -> list[Path]:
+    """The directories that are meant: a folder that is no stored directory stands for all of the kind below it, the
+    oldest first.
+
+    What is no such folder stays, for whoever reads it to refuse; so do directories that cannot be read.
     """
-    return [run for path in typed for run in _runs(path)]
+    return [found for path in typed for found in _below(kind, path)]
 
 
-def _runs(path: Path) -> list[Path]:
+def _below(kind: Kind[Any], path: Path) -> list[Path]:
     try:
         with StoredDirectory.open(path) as directory:
             if recognise(directory) is not None:
@@ -86,7 +92,7 @@ def _runs(path: Path) -> list[Path]:
         return [path]
     found = index(path)
     entries: Sequence[Entry | Unreadable] = (*reversed(found.entries), *found.unreadable)
-    return [one.path for one in entries if one.kind == RUN.name] or [path]
+    return [one.path for one in entries if one.kind == kind.name] or [path]
 
 
 def _began(entry: Entry) -> tuple[bool, datetime, str]:

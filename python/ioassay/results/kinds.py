@@ -18,9 +18,10 @@ from ioassay.errors import UsageError
 from ioassay.results import front_ends, protocol, upgrades
 from ioassay.results.document import RUN_VERSION, RunDocument
 from ioassay.results.net_document import NET_VERSION, NetDocument
+from ioassay.results.record_document import RECORD_VERSION, RecordDocument
 from ioassay.results.stored_directory import StoredDirectory
-from ioassay.results.summary import HEAD_BYTES, NetHead, RunHead, Summary, SummaryHead
-from ioassay.results.versions import Head, Model, Upgrade, damaged, parse, refusal, upgraded
+from ioassay.results.summary import HEAD_BYTES, NetHead, RecordHead, RunHead, Summary, SummaryHead
+from ioassay.results.versions import NO_UPGRADES, Head, Model, Upgrade, damaged, parse, refusal, upgraded
 
 _SUFFIX = ".json"
 
@@ -97,8 +98,17 @@ NET = Kind(
     most_bytes=64 << 20,
     remedy="Use the ioassay that made it, or measure again.",
 )
+RECORD = Kind(
+    name="record",
+    model=RecordDocument,
+    head=RecordHead,
+    version=RECORD_VERSION,
+    upgrades=NO_UPGRADES,
+    most_bytes=64 << 20,
+    remedy="Use the ioassay that recorded it, or record again.",
+)
 
-KINDS: tuple[Kind[Any], ...] = (RUN, NET)
+KINDS: tuple[Kind[Any], ...] = (RUN, NET, RECORD)
 
 
 def recognise(directory: StoredDirectory) -> Kind[Any] | None:

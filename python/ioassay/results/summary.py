@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from ioassay.results.document import RunState, called
 from ioassay.results.net_document import NetState
+from ioassay.results.record_document import RecordState
 from ioassay.results.stored_types import Component, Moment
 
 HEAD_BYTES = 8 << 10
@@ -28,12 +30,12 @@ class Summary:
     origin: str | None
     """Of a run: `study`, `front-end` or `import`."""
     study: str
-    """The study, or the tool whose command line or results they are."""
+    """The study, the tool whose command line or results they are, or the program that was recorded."""
     target: str
     """Empty: of a front end that no command has loaded yet."""
     started: str
     """ISO 8601 with a time zone; empty: an imported result does not tell."""
-    state: RunState | NetState | Literal["ended"]
+    state: RunState | NetState | RecordState | Literal["ended"]
     """`ended`: of a front end that no command has loaded yet, and that did not succeed; its logs tell more."""
 
 
@@ -95,6 +97,28 @@ class NetHead(SummaryHead):
             origin=None,
             study="iperf3",
             target=", ".join(server.name for server in self.servers),
+            started=self.started,
+            state=self.state,
+        )
+
+
+class RecordHead(SummaryHead):
+    """Of `record.json`. The host comes last: where it is there, the whole command is."""
+
+    record: str
+    state: RecordState
+    started: Moment
+    command: list[str]
+    host: str
+
+    @property
+    def summary(self) -> Summary:
+        """The summary."""
+        return Summary(
+            name=self.record,
+            origin=None,
+            study=PurePath(self.command[0]).name if self.command else "",
+            target=self.host,
             started=self.started,
             state=self.state,
         )

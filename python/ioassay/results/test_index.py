@@ -106,7 +106,7 @@ def test_what_cannot_be_read_hides_nothing_else(make: Make, tmp_path: Path) -> N
         (tmp_path / name).mkdir()
         (tmp_path / name / RUN.document).write_text(content)
     (tmp_path / "unknown").mkdir()
-    (tmp_path / "unknown/record.json").write_text('{"kind": "record", "version": 1}')
+    (tmp_path / "unknown/census.json").write_text('{"kind": "census", "version": 1}')
     os.mkfifo(tmp_path / "fifo.json")
     (tmp_path / "fifo").mkdir()
     os.mkfifo(tmp_path / "fifo" / RUN.document)
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_hides_nothing_else(make: Make, tmp_path: Path) -> N
         b"damaged": "is damaged",
         b"newer": "version 99 of the kind run",
         b"strange": "of the kind record",
-        b"unknown": "of the kind record",
+        b"unknown": "of the kind census",
         b"fifo": "is not a regular file",
         b"\xff": "is not UTF-8",
     }

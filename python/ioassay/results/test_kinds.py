@@ -12,7 +12,7 @@ import pytest
 
 from ioassay.errors import UsageError
 from ioassay.results.document import RunDocument
-from ioassay.results.kinds import NET, RUN, Kind, recognise
+from ioassay.results.kinds import NET, RECORD, RUN, Kind, recognise
 from ioassay.results.net_directory import NetDirectory, read_net
 from ioassay.results.origin import FrontEndOrigin, ImportOrigin, StudyOrigin
 from ioassay.results.run_directory import load, read_document
@@ -21,6 +21,7 @@ from ioassay.results.stored_directory import StoredDirectory
 from ioassay.results.summary import HEAD_BYTES, Summary
 from ioassay.testing import net_measurement
 from ioassay.testing.builder import RunBuilder
+from ioassay.testing.record_tables import TableBuilder, store_record
 from ioassay.testing.stored import store
 
 OLD = Path(__file__).parent / "testdata"
@@ -48,7 +49,8 @@ def _summary(path: Path, kind: Kind[Any]) -> Summary:
 def test_what_is_written_says_its_kind_and_its_version(tmp_path: Path) -> None:
     store(RunBuilder().workload("w").build(), tmp_path / "run")
     NetDirectory(tmp_path / "net", net_measurement.net(1, (1, 1, "to-servers", 9.4)))
-    for kind in (RUN, NET):
+    store_record(tmp_path / "record", TableBuilder())
+    for kind in (RUN, NET, RECORD):
         written = json.loads((tmp_path / kind.name / kind.document).read_text())
         assert list(written.items())[:2] == [("kind", kind.name), ("version", kind.version)]
         assert _kind(tmp_path / kind.name) is kind
@@ -111,9 +113,9 @@ def test_an_old_run_of_two_origins_is_damaged(old: Callable[[str], Path]) -> Non
 
 
 def test_a_kind_that_nobody_knows_is_refused_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "record.json").write_text('{"kind": "record", "version": 1}')
+    (tmp_path / "census.json").write_text('{"kind": "census", "version": 1}')
     for opened in (load, read_document):
-        with pytest.raises(UsageError, match="is of the kind record, which this ioassay does not know") as refused:
+        with pytest.raises(UsageError, match="is of the kind census, which this ioassay does not know") as refused:
             opened(tmp_path)
         assert "newer" in refused.value.remedy
 
@@ -130,10 +132,10 @@ def test_a_directory_of_another_kind_is_no_run(tmp_path: Path) -> None:
         load(tmp_path / "net")
 
 
-@pytest.mark.parametrize("kind", [RUN, NET], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [RUN, NET, RECORD], ids=lambda kind: kind.name)
 def test_a_newer_version_is_refused_with_kind_and_versions(tmp_path: Path, kind: Kind[Any]) -> None:
     (tmp_path / kind.document).write_text(json.dumps({"kind": kind.name, "version": 99}))
-    readable = f"{kind.version - 1} and {kind.version}"
+    readable = " and ".join(map(str, [*kind.upgrades, kind.version]))
     wanted = f"has version 99 of the kind {kind.name}; this ioassay reads version {readable}"
     for reads in (kind.read, kind.summary):
         with StoredDirectory.open(tmp_path) as directory, pytest.raises(UsageError, match=wanted):
@@ -170,6 +172,12 @@ def test_the_summary_of_a_measurement_of_the_network_has_all_servers(tmp_path: P
     summary = _summary(tmp_path / "net", NET)
     assert (summary.study, summary.state, summary.started) == ("iperf3", "complete", "2026-02-02T01:00:00+00:00")
     assert summary.target.split(", ") == [f"server{at}" for at in range(servers)]
+
+
+def test_the_summary_of_a_record_has_its_program_and_its_node(tmp_path: Path) -> None:
+    record = store_record(tmp_path / "r1", TableBuilder(), command=["/usr/bin/lmp", *["-in"] * 10_000], state="running")
+    wanted = Summary("r1", None, "lmp", "node1", "2025-11-24T16:00:00+00:00", "running")
+    assert _summary(record, RECORD) == wanted
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"version": 3}', '{"kind": "run", "version": 3, "run": "../x"}'])

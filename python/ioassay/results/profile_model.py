@@ -1,0 +1,282 @@
+"""A profile: what the processes of an application did to storage, reduced to tables.
+
+Analysis, figures and reports see nothing else, whatever it was read from: a recorder's tables (`records`), Darshan's
+logs. What a source cannot know is null. Units stand in names; times are seconds since its origin
+(`_s`), nanoseconds since 1970 (`_unix_ns`) or durations (`_ns`). Not: reading a source, judging (`analysis.profile`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+from ioassay.protocol.record_layout import FIRST_TRANSFER, OPERATIONS
+
+MOST_HEAT_BINS = 256
+"""Steps of time in `heat`."""
+
+MOST_TIMELINE_BINS = 1 << 16
+"""Steps of time in `timeline`: 18 hours of seconds. What took longer has longer steps."""
+
+Direction = Literal["read", "write", "metadata"]
+
+DIRECTIONS: tuple[Direction, ...] = ("read", "write", "metadata")
+
+_MOVES: Mapping[str, Direction] = {
+    "read": "read",
+    "stream read": "read",
+    "copy from": "read",
+    "submit read": "read",
+    "write": "write",
+    "stream write": "write",
+    "copy to": "write",
+    "submit write": "write",
+}
+
+DIRECTION: Mapping[str, Direction] = {
+    **{name: "metadata" for name in OPERATIONS[:FIRST_TRANSFER] if name != "MPI file"},
+    **_MOVES,
+}
+"""Of each operation that reaches the file system itself. A call of MPI-IO makes such calls, and a map moves bytes
+without calls: both would count twice or wrongly in sums of bytes and time.
+"""
+
+ProcessState = Literal["ended", "running", "killed", "replaced"]
+"""Of a process: it ended by itself, runs, was killed, or `exec` replaced it by a program that was not recorded."""
+
+FileKind = Literal[
+    "unknown", "file", "directory", "block device", "character device", "pipe", "socket", "anonymous", "others"
+]
+"""Of a file: `unknown` was never opened successfully, `others` are all that a recorder had no place for."""
+
+ON_STORAGE: tuple[FileKind, ...] = ("unknown", "file", "directory", "block device", "others")
+"""The kinds that are, or may be, on storage."""
+
+PROCESSES = pl.Schema(
+    {
+        "process": pl.Int64,  # its number in this profile, from 0
+        "node": pl.String,
+        "pid": pl.Int64,
+        "parent_pid": pl.Int64,
+        "user": pl.Int64,
+        "rank": pl.Int64,  # of MPI
+        "command": pl.String,
+        "executable": pl.String,
+        "begin_unix_ns": pl.Int64,
+        "end_unix_ns": pl.Int64,  # of one that runs or was killed: when it was last heard
+        "state": pl.String,
+        "threads": pl.Int64,  # at most at a time
+        "images": pl.Int64,  # programs that it was, one after another, by exec
+        # On files that are `ON_STORAGE`, by `DIRECTION`; times are added over its threads.
+        "read_bytes": pl.Int64,
+        "written_bytes": pl.Int64,
+        "read_ns": pl.Int64,
+        "write_ns": pl.Int64,
+        "metadata_ns": pl.Int64,
+        # In such calls on what is not: pipes, sockets, terminals.
+        "elsewhere_ns": pl.Int64,
+        # What the kernel counted of it: /proc/PID/io.
+        "kernel_read_bytes": pl.Int64,
+        "kernel_written_bytes": pl.Int64,
+        "kernel_read_calls": pl.Int64,
+        "kernel_write_calls": pl.Int64,
+        "recorder_ns": pl.Int64,  # spent by the recorder itself, outside of calls
+    }
+)
+
+PROCESS_OPERATIONS = pl.Schema(  # on whatever it was
+    {
+        "process": pl.Int64,
+        "operation": pl.String,
+        "calls": pl.Int64,
+        "bytes": pl.Int64,
+        "duration_ns": pl.Int64,
+        "slowest_ns": pl.Int64,
+    }
+)
+
+TIMELINE = pl.Schema(  # on whatever it was
+    {
+        "start_s": pl.Float64,  # of a step of `Profile.timeline_step_s`; steps without calls have no row
+        "operation": pl.String,
+        "calls": pl.Float64,  # a step may have a part of what was counted in a longer time
+        "bytes": pl.Float64,
+        "duration_ns": pl.Float64,
+        "slowest_ns": pl.Float64,
+    }
+)
+
+HEAT = pl.Schema(  # on whatever it was
+    {
+        "process": pl.Int64,
+        "start_s": pl.Float64,  # of a step of `Profile.heat_step_s`; steps without calls have no row
+        "read_bytes": pl.Float64,
+        "written_bytes": pl.Float64,
+        "read_ns": pl.Float64,
+        "write_ns": pl.Float64,
+        "metadata_ns": pl.Float64,
+    }
+)
+
+FILES = pl.Schema(
+    {
+        "file": pl.Int64,  # its number in this profile, from 0
+        "path": pl.String,
+        "node": pl.String,  # where the same path is another file on another node
+        "kind": pl.String,
+        "names": pl.Int64,  # by which it was used
+        "processes": pl.Int64,  # that used it
+        "size_at_open_bytes": pl.Int64,
+        "block_bytes": pl.Int64,  # what the file system wants transfers to be a multiple of
+        "open_flags": pl.Int64,  # of all opens together
+        "first_open_s": pl.Float64,
+        "last_close_s": pl.Float64,
+        "metadata_ns": pl.Int64,  # in calls that move no bytes
+        "last_errno": pl.Int64,
+        # Of each process that moved bytes: bytes, and time in the calls for it.
+        "least_process_bytes": pl.Int64,
+        "most_process_bytes": pl.Int64,
+        "fastest_process_ns": pl.Int64,
+        "slowest_process_ns": pl.Int64,
+    }
+)
+
+FILE_OPERATIONS = pl.Schema(
+    {
+        "file": pl.Int64,
+        "operation": pl.String,
+        "calls": pl.Int64,  # also those that failed
+        "failed": pl.Int64,
+        # Null of operations that move no bytes: `FILES` has their time together.
+        "bytes": pl.Int64,
+        "duration_ns": pl.Int64,
+        "slowest_ns": pl.Int64,
+        "processes": pl.Int64,
+        "consecutive": pl.Int64,  # began where the last one ended
+        "forward": pl.Int64,  # began beyond that
+        "strided": pl.Int64,  # of `forward`, as far as the one before
+        "misaligned": pl.Int64,  # did not begin at a multiple of the file system's block
+        "begin_bytes": pl.Int64,  # the lowest offset
+        "end_bytes": pl.Int64,  # the end of the furthest
+    }
+)
+
+FILE_SIZES = pl.Schema(
+    {
+        "file": pl.Int64,
+        "operation": pl.String,
+        "begin_bytes": pl.Int64,
+        "end_bytes": pl.Int64,  # the first size that is larger than all; null: there is none
+        "calls": pl.Int64,
+    }
+)
+
+COMMON_SIZES = pl.Schema({"file": pl.Int64, "operation": pl.String, "bytes": pl.Int64, "calls": pl.Int64})
+
+LATENCIES = pl.Schema(
+    {
+        "operation": pl.String,
+        "begin_ns": pl.Float64,
+        "end_ns": pl.Float64,  # null: the bucket has no end
+        "calls": pl.Int64,
+    }
+)
+
+ERRORS = pl.Schema({"operation": pl.String, "errno": pl.Int64, "calls": pl.Int64})
+
+IN_FLIGHT = pl.Schema(
+    {
+        "process": pl.Int64,
+        "thread": pl.Int64,
+        "operation": pl.String,
+        "path": pl.String,
+        "since_unix_ns": pl.Int64,
+        "state": pl.String,  # of the process
+    }
+)
+
+FRAMES: Mapping[str, pl.Schema] = {
+    "processes": PROCESSES,
+    "process_operations": PROCESS_OPERATIONS,
+    "timeline": TIMELINE,
+    "heat": HEAT,
+    "files": FILES,
+    "file_operations": FILE_OPERATIONS,
+    "file_sizes": FILE_SIZES,
+    "common_sizes": COMMON_SIZES,
+    "latencies": LATENCIES,
+    "errors": ERRORS,
+    "in_flight": IN_FLIGHT,
+}
+"""The tables of a profile by name, with their columns."""
+
+LossKind = Literal[
+    "damaged-bytes",
+    "foreign-tables",
+    "rows-outside",
+    "folded-calls",
+    "lost-calls",
+    "handler-calls",
+    "lost-tables",
+    "escaped",
+    "still-running",
+    "partial",
+]
+"""What is missing: bytes of damaged tables, tables of another version, rows outside of the time of their process,
+calls on files that share a row, calls of threads and of signal handlers that no table had a place for, tables that
+could not be kept, processes without a recorder or that went on when the recording ended, a log that says that it is
+incomplete.
+"""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something that the profile lacks."""
+
+    kind: LossKind
+    amount: int
+    """Of what `kind` names."""
+    where: str
+    """The file, or the process."""
+    reason: str = ""
+    """As the source says it."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What an application did to storage. The tables have the columns of `FRAMES`."""
+
+    source: Literal["record", "darshan"]
+    names: tuple[str, ...]
+    """What it was read from."""
+    commands: tuple[str, ...]
+    """What was recorded, each once."""
+    is_running: bool
+    begin_unix_ns: int
+    """When the first process began."""
+    end_unix_ns: int
+    """When the last one ended, or was last heard."""
+    origin_unix_ns: int
+    """What columns in `_s` count from: the beginning of the second in which it began."""
+    timeline_step_s: float
+    heat_step_s: float
+    processes: pl.DataFrame
+    process_operations: pl.DataFrame
+    timeline: pl.DataFrame
+    heat: pl.DataFrame
+    files: pl.DataFrame
+    file_operations: pl.DataFrame
+    file_sizes: pl.DataFrame
+    common_sizes: pl.DataFrame
+    latencies: pl.DataFrame
+    errors: pl.DataFrame
+    in_flight: pl.DataFrame
+    losses: tuple[Loss, ...]
+
+    @property
+    def duration_s(self) -> float:
+        """From the beginning of the first process to the end of the last."""
+        return (self.end_unix_ns - self.begin_unix_ns) / 1e9

@@ -1,0 +1,89 @@
+"""A record directory: `record.json` and the tables beside it, while it runs also those of processes that run.
+
+Tables without a document, as a recorder leaves them that was only preloaded, are a record too: a directory of them,
+or a single file. Not: what the tables say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ioassay.errors import UsageError
+from ioassay.results.kinds import RECORD
+from ioassay.results.record_document import RecordDocument
+from ioassay.results.stored_directory import StoredDirectory
+
+_SUFFIXES = (".tables", ".table")
+"""Of files with the tables of processes that ended, and with that of one that runs."""
+
+_MOST_BYTES = 1 << 44
+"""Of a file of tables. It is read piece by piece."""
+
+
+@dataclass(frozen=True)
+class RecordFile:
+    """A file of tables, to be opened when it is read."""
+
+    directory: Path
+    name: str
+
+    @property
+    def path(self) -> Path:
+        """As it is shown."""
+        return self.directory / self.name
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[BinaryIO | None]:
+        """The open file; `None` where it is there no more, because its process ended. Raises `UsageError`."""
+        try:
+            with StoredDirectory.open(self.directory) as directory:
+                file = directory.open_file(self.name, _MOST_BYTES)
+        except FileNotFoundError:
+            yield None
+            return
+        with file:
+            yield file
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record, before its tables are read."""
+
+    path: Path
+    document: RecordDocument | None
+    files: tuple[RecordFile, ...]
+
+    @property
+    def is_running(self) -> bool:
+        """True if its processes may run. Of tables without a document nobody knows: they are taken for ended."""
+        return self.document is not None and self.document.state == "running"
+
+
+def open_record(path: Path) -> Record:
+    """The record in a directory, or a file of tables. Raises `UsageError` where there is neither."""
+    if path.is_file():
+        return Record(path, None, (RecordFile(path.resolve().parent, path.resolve().name),))
+    try:
+        with StoredDirectory.open(path) as directory:
+            document = RECORD.read(directory) if directory.exists(RECORD.document) else None
+            files = _files(path, directory.names())
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UsageError(f"There is no {path}.", "Name a record, as `ioassay record` printed it.") from error
+    if document is None and not files:
+        raise UsageError(
+            f"{path} is not a record: it has neither {RECORD.document} nor tables.",
+            "Name a record, as `ioassay record` printed it.",
+        )
+    if document is not None and document.tables is not None:
+        with contextlib.suppress(OSError), StoredDirectory.open(Path(document.tables)) as live:
+            # Last: a process that ends meanwhile is then in neither, rather than in both.
+            files = (*files, *_files(live.path, live.names()))
+    return Record(path, document, files)
+
+
+def _files(directory: Path, names: list[str]) -> tuple[RecordFile, ...]:
+    return tuple(RecordFile(directory, name) for name in names if name.endswith(_SUFFIXES))

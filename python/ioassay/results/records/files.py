@@ -1,0 +1,389 @@
+"""Names that were used, and the transfers on them, added up while they are read; at the end, which names are one file.
+
+Names of one node with the same device and inode are one file, unless one of them was removed or renamed: its inode may
+have been used again. The same path on several nodes is one file, unless its inode differs there.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from ioassay.protocol.record_layout import (
+    FIRST_TRANSFER,
+    OPERATIONS,
+    SIZE_BEGINS_BYTES,
+    BlockKind,
+    FileKind,
+    TextKind,
+)
+from ioassay.results import profile_model
+from ioassay.results.profile_model import (
+    COMMON_SIZES,
+    DIRECTION,
+    DIRECTIONS,
+    FILE_OPERATIONS,
+    FILE_SIZES,
+    FILES,
+    ON_STORAGE,
+)
+from ioassay.results.records.grouped import GroupedRows, whole
+from ioassay.results.records.processes import Image, read_texts
+from ioassay.results.records.tables import Rows, Table
+
+OTHERS = "(other files)"
+"""The path of the row of all files that a table had no place for."""
+
+_KINDS: dict[int, profile_model.FileKind] = {
+    FileKind.UNKNOWN: "unknown",
+    FileKind.REGULAR: "file",
+    FileKind.DIRECTORY: "directory",
+    FileKind.BLOCK_DEVICE: "block device",
+    FileKind.CHARACTER_DEVICE: "character device",
+    FileKind.PIPE: "pipe",
+    FileKind.SOCKET: "socket",
+    FileKind.ANONYMOUS: "anonymous",
+    FileKind.OTHERS: "others",
+}
+
+_STORED = [kind for kind, word in _KINDS.items() if word in ON_STORAGE]
+_METADATA = DIRECTIONS.index("metadata")
+_DIRECTIONS = np.array([DIRECTIONS.index(DIRECTION[name]) if name in DIRECTION else -1 for name in OPERATIONS])
+"""Of each operation; -1 where it has none."""
+
+_MOVED = [OPERATIONS.index(name) for name in ("remove", "rename")]
+
+_TRANSFERS = ("calls", "failed", "bytes", "ns", "slowest_ns", "consecutive", "forward", "strided", "misaligned")
+
+
+def _at_first_open(name: str) -> pl.Expr:
+    return pl.col(name).sort_by("first_open_ns", nulls_last=True).first()
+
+
+class Files:
+    """All files, while tables are read. An entry is a path on a node."""
+
+    def __init__(self) -> None:
+        self._entries: dict[tuple[str, str], int] = {}
+        self._raw: dict[tuple[str, str, bytes, bool], int] = {}
+        key = {"entry": pl.Int64}
+        self._names = GroupedRows(
+            key | {"kind": pl.UInt16, "errno": pl.UInt32, "moved": pl.UInt8, "metadata_ns": pl.Float64},
+            ["entry"],
+            *(pl.col(name).max() for name in ("kind", "errno", "moved")),
+        )
+        self._opened = GroupedRows(
+            key
+            | dict.fromkeys(("device", "inode", "size_bytes"), pl.UInt64)
+            | dict.fromkeys(("block_bytes", "open_flags"), pl.UInt32)
+            | dict.fromkeys(("first_open_ns", "last_close_ns"), pl.Int64),
+            ["entry"],
+            *map(_at_first_open, ("device", "inode", "size_bytes", "block_bytes")),
+            pl.col("open_flags").bitwise_or(),
+            pl.col("first_open_ns").min(),
+            pl.col("last_close_ns").max(),
+        )
+        by_operation = key | {"operation": pl.Int64}
+        self._calls = GroupedRows(by_operation | {"calls": pl.Float64, "failed": pl.Float64}, list(by_operation))
+        self._transfers = GroupedRows(
+            by_operation | dict.fromkeys(_TRANSFERS, pl.Float64) | {"begin": pl.Float64, "end": pl.Float64},
+            list(by_operation),
+            pl.col("slowest_ns").max(),
+            pl.col("begin").min(),
+            pl.col("end").max(),
+        )
+        self._sizes = GroupedRows(by_operation | {"bucket": pl.Int64, "calls": pl.Float64}, [*by_operation, "bucket"])
+        self._common = GroupedRows(by_operation | {"bytes": pl.Int64, "calls": pl.Float64}, [*by_operation, "bytes"])
+        spent = {"process": pl.Int64, "is_on_storage": pl.Boolean, "direction": pl.Int64}
+        self._spent = GroupedRows(spent | {"bytes": pl.Float64, "ns": pl.Float64}, list(spent))
+        users = {"process": pl.Int64, "entry": pl.Int64, "operation": pl.Int64}
+        self._users = GroupedRows(users | {"bytes": pl.Float64, "ns": pl.Float64}, list(users))
+
+    def add(self, image: Image, table: Table, node: str) -> NDArray[np.int64]:
+        """Adds the files of a table. `node` is where it does not say it. Returns the entries of their blocks, in the
+        order of these.
+        """
+        places, files = table.rows(BlockKind.FILE)
+        texts = read_texts(table)
+        node, directory = texts.get(TextKind.NODE, "") or node, texts.get(TextKind.DIRECTORY, "/")
+        entries = np.array(
+            [self._entry(node, directory, table, int(place), file) for place, file in zip(places, files, strict=True)],
+            dtype=np.int64,
+        )
+        if len(entries):
+            self._add_names(image, table, entries, files)
+            self._add_calls(image, entries, files)
+            self._add_transfers(image, table, entries, places, files["kind"])
+        return entries
+
+    def paths(self) -> list[str]:
+        """The path of each entry."""
+        return [path for _, path in self._entries]
+
+    def _entry(self, node: str, directory: str, table: Table, place: int, file: Any) -> int:
+        raw = table.after(BlockKind.FILE, place, int(file["name_bytes"]))
+        has_path = _KINDS.get(int(file["kind"]), "unknown") in (*ON_STORAGE, "character device")
+        key = (node, directory, raw, has_path)
+        known = self._raw.get(key)
+        if known is None:
+            path = OTHERS if file["kind"] == FileKind.OTHERS else raw.decode(errors="replace")
+            path = _normal(directory, path) if has_path and path != OTHERS else path
+            known = self._raw[key] = self._entries.setdefault((node, path), len(self._entries))
+        return known
+
+    def _add_names(self, image: Image, table: Table, entries: NDArray[np.int64], files: Rows) -> None:
+        moved = files["calls"][:, _MOVED].sum(axis=1) > 0
+        ns = files["ticks"] * image.ns_per_tick
+        self._names.add(
+            {"entry": entries, "kind": files["kind"], "errno": files["error"], "moved": moved, "metadata_ns": ns}
+        )
+        self._add_spent(image, files["kind"], np.full(len(files), _METADATA), np.zeros(len(files)), ns)
+        places, opened = table.rows(BlockKind.OPENED)
+        at, is_opened = _find(places, files["opened"])
+        known = opened[at[is_opened]]
+        if len(known):
+            columns = {name: known[name] for name in ("device", "inode", "size_bytes", "block_bytes", "open_flags")}
+            closed = known["last_close_ticks"]
+            self._opened.add(
+                columns
+                | {"entry": entries[is_opened], "first_open_ns": _unix_ns(image, known["first_open_ticks"])}
+                | {"last_close_ns": np.where(closed != 0, _unix_ns(image, closed), 0)}
+            )
+
+    def _add_calls(self, image: Image, entries: NDArray[np.int64], files: Rows) -> None:
+        file, operation = np.nonzero(files["calls"])
+        failed = files["failed"][file, operation]
+        self._calls.add(
+            {"entry": entries[file], "operation": operation, "calls": files["calls"][file, operation], "failed": failed}
+        )
+        nothing = np.zeros(len(file))
+        self._users.add(
+            {"process": np.full(len(file), image.process), "entry": entries[file], "operation": operation}
+            | {"bytes": nothing, "ns": nothing}
+        )
+
+    def _add_spent(
+        self, image: Image, kinds: NDArray[Any], directions: NDArray[np.int64], moved: NDArray[Any], ns: NDArray[Any]
+    ) -> None:
+        """Adds to what a process spent, of calls that reach the file system."""
+        counts = directions >= 0
+        columns = {"is_on_storage": np.isin(kinds, _STORED), "direction": directions, "bytes": moved, "ns": ns}
+        self._spent.add(
+            {"process": np.full(counts.sum(), image.process)} | {name: rows[counts] for name, rows in columns.items()}
+        )
+
+    def spent(self, processes: int) -> dict[str, NDArray[np.float64]]:
+        """What each process spent on files: the columns of `PROCESSES` for it."""
+        sums = np.zeros((2, 2, len(DIRECTIONS), processes))
+        for process, is_on_storage, direction, moved, ns in self._spent.frame().iter_rows():
+            sums[:, int(is_on_storage), direction, process] = moved, ns
+        (_, stored_bytes), (elsewhere_ns, stored_ns) = sums
+        names = ("read_bytes", "written_bytes", "read_ns", "write_ns", "metadata_ns")
+        stored = dict(zip(names, (*stored_bytes[:2], *stored_ns), strict=True))
+        return stored | {"elsewhere_ns": elsewhere_ns.sum(axis=0)}
+
+    def _add_transfers(
+        self,
+        image: Image,
+        table: Table,
+        entries: NDArray[np.int64],
+        places: NDArray[np.int64],
+        kinds: NDArray[Any],
+    ) -> None:
+        _, rows = table.rows(BlockKind.TRANSFERS)
+        at, is_known = _find(places, rows["file"])
+        is_known &= (rows["operation"] < len(OPERATIONS)) & (rows["calls"] > 0)
+        rows, entry, kinds = rows[is_known], entries[at[is_known]], kinds[at[is_known]]
+        if not len(rows):
+            return
+        key: dict[str, NDArray[Any]] = {"entry": entry, "operation": rows["operation"]}
+        ns, slowest = (rows[name] * image.ns_per_tick for name in ("ticks", "slowest_ticks"))
+        self._add_spent(image, kinds, _DIRECTIONS[rows["operation"]], rows["bytes"], ns)
+        same = {name: rows[name] for name in _TRANSFERS if name not in ("ns", "slowest_ns")}
+        extent = {name: np.where(rows["bytes"] > 0, rows[name].astype(np.float64), np.nan) for name in ("begin", "end")}
+        self._transfers.add(key | same | {"ns": ns, "slowest_ns": slowest} | extent)
+        self._users.add({"process": np.full(len(rows), image.process)} | key | {"bytes": rows["bytes"], "ns": ns})
+        row, bucket = np.nonzero(rows["sizes"])
+        self._sizes.add(
+            {
+                "entry": entry[row],
+                "operation": rows["operation"][row],
+                "bucket": bucket,
+                "calls": rows["sizes"][row, bucket],
+            }
+        )
+        row, place = np.nonzero(rows["common_calls"])
+        self._common.add(
+            {"entry": entry[row], "operation": rows["operation"][row]}
+            | {"bytes": rows["common_bytes"][row, place], "calls": rows["common_calls"][row, place]}
+        )
+
+    def frames(self, origin_ns: int) -> dict[str, pl.DataFrame]:
+        """`files`, `file_operations`, `file_sizes` and `common_sizes`."""
+        nodes, paths = zip(*self._entries, strict=True) if self._entries else ((), ())
+        entries = pl.DataFrame(
+            {"entry": range(len(paths)), "node": nodes, "path": paths},
+            schema={"entry": pl.Int64, "node": pl.String, "path": pl.String},
+        )
+        for known in (self._names.frame(), self._opened.frame()):
+            entries = entries.join(known, on="entry", how="left", maintain_order="left")
+        facts = entries.with_columns(last_close_ns=pl.when(pl.col("last_close_ns") > 0).then("last_close_ns"))
+        facts = facts.with_columns(group=pl.Series(_groups(facts), dtype=pl.Int64))
+        users = self._users.frame().with_columns(group=pl.lit(facts["group"]).gather("entry"))
+        files = _files(facts, users, origin_ns)
+        file_of = facts.join(files, on="group", how="left", maintain_order="left")["file"].cast(pl.Int64)
+        operations = _operations(self._calls.frame(), self._transfers.frame(), users, file_of)
+        begins = pl.Series(SIZE_BEGINS_BYTES)
+        sizes = _by_file(self._sizes.frame(), file_of, ["operation", "bucket"]).with_columns(
+            begin_bytes=pl.lit(begins).gather("bucket"),
+            end_bytes=pl.lit(begins.shift(-1)).gather("bucket"),
+            calls=whole("calls"),
+        )
+        common = _by_file(self._common.frame(), file_of, ["operation", "bytes"]).with_columns(whole("calls"))
+        return {
+            "files": _shaped(files, FILES),
+            "file_operations": _shaped(operations, FILE_OPERATIONS),
+            "file_sizes": _shaped(sizes, FILE_SIZES),
+            "common_sizes": _shaped(common, COMMON_SIZES),
+        }
+
+
+def _normal(directory: str, path: str) -> str:
+    """Absolute, without `.`, `..` and repeated slashes. Links are not looked at."""
+    normal = posixpath.normpath(posixpath.join(directory, path))
+    return normal[1:] if normal.startswith("//") else normal
+
+
+def _find(places: NDArray[np.int64], wanted: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool]]:
+    """Where each of `wanted` is among `places`, which ascend, and whether it is there at all."""
+    if not len(places):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=np.bool)
+    at = np.minimum(np.searchsorted(places, wanted.astype(np.int64)), len(places) - 1)
+    return at, places[at] == wanted
+
+
+def _unix_ns(image: Image, ticks: NDArray[np.uint64]) -> NDArray[np.int64]:
+    begin = int(image.found.header["begin_ticks"])
+    after = (ticks.astype(np.float64) - begin) * image.ns_per_tick
+    return image.begin_ns + np.clip(after, 0, image.end_ns - image.begin_ns + 1e9).astype(np.int64)
+
+
+def _groups(facts: pl.DataFrame) -> list[int]:
+    """For each entry the first entry that is the same file."""
+    parent = list(range(facts.height))
+
+    def root(of: int) -> int:
+        while parent[of] != of:
+            parent[of] = parent[parent[of]]
+            of = parent[of]
+        return of
+
+    by_path: dict[tuple[str, str | int | None], int] = {}
+    by_inode: dict[tuple[str, int, int], int] = {}
+    waiting: list[tuple[int, str]] = []
+    for entry, node, path, device, inode, moved in facts.select(
+        "entry", "node", "path", "device", "inode", "moved"
+    ).iter_rows():
+        keys: list[tuple[dict[Any, int], Any]] = [(by_path, (path, f"on {node}"))]
+        if inode:
+            keys.append((by_path, (path, inode)))
+            if not moved:
+                keys.append((by_inode, (node, device, inode)))
+        else:
+            waiting.append((entry, path))
+        for known, key in keys:
+            first = root(known.setdefault(key, entry))
+            own = root(entry)
+            parent[max(first, own)] = min(first, own)
+        by_path.setdefault((path, None), entry)
+    for entry, path in waiting:  # nobody opened it there: the same path elsewhere is the best guess
+        first, own = root(by_path[path, None]), root(entry)
+        parent[max(first, own)] = min(first, own)
+    return [root(entry) for entry in range(facts.height)]
+
+
+def _files(facts: pl.DataFrame, users: pl.DataFrame, origin_ns: int) -> pl.DataFrame:
+    """`FILES` with a column `group`."""
+    moved = (
+        users.group_by("group", "process")
+        .agg(pl.col("bytes", "ns").sum(), moves=(pl.col("operation") >= FIRST_TRANSFER).any())
+        .group_by("group")
+        .agg(
+            processes=pl.len(),
+            least_process_bytes=pl.col("bytes").filter("moves").min(),
+            most_process_bytes=pl.col("bytes").filter("moves").max(),
+            fastest_process_ns=pl.col("ns").filter("moves").min(),
+            slowest_process_ns=pl.col("ns").filter("moves").max(),
+        )
+        .with_columns(whole(name) for name in list(FILES)[-4:])
+    )
+    names = pl.col("path").sort_by("first_open_ns", "path", nulls_last=True)
+    files = (
+        facts.group_by("group")
+        .agg(
+            path=names.first(),
+            node=pl.col("node").min(),
+            kind=pl.col("kind").max(),
+            names=pl.col("path").n_unique(),
+            size_at_open_bytes=_at_first_open("size_bytes"),
+            block_bytes=_at_first_open("block_bytes"),
+            open_flags=pl.col("open_flags").bitwise_or(),
+            first_open_s=(pl.col("first_open_ns").min() - origin_ns) / 1e9,
+            last_close_s=(pl.col("last_close_ns").max() - origin_ns) / 1e9,
+            metadata_ns=pl.col("metadata_ns").sum(),
+            last_errno=pl.col("errno").max(),
+        )
+        .with_columns(
+            whole("metadata_ns"),
+            kind=pl.col("kind").replace_strict(_KINDS, default="unknown", return_dtype=pl.String),
+            block_bytes=pl.when(pl.col("block_bytes") > 0).then("block_bytes"),
+            last_errno=pl.when(pl.col("last_errno") > 0).then("last_errno"),
+        )
+        .join(moved, on="group")  # without what nobody called anything on
+    )
+    is_elsewhere_another = pl.len().over("path") > 1
+    return (
+        files.with_columns(node=pl.when(is_elsewhere_another).then("node"))
+        .sort("path", "node", "group")
+        .with_row_index("file")
+    )
+
+
+def _operations(calls: pl.DataFrame, transfers: pl.DataFrame, users: pl.DataFrame, file_of: pl.Series) -> pl.DataFrame:
+    """`FILE_OPERATIONS`."""
+    key = ["operation"]
+    processes = _by_file(users, file_of, key, pl.col("process").n_unique().alias("processes"), sums=())
+    moved = _by_file(
+        transfers, file_of, key, pl.col("slowest_ns").max(), pl.col("begin").min(), pl.col("end").max()
+    ).rename({"ns": "duration_ns", "begin": "begin_bytes", "end": "end_bytes"})
+    every = pl.concat([_by_file(calls, file_of, key), moved], how="diagonal")
+    return (
+        every.with_columns(whole(name) for name in every.columns if name not in ("file", "operation"))
+        .join(processes, on=["file", "operation"], how="left")
+        .sort("file", "operation")
+    )
+
+
+def _by_file(
+    rows: pl.DataFrame, file_of: pl.Series, keys: Sequence[str], *others: pl.Expr, sums: Sequence[str] | None = None
+) -> pl.DataFrame:
+    """Rows of entries as rows of files, added up but for `others`; operations by their words."""
+    if sums is None:
+        special = {one.meta.output_name() for one in others}
+        sums = [name for name in rows.columns if name not in {"entry", *keys, *special}]
+    return (
+        rows.with_columns(file=pl.lit(file_of).gather("entry"))
+        .group_by("file", *keys)
+        .agg(*(pl.col(name).sum() for name in sums), *others)
+        .sort("file", *keys)
+        .with_columns(operation=pl.lit(pl.Series(OPERATIONS)).gather("operation"))
+    )
+
+
+def _shaped(rows: pl.DataFrame, schema: pl.Schema) -> pl.DataFrame:
+    return rows.select(pl.col(name).cast(kind, strict=False) for name, kind in schema.items())

@@ -1,0 +1,226 @@
+"""All tables of some records become one profile, table after table.
+
+First the headers are read: which tables there are, which are one process, when all began and ended. Then each table is
+read and added up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from ioassay.errors import UsageError
+from ioassay.protocol.record_layout import LATENCY_BEGINS_TICKS, OPERATIONS, VERSION, BlockKind, State
+from ioassay.results.profile_model import ERRORS, IN_FLIGHT, LATENCIES, Loss, ProcessState, Profile
+from ioassay.results.records.directory import Record, open_record
+from ioassay.results.records.files import Files
+from ioassay.results.records.grouped import GroupedRows, whole
+from ioassay.results.records.processes import Image, Processes, current, measure_ticks, number
+from ioassay.results.records.tables import Lost, Table, find, read
+from ioassay.results.records.timelines import Timelines
+
+_RATE_DIGITS = 3
+"""Clocks whose ticks agree so far share buckets of latencies."""
+
+
+def load_profile(paths: Sequence[Path]) -> Profile:
+    """The profile of all records together. Raises `UsageError` where there is no table to read."""
+    return _Reading([open_record(path) for path in paths]).profile()
+
+
+class _Reading:
+    """What is known so far."""
+
+    def __init__(self, records: Sequence[Record]) -> None:
+        self._records = records
+        self._files = [file for record in records for file in record.files]
+        self._losses = list(_losses_of_documents(records))
+        self._versions: set[int] = set()
+        self._images = current(list(self._find()))
+        if not self._images:
+            raise self._nothing()
+        for _, own in groupby(self._images, key=lambda image: image.record):
+            measure_ticks(list(own))
+        self._count = number(self._images)
+        self._begin_ns = min(image.begin_ns for image in self._images)
+        self._end_ns = max(image.end_ns for image in self._images)
+        self._processes = Processes()
+        self._timelines = Timelines(self._begin_ns, self._end_ns, self._count)
+        self._file_rows = Files()
+        self._latencies: dict[float, np.ndarray[tuple[int, int], np.dtype[np.float64]]] = {}
+        key = {"operation": pl.Int64, "errno": pl.Int64}
+        self._errors = GroupedRows(key | {"calls": pl.Float64}, list(key))
+        self._in_flight: list[tuple[int, int, str, int, int, ProcessState]] = []
+
+    def profile(self) -> Profile:
+        """The profile of all tables."""
+        for place, images in groupby(self._images, key=lambda image: image.file):
+            with self._files[place].open() as file:
+                for image in images:
+                    table = None if file is None else read(file, image.found)
+                    if table is not None:
+                        self._add(image, table)
+        is_running = any(record.is_running for record in self._records)
+        processes = self._processes.frame(is_running, self._file_rows.spent(self._count))
+        named = [record.document.command for record in self._records if record.document]
+        commands = [" ".join(command) for command in named] or processes["command"].to_list()[:1]
+        origin_ns = self._timelines.origin_s * 10**9
+        return Profile(
+            source="record",
+            names=tuple(str(record.path) for record in self._records),
+            commands=tuple(dict.fromkeys(commands)),
+            is_running=is_running,
+            begin_unix_ns=self._begin_ns,
+            end_unix_ns=self._end_ns,
+            origin_unix_ns=origin_ns,
+            timeline_step_s=float(self._timelines.step_s),
+            heat_step_s=float(self._timelines.heat_step_s),
+            processes=processes,
+            process_operations=self._timelines.process_operations(),
+            timeline=self._timelines.timeline(),
+            heat=self._timelines.heat(),
+            **self._file_rows.frames(origin_ns),
+            latencies=self._latency_frame(),
+            errors=_errors(self._errors.frame()),
+            in_flight=self._in_flight_frame(),
+            losses=(*self._losses, *self._escaped()),
+        )
+
+    def _find(self) -> Iterator[Image]:
+        at = 0
+        for record, one in enumerate(self._records):
+            for file in one.files:
+                with file.open() as opened:
+                    for found in find(opened) if opened else ():
+                        if isinstance(found, Lost):
+                            self._lose(found, file.path)
+                        else:
+                            yield Image(record, at, found)
+                at += 1
+
+    def _lose(self, lost: Lost, path: Path) -> None:
+        if lost.version is None:
+            self._losses.append(Loss("damaged-bytes", lost.length, str(path)))
+        else:
+            self._versions.add(lost.version)
+            reason = f"version {lost.version}; this ioassay reads version {VERSION}"
+            self._losses.append(Loss("foreign-tables", 1, str(path), reason))
+
+    def _nothing(self) -> UsageError:
+        names = ", ".join(str(record.path) for record in self._records)
+        if self._versions:
+            found = " and ".join(map(str, sorted(self._versions)))
+            return UsageError(
+                f"The tables of {names} have version {found}; this ioassay reads version {VERSION}.",
+                "Use the ioassay that recorded them, or record again.",
+            )
+        if any(loss.kind == "damaged-bytes" for loss in self._losses):
+            return UsageError(f"The tables of {names} are damaged: none can be read.", "Restore them from a copy.")
+        return UsageError(
+            f"{names} has no table: no process was recorded.",
+            "Record a dynamically linked program, or use --via ptrace.",
+        )
+
+    def _add(self, image: Image, table: Table) -> None:
+        document = self._records[image.record].document
+        node = document.host if document else ""
+        self._processes.add(image, table, node)
+        where = f"{self._files[image.file].path}, process {image.pid}"
+        header = image.found.header
+        for kind, amount in (
+            ("rows-outside", self._timelines.add(image, table)),
+            ("damaged-bytes", table.unread_bytes if image.state != State.RUNNING else 0),
+            ("folded-calls", int(header["folded_calls"])),
+            ("lost-calls", int(header["lost_calls"])),
+            ("handler-calls", int(header["handler_calls"])),
+        ):
+            if amount:
+                self._losses.append(Loss(kind, amount, where))  # type: ignore[arg-type]
+        entries = self._file_rows.add(image, table, node)
+        self._add_latencies(image, table)
+        self._add_errors(table)
+        if image.state == State.RUNNING:
+            self._add_in_flight(image, table, entries)
+
+    def _add_latencies(self, image: Image, table: Table) -> None:
+        _, rows = table.rows(BlockKind.LATENCIES)
+        rows = rows[rows["operation"] < len(OPERATIONS)]
+        if len(rows):
+            length = float(f"{image.ns_per_tick:.{_RATE_DIGITS - 1}e}")
+            shape = (len(OPERATIONS), len(LATENCY_BEGINS_TICKS))
+            grid = self._latencies.setdefault(length, np.zeros(shape))
+            np.add.at(grid, rows["operation"], rows["calls"].astype(np.float64))
+
+    def _latency_frame(self) -> pl.DataFrame:
+        begins = np.array(LATENCY_BEGINS_TICKS, dtype=np.float64)
+        ends = np.append(begins[1:], np.nan)
+        parts = [LATENCIES.to_frame()]
+        for length, grid in sorted(self._latencies.items()):
+            operation, bucket = np.nonzero(grid)
+            columns = {
+                "operation": np.array(OPERATIONS)[operation],
+                "begin_ns": begins[bucket] * length,
+                "end_ns": ends[bucket] * length,
+                "calls": np.clip(grid[operation, bucket], 0, 2.0**62).astype(np.int64),
+            }
+            parts.append(pl.DataFrame(columns, schema=LATENCIES, nan_to_null=True))
+        order = pl.col("operation").cast(pl.Enum(OPERATIONS))
+        return pl.concat(parts).sort(order, "begin_ns")
+
+    def _add_errors(self, table: Table) -> None:
+        _, blocks = table.rows(BlockKind.ERRORS)
+        kinds, calls = blocks["kinds"].ravel(), blocks["calls"].ravel()
+        operation = (kinds >> 16).astype(np.int64) - 1
+        known = (operation >= 0) & (operation < len(OPERATIONS)) & (calls > 0)
+        columns = {"operation": operation[known], "errno": kinds[known] & 0xFFFF, "calls": calls[known]}
+        self._errors.add(columns)
+
+    def _add_in_flight(self, image: Image, table: Table, entries: np.ndarray[tuple[int], np.dtype[np.int64]]) -> None:
+        places, _ = table.rows(BlockKind.FILE)
+        by_place = dict(zip(places.tolist(), entries.tolist(), strict=True))
+        _, threads = table.rows(BlockKind.THREAD)
+        state: ProcessState = "running" if self._records[image.record].is_running else "killed"
+        for thread in threads[threads["in_flight"] != 0]:
+            word = int(thread["in_flight"])
+            operation, entry = (word >> 32) - 1, by_place.get(word & 0xFFFF_FFFF)
+            if 0 <= operation < len(OPERATIONS):
+                since = image.unix_ns(int(thread["in_flight_since_ticks"]))
+                entry = -1 if entry is None else entry
+                row = (image.process, int(thread["thread"]), OPERATIONS[operation], entry, since, state)
+                self._in_flight.append(row)
+
+    def _in_flight_frame(self) -> pl.DataFrame:
+        paths = self._file_rows.paths()
+        rows = [
+            (process, thread, operation, paths[entry] if entry >= 0 else None, min(max(since, 0), 2**62), state)
+            for process, thread, operation, entry, since, state in self._in_flight
+        ]
+        return pl.DataFrame(rows, schema=IN_FLIGHT, orient="row").sort("since_unix_ns", "process", "thread")
+
+    def _escaped(self) -> Iterator[Loss]:
+        """Processes that went on as a program without a table, where the document does not name them."""
+        named = {one.pid for record in self._records if record.document for one in record.document.escaped}
+        for pid, program in self._processes.escaped():
+            if pid not in named:
+                yield Loss("escaped", 1, f"process {pid}", f"{program or 'a program'} was not recorded")
+
+
+def _losses_of_documents(records: Sequence[Record]) -> Iterator[Loss]:
+    for record in records:
+        if record.document is None:
+            continue
+        for one in record.document.escaped:
+            yield Loss("escaped", 1, f"process {one.pid}", f"{one.path}: {one.reason}")
+        for pid in record.document.still_running:
+            yield Loss("still-running", 1, f"process {pid}")
+        if record.document.lost_tables:
+            yield Loss("lost-tables", record.document.lost_tables, str(record.path))
+
+
+def _errors(rows: pl.DataFrame) -> pl.DataFrame:
+    words = pl.lit(pl.Series(OPERATIONS)).gather("operation")
+    return rows.select(words.alias("operation"), "errno", whole("calls")).cast(ERRORS)

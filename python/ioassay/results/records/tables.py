@@ -1,0 +1,206 @@
+"""A recorder's tables out of bytes that nobody vouches for: another user may have written them, a crash cut them.
+
+As `crates/record/src/read.rs` reads them: nothing is read outside of a table, whatever it says of itself. A file is
+table after table. Where one is damaged, the next is looked for by the word with which each begins. Files are read, not
+mapped: one that is cut meanwhile would kill its reader.
+
+Not: what the numbers mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ioassay.protocol import record_layout
+from ioassay.protocol.record_layout import (
+    ALIGNMENT,
+    HEADER,
+    LARGEST_BYTES,
+    MAGIC,
+    SECOND,
+    VERSION,
+    BlockKind,
+    Clock,
+    State,
+)
+
+_STRUCTURES: dict[BlockKind, np.dtype[np.void]] = {
+    BlockKind.TEXT: record_layout.TEXT,
+    BlockKind.THREAD: record_layout.THREAD,
+    BlockKind.LATENCIES: record_layout.LATENCIES,
+    BlockKind.SECONDS: record_layout.SECONDS,
+    BlockKind.FILE: record_layout.FILE,
+    BlockKind.OPENED: record_layout.OPENED,
+    BlockKind.TRANSFERS: record_layout.TRANSFERS,
+    BlockKind.ERRORS: record_layout.ERRORS,
+}
+
+Rows = NDArray[Any]
+"""An array of one of the structures."""
+
+_CHUNK_BYTES = 1 << 20
+"""Read at once while a table is looked for."""
+
+_EARLIEST_NS, _LATEST_NS = 946_684_800 * 10**9, 4_102_444_800 * 10**9
+"""The years 2000 and 2100: no process began before or ends after."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a table lies in its file, and its header."""
+
+    offset: int
+    length: int
+    header: Any
+    """A row of `HEADER`."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Bytes of a file that no table can be made of."""
+
+    offset: int
+    length: int
+    version: int | None
+    """Of a table of another version."""
+
+
+def find(file: BinaryIO) -> Iterator[Found | Lost]:
+    """The tables in a file, and what lies between them. Zeros behind a table are no loss: it was to grow."""
+    size = file.seek(0, 2)
+    offset = 0
+    while offset < size:
+        found = _table_at(file, offset, size)
+        if isinstance(found, Found):
+            yield found
+            offset += found.length
+            continue
+        after = _next_table(file, offset + 1, size)
+        if found is not None or not _is_zero(file, offset, after):
+            yield Lost(offset, after - offset, found)
+        offset = after
+
+
+def read(file: BinaryIO, found: Found) -> Table | None:
+    """The table; `None` where it is there no more."""
+    content = _read_at(file, found.offset, found.length)
+    again = _header(content)
+    return Table(content, again) if len(content) == found.length and again is not None else None
+
+
+class Table:
+    """A table in memory."""
+
+    def __init__(self, content: bytes, header: Any) -> None:
+        self.header = header
+        self._content = content
+        self._words = np.frombuffer(content, dtype="<u8", count=len(content) // ALIGNMENT)
+        self.unread_bytes = 0
+        """Behind a block that cannot be. Of a table that is being written they may be a block that just begins."""
+        self._places = self._blocks()
+
+    def _blocks(self) -> dict[int, list[int]]:
+        """The places of all blocks by kind."""
+        words = memoryview(self._content)[: self._words.nbytes].cast("Q")
+        places: dict[int, list[int]] = {}
+        place, end = HEADER.itemsize, len(self._content)
+        while place + ALIGNMENT <= end:
+            word = words[place // ALIGNMENT]
+            length = word & 0xFFFF_FFFF
+            if length < ALIGNMENT or length % ALIGNMENT or place + length > end:
+                break
+            places.setdefault(word >> 32, []).append(place)
+            place += length
+        self.unread_bytes = end - place
+        return places
+
+    def length(self, place: int) -> int:
+        """Of the block at a place."""
+        return int(self._words[place // ALIGNMENT]) & 0xFFFF_FFFF
+
+    def rows(self, kind: BlockKind) -> tuple[NDArray[np.int64], Rows]:
+        """The structures of all blocks of a kind, with their places. Blocks that are too short are left out."""
+        structure = _STRUCTURES[kind]
+        found = np.array(self._places.get(kind, ()), dtype=np.int64)
+        lengths = self._words[found // ALIGNMENT] & 0xFFFF_FFFF
+        found = found[lengths >= structure.itemsize]
+        within = np.arange(structure.itemsize // ALIGNMENT)
+        return found, self._words[found[:, None] // ALIGNMENT + within].view(structure)[:, 0]
+
+    def after(self, kind: BlockKind, place: int, length: int) -> bytes:
+        """So many of the bytes that follow the structure of a block; fewer where the block ends before."""
+        begin = place + _STRUCTURES[kind].itemsize
+        return self._content[begin : min(begin + length, place + self.length(place))]
+
+    def seconds(self) -> Rows:
+        """All rows of seconds that are in use."""
+        places, blocks = self.rows(BlockKind.SECONDS)
+        parts = [self._seconds(int(place), int(rows)) for place, rows in zip(places, blocks["rows"], strict=True)]
+        return np.concatenate(parts) if parts else np.empty(0, SECOND)
+
+    def _seconds(self, place: int, rows: int) -> Rows:
+        begin = place + _STRUCTURES[BlockKind.SECONDS].itemsize
+        room = (place + self.length(place) - begin) // SECOND.itemsize
+        return np.frombuffer(self._content, SECOND, count=min(rows, room), offset=begin)
+
+
+def _table_at(file: BinaryIO, offset: int, size: int) -> Found | int | None:
+    """The table there, or the version of one that cannot be read, or nothing."""
+    header = _header(_read_at(file, offset, HEADER.itemsize))
+    if header is None:
+        return None
+    if header["version"] != VERSION:
+        return int(header["version"])
+    used = int(header["used_bytes"])
+    is_whole = header["header_bytes"] == HEADER.itemsize and HEADER.itemsize <= used <= min(
+        size - offset, LARGEST_BYTES
+    )
+    return Found(offset, used, header) if is_whole and _is_possible(header) else None
+
+
+def _header(content: bytes) -> Any | None:
+    if len(content) < HEADER.itemsize or not content.startswith(MAGIC):
+        return None
+    return np.frombuffer(content, HEADER, count=1)[0]
+
+
+def _is_possible(header: Any) -> bool:
+    """True if state, clock and times can be what a recorder wrote. A clock may have been set back between the times."""
+    times = (int(header["begin_ns"]), int(header["latest_ns"]) or int(header["begin_ns"]))
+    return (
+        int(header["state"]) in set(State)
+        and int(header["clock"]) in set(Clock)
+        and all(_EARLIEST_NS <= time <= _LATEST_NS for time in times)
+    )
+
+
+def _next_table(file: BinaryIO, offset: int, size: int) -> int:
+    """Where the next table may begin, or the end of the file."""
+    while offset < size:
+        content = _read_at(file, offset, _CHUNK_BYTES)
+        at = content.find(MAGIC)
+        if at >= 0:
+            return offset + at
+        if len(content) < _CHUNK_BYTES:
+            break
+        offset += len(content) - len(MAGIC) + 1
+    return size
+
+
+def _is_zero(file: BinaryIO, offset: int, end: int) -> bool:
+    while offset < end:
+        content = _read_at(file, offset, min(_CHUNK_BYTES, end - offset))
+        if not content or content.strip(b"\0"):
+            return False
+        offset += len(content)
+    return True
+
+
+def _read_at(file: BinaryIO, offset: int, length: int) -> bytes:
+    file.seek(offset)
+    return file.read(length)
