@@ -107,6 +107,19 @@ pub fn outer() -> Option<Operation> {
     Operation::ALL.get(((in_flight >> 32) as usize).checked_sub(1)?).copied()
 }
 
+/// A call on a file whose row `find` finds, if it does.
+#[inline(always)]
+pub fn on_found(operation: Operation, find: impl FnOnce() -> Option<u32>) -> Option<Call> {
+    let (words, thread) = enter()?;
+    match find() {
+        Some(file) => Some(begin(words, thread, operation, file)),
+        None => {
+            leave(words);
+            None
+        }
+    }
+}
+
 /// Changes what is known of descriptors, where this process counts at all.
 #[inline(always)]
 pub fn update<R>(change: impl FnOnce() -> R) -> Option<R> {
@@ -183,6 +196,12 @@ fn begin(words: &ThreadWords, thread: &'static Thread, operation: Operation, fil
 /// The call has ended.
 #[inline(always)]
 pub fn end(call: Call, outcome: Outcome) {
+    end_and(call, outcome, |_| ());
+}
+
+/// The call has ended, and what is known of files and descriptors changes with it. `change` gets the end, in ticks.
+#[inline(always)]
+pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
     let ended = ticks::now();
     // Not in a child that was forked meanwhile, by a signal handler: the table is its parent's.
     if !process::attached() {
@@ -220,6 +239,7 @@ pub fn end(call: Call, outcome: Outcome) {
             slowest.store(took, Relaxed);
         }
     }
+    change(ended);
     let [in_flight, since] = call.outer;
     thread.in_flight.store(in_flight, Relaxed);
     if in_flight != 0 {

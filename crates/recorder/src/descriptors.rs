@@ -8,7 +8,7 @@ use core::sync::atomic::{
 };
 
 use crate::process::system_calls_allowed;
-use crate::{files, sys, ticks};
+use crate::{files, shared, sys, ticks};
 
 /// An open file description. It has a cache line of its own: threads with a file each must not meet.
 #[repr(C, align(64))]
@@ -167,7 +167,7 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
             slot.references.store(0, Relaxed);
             slot.generation.store(generation, Relaxed);
         }
-        slot.references.compare_exchange(0, 1, AcqRel, Relaxed).is_ok().then_some((slot, index))
+        shared::replace_if(&slot.references, 0, 1).then_some((slot, index))
     })?;
     let block = files::known(files::row(file)).map_or(0, |opened| opened.block_bytes);
     slot.file.store(file, Relaxed);
@@ -189,7 +189,7 @@ pub fn duplicate(from: i32, to: i32) {
     };
     forget(to);
     if let (Some(slot), Some((part, index))) = (slot_of(number), needed_part(to)) {
-        slot.references.fetch_add(1, Relaxed);
+        shared::add_short(&slot.references, 1);
         part.of[index].store(number, Release);
     }
 }
@@ -197,10 +197,10 @@ pub fn duplicate(from: i32, to: i32) {
 /// A descriptor is closed, or about to be. The row of its file, if it was known.
 pub fn forget(descriptor: i32) -> Option<u32> {
     let (part, index) = part(descriptor)?;
-    let number = part.of[index].swap(0, AcqRel);
+    let number = if part.of[index].load(Relaxed) == 0 { 0 } else { shared::replace(&part.of[index], 0) };
     let slot = if number == 0 { None } else { slot_of(number) }?;
     let file = slot.file.load(Relaxed);
-    slot.references.fetch_sub(1, AcqRel);
+    shared::add_short(&slot.references, u32::MAX);
     Some(file)
 }
 

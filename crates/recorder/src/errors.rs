@@ -5,7 +5,7 @@ use core::sync::atomic::{AtomicU32, Ordering::AcqRel, Ordering::Relaxed};
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{ERRORS, Errors};
 
-use crate::table;
+use crate::{shared, table};
 
 /// Its place in the table; 0 before the first failure.
 static PLACE: AtomicU32 = AtomicU32::new(0);
@@ -37,15 +37,8 @@ pub fn count(operation: Operation, errno: i32) {
             Err(found) => found,
         };
         if found == kind || slot == ERRORS - 1 {
-            saturating_add(&errors.calls[slot], 1);
+            shared::add_saturating(&errors.calls[slot], 1);
             return;
         }
-    }
-}
-
-/// Adds, and stays at the greatest number instead of starting anew.
-pub fn saturating_add(number: &AtomicU32, more: u32) {
-    if number.fetch_add(more, Relaxed) > u32::MAX - more {
-        number.store(u32::MAX, Relaxed);
     }
 }

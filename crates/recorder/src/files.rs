@@ -12,10 +12,9 @@ use core::sync::atomic::{
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{File, FileKind, Opened};
 
-use crate::errors::saturating_add;
 use crate::process::system_calls_allowed;
 use crate::text::Buffer;
-use crate::{descriptors, sys, table, ticks};
+use crate::{descriptors, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
 const LISTS: usize = 1024;
@@ -285,10 +284,10 @@ pub fn known(file: &File) -> Option<&'static Opened> {
 pub fn count(place: u32, operation: Operation, took: u64, error: Option<i32>) {
     let file = row(place);
     let operation = operation as usize;
-    saturating_add(&file.calls[operation], 1);
-    file.ticks.fetch_add(took, Relaxed);
+    shared::add_saturating(&file.calls[operation], 1);
+    shared::add(&file.ticks, took);
     if let Some(error) = error {
-        saturating_add(&file.failed[operation], 1);
+        shared::add_saturating(&file.failed[operation], 1);
         file.error.store(error as u32, Relaxed);
     }
 }

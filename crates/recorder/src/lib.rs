@@ -4,7 +4,7 @@
 //! * [`hooks`]: the functions of the C library that are replaced, one file per family. Each asks [`call`] before and after.
 //! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
 //!   recorder, in a child of `vfork`, in a process that has no table.
-//! * [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
+//! * [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
 //!   [`environment`]: that of programs which the process starts. [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
@@ -30,6 +30,7 @@ pub mod hooks;
 pub mod process;
 pub mod real;
 pub mod seconds;
+pub mod shared;
 pub mod sys;
 pub mod table;
 pub mod text;

@@ -9,7 +9,7 @@ use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
 use crate::text::{Buffer, decimal};
 use crate::thread_words::words;
-use crate::{seconds, sys, table};
+use crate::{seconds, shared, sys, table};
 
 /// Threads that have a part at the same time, at most.
 const MOST: usize = 1024;
@@ -54,6 +54,7 @@ pub fn join() -> Option<&'static Thread> {
     seconds::turn(thread);
     words().thread.store(&raw const *thread as usize, Relaxed);
     if number != process::number() {
+        shared::several_threads();
         ask_for_its_end();
     }
     Some(thread)

@@ -6,8 +6,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use ioassay_record::operation::Operation::{Close, Seek};
 use libc::off64_t;
 
-use super::{Returned, done, hook, on_none};
-use crate::{call, descriptors, files, ticks};
+use super::{Returned, done, hook, on_none, outcome};
+use crate::{call, descriptors, files};
 
 #[inline(always)]
 pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
@@ -23,11 +23,10 @@ pub fn seek(descriptor: c_int, real: impl FnOnce() -> off64_t) -> off64_t {
 #[inline(always)]
 pub fn close_one<R: Returned>(descriptor: c_int, real: impl FnOnce() -> R) -> R {
     // Before it is closed: afterwards another thread may have it again.
-    let file = call::update(|| descriptors::forget(descriptor)).flatten();
-    let call = file.and_then(|file| call::on_file(Close, file));
-    let result = done(call, real);
+    let call = call::on_found(Close, || descriptors::forget(descriptor));
+    let result = real();
     if let Some(call) = call {
-        files::closed(call.file, ticks::now());
+        call::end_and(call, outcome(result), |ended| files::closed(call.file, ended));
     }
     result
 }

@@ -22,6 +22,7 @@ mod streams;
 mod streams_wide;
 mod sync;
 mod syscall;
+mod threads;
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -140,12 +141,18 @@ macro_rules! hook {
 }
 pub(crate) use hook;
 
+/// What became of a call that moves no bytes.
+#[inline(always)]
+fn outcome<R: Returned>(result: R) -> Outcome {
+    if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done }
+}
+
 /// Calls the real function, and says that it was done, or how it failed.
 #[inline(always)]
 fn done<R: Returned>(call: Option<Call>, real: impl FnOnce() -> R) -> R {
     let result = real();
     if let Some(call) = call {
-        call::end(call, if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done });
+        call::end(call, outcome(result));
     }
     result
 }

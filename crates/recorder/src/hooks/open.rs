@@ -5,7 +5,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use ioassay_record::operation::Operation::{self, Open};
 use libc::{AT_FDCWD, mode_t};
 
-use super::{Path, Returned, done, errno, hook};
+use super::{Path, Returned, errno, hook, outcome};
 use crate::call::{self, Call, Outcome};
 use crate::process::system_calls_allowed;
 use crate::{descriptors, files, sys};
@@ -21,11 +21,13 @@ pub fn open_at(base: c_int, path: Path, flags: c_int, real: impl FnOnce() -> c_i
 
 #[inline(always)]
 fn open_with(call: Option<Call>, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let descriptor = done(call, real);
-    if let Some(call) = call
-        && descriptor >= 0
-    {
-        call::update(|| opened(call.file, descriptor, flags));
+    let descriptor = real();
+    if let Some(call) = call {
+        call::end_and(call, outcome(descriptor), |_| {
+            if descriptor >= 0 {
+                opened(call.file, descriptor, flags);
+            }
+        });
     }
     descriptor
 }
@@ -69,7 +71,7 @@ pub fn made_up<R: Returned>(operation: Operation, template: Path, real: impl FnO
     let result = real();
     if let Some(mut call) = call {
         call.file = call::update(|| template.row()).unwrap_or(call.file);
-        call::end(call, if result.failed() { Outcome::Failed(errno()) } else { Outcome::Done });
+        call::end(call, outcome(result));
     }
     result
 }
