@@ -5,13 +5,15 @@
 //! 2. 4 KiB random reads and writes in memory (tmpfs) against a bare loop of system calls on the same files, at the
 //!    same offsets, by the same processes, in alternating pairs: the share of the rate that remains.
 //! 3. Create, stat, read and remove of files the same way, by full paths and by names in an open directory.
-//! 4. What 4,096 ranks on 64 nodes have measured, brought to the first one and written.
+//! 4. What the recorder costs an application; alone with the argument `recorder`.
+//! 5. What 4,096 ranks on 64 nodes have measured, brought to the first one and written.
 //!
 //! Ratios, not seconds, are compared: the machine may be shared, but both sides of a pair share it alike. The
 //! comparison favours the bare loop: its offsets are computed beforehand and it opens its file before the clock starts.
 
 mod bare;
 mod gather;
+mod recorder;
 
 use std::path::Path;
 
@@ -54,6 +56,12 @@ const RANK_BYTES: u64 = 512 << 20;
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Result<()> {
+    let arguments: Vec<_> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--work", work, directory] => return recorder::work(work, Path::new(directory)),
+        ["recorder"] => return recorder::recorder(),
+        _ => {}
+    }
     println!("# The engine's own cost\n");
     print_machine();
     // First: the most memory that was needed is known of the whole process only.
@@ -66,7 +74,7 @@ fn main() -> Result<()> {
             entries(paths, bytes)?;
         }
     }
-    Ok(())
+    recorder::recorder()
 }
 
 fn print_machine() {

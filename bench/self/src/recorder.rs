@@ -1,0 +1,210 @@
+//! What the recorder costs an application: the same program with and without it, in alternating pairs, each run a process of
+//! its own. With `DARSHAN=…/libdarshan.so` in the environment (a build without MPI) Darshan is measured beside it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Barrier;
+use std::time::Instant;
+
+use ioassay_capture::library;
+
+use crate::Result;
+
+/// Rounds of each measurement.
+const ROUNDS: usize = 15;
+/// Calls of each run, which begins with a twentieth of it outside the clock.
+const CALLS: u64 = 20_000;
+/// Of the file that is read and written.
+const FILE_BYTES: u64 = 1 << 20;
+/// Threads on one file.
+const THREADS: u64 = 8;
+/// C sources of the project that is built.
+const SOURCES: usize = 60;
+
+/// The works: their names, and what is asked of the recorder.
+const WORKS: [(&str, &str); 6] = [
+    ("pread of 64 B", "at most 35 ns or half of Darshan's"),
+    ("pread of 4 KiB", "at most 35 ns or half of Darshan's"),
+    ("pwrite of 64 B", "at most 35 ns or half of Darshan's"),
+    ("pwrite of 4 KiB", "at most 35 ns or half of Darshan's"),
+    ("open and close", "at most half of Darshan's"),
+    ("pread of 4 KiB, 8 threads", "at most 1.3 times that of one thread"),
+];
+
+/// Does one of the works in `directory`, and prints nanoseconds for each call.
+pub fn work(name: &str, directory: &Path) -> Result<()> {
+    let path = directory.join("file");
+    let file = File::options().read(true).write(true).open(&path)?;
+    let took = match name {
+        "pread of 64 B" => timed(|calls| transfers(&file, calls, 0, 64, true)),
+        "pread of 4 KiB" => timed(|calls| transfers(&file, calls, 0, 4096, true)),
+        "pwrite of 64 B" => timed(|calls| transfers(&file, calls, 0, 64, false)),
+        "pwrite of 4 KiB" => timed(|calls| transfers(&file, calls, 0, 4096, false)),
+        "open and close" => timed(|calls| (0..calls).for_each(|_| drop(File::open(&path)))),
+        "pread of 4 KiB, 8 threads" => threads(&file),
+        _ => return Err(format!("{name} is not known").into()),
+    };
+    println!("{took}");
+    Ok(())
+}
+
+/// Nanoseconds for each call.
+fn timed(run: impl Fn(u64)) -> f64 {
+    run(CALLS / 20);
+    let began = Instant::now();
+    run(CALLS);
+    began.elapsed().as_nanos() as f64 / CALLS as f64
+}
+
+/// Transfers that go up through a part of the file and begin again. Errors show as times that cannot be.
+fn transfers(file: &File, calls: u64, begin: u64, bytes: usize, read: bool) {
+    let mut buffer = vec![b'x'; bytes];
+    let part = FILE_BYTES / THREADS;
+    for call in 0..calls {
+        let offset = begin + call * bytes as u64 % part;
+        let done = if read { file.read_at(&mut buffer, offset) } else { file.write_at(&buffer, offset) };
+        assert_eq!(done.ok(), Some(bytes));
+    }
+}
+
+/// Nanoseconds for each call of all threads together, each on a part of the same file.
+fn threads(file: &File) -> f64 {
+    let barrier = Barrier::new(THREADS as usize);
+    let times: Vec<(Instant, Instant)> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    let begin = thread * FILE_BYTES / THREADS;
+                    transfers(file, CALLS / 20, begin, 4096, true);
+                    barrier.wait();
+                    let began = Instant::now();
+                    transfers(file, CALLS, begin, 4096, true);
+                    (began, Instant::now())
+                })
+            })
+            .collect();
+        started.into_iter().map(|thread| thread.join().expect("it does not panic")).collect()
+    });
+    let began = times.iter().map(|times| times.0).min().expect("there are threads");
+    let ended = times.iter().map(|times| times.1).max().expect("there are threads");
+    (ended - began).as_nanos() as f64 / (CALLS * THREADS) as f64
+}
+
+/// A program, and what is added to its environment.
+struct Mode {
+    name: &'static str,
+    environment: Vec<(&'static str, String)>,
+}
+
+/// Measures all of it.
+pub fn recorder() -> Result<()> {
+    let scratch = tempfile::tempdir()?;
+    let modes = modes(scratch.path())?;
+    fs::write(scratch.path().join("file"), vec![b'x'; FILE_BYTES as usize])?;
+    println!("## The recorder, {ROUNDS} rounds, in turn: without, with it, with Darshan\n");
+    let others: Vec<_> = modes[1..].iter().map(|mode| format!("with {}", mode.name)).collect();
+    println!("| | without | {} | goal |\n|---|---|{}---|", others.join(" | "), "---|".repeat(others.len()));
+    let own = std::env::current_exe()?;
+    for (name, goal) in WORKS {
+        let run = |mode: &Mode| -> Result<f64> {
+            let done = start(Command::new(&own).arg("--work").arg(name).arg(scratch.path()), mode).output()?;
+            Ok(String::from_utf8(done.stdout)?.trim().parse()?)
+        };
+        row(&format!("{name}, ns"), goal, &modes, run)?;
+    }
+    let wall = |command: &mut Command, mode: &Mode| -> Result<f64> {
+        let began = Instant::now();
+        let status = start(command, mode).stdout(Stdio::null()).status()?;
+        assert!(status.success());
+        Ok(began.elapsed().as_secs_f64())
+    };
+    row("fork, exec and exit of /bin/true, us", "at most 200 us more", &modes, |mode| {
+        let times: Result<Vec<_>> = (0..20).map(|_| wall(&mut Command::new("/bin/true"), mode)).collect();
+        Ok(median(times?) * 1e6)
+    })?;
+    let project = project(scratch.path())?;
+    row("make -j2 of 60 C files, s", "at most 3 % more", &modes, |mode| {
+        wall(Command::new("make").args(["-s", "-B", "-j2", "-C"]).arg(&project), mode)
+    })?;
+    println!();
+    Ok(())
+}
+
+/// Without, with the recorder, and with Darshan if there is one.
+fn modes(scratch: &Path) -> Result<Vec<Mode>> {
+    let tables = scratch.join("tables");
+    fs::create_dir(&tables)?;
+    let written = library::write(&[&tables]).map_err(|failure| failure.message)?;
+    let preload = |library: &Path| ("LD_PRELOAD", library.display().to_string());
+    let mut modes = vec![
+        Mode { name: "nothing", environment: Vec::new() },
+        Mode {
+            name: "the recorder",
+            environment: vec![preload(&written), ("IOASSAY_RECORD", tables.display().to_string())],
+        },
+    ];
+    if let Some(darshan) = std::env::var_os("DARSHAN") {
+        let logs = scratch.join("darshan");
+        fs::create_dir(&logs)?;
+        let environment = vec![
+            preload(Path::new(&darshan)),
+            ("DARSHAN_ENABLE_NONMPI", "1".to_owned()),
+            ("DARSHAN_LOGPATH", logs.display().to_string()),
+        ];
+        modes.push(Mode { name: "Darshan", environment });
+    }
+    Ok(modes)
+}
+
+fn start<'a>(command: &'a mut Command, mode: &Mode) -> &'a mut Command {
+    command.env_remove("LD_PRELOAD").envs(mode.environment.iter().map(|(name, value)| (name, value)))
+}
+
+/// Runs each mode once in each round, and prints medians; of all but the first how much more, over the pairs.
+fn row(name: &str, goal: &str, modes: &[Mode], run: impl Fn(&Mode) -> Result<f64>) -> Result<()> {
+    let mut values = vec![Vec::new(); modes.len()];
+    for round in 0..ROUNDS {
+        for step in 0..modes.len() {
+            let mode = (round + step) % modes.len();
+            values[mode].push(run(&modes[mode])?);
+        }
+    }
+    let base = values[0].clone();
+    print!("| {name} | {}", short(median(base.clone())));
+    for others in &values[1..] {
+        let more = others.iter().zip(&base).map(|(other, base)| other - base).collect();
+        let ratio = others.iter().zip(&base).map(|(other, base)| other / base).collect();
+        print!(" | {} (**{:+.3}**, x {:.3})", short(median(others.clone())), median(more), median(ratio));
+    }
+    println!(" | {goal} |");
+    Ok(())
+}
+
+fn short(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// A C project of many small files and its makefile.
+fn project(scratch: &Path) -> Result<PathBuf> {
+    let project = scratch.join("project");
+    fs::create_dir(&project)?;
+    let objects: Vec<_> = (0..SOURCES).map(|number| format!("part{number}.o")).collect();
+    for number in 0..SOURCES {
+        let source = format!(
+            "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+             int part{number}(const char *text) {{ return printf(\"%s %zu\\n\", text, strlen(text)) + {number}; }}\n"
+        );
+        fs::write(project.join(format!("part{number}.c")), source)?;
+    }
+    let objects = objects.join(" ");
+    fs::write(project.join("Makefile"), format!("libparts.a: {objects}\n\tar rcs $@ $^\n%.o: %.c\n\tcc -O1 -c $<\n"))?;
+    Ok(project)
+}
