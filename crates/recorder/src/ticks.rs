@@ -4,6 +4,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use ioassay_record::table::Clock;
 
+#[cfg(target_arch = "x86_64")]
 use crate::sys;
 
 /// Whether the counter is read. An application that forbids it (`PR_SET_TSC`) sees to it that it is not.

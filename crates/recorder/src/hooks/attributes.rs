@@ -39,7 +39,9 @@ hook! {
     fn lsetxattr(path: Path, name: *const c_char, value: *const c_void, bytes: size_t, flags: c_int) -> c_int |real| {
         on_path(Attribute, path, real)
     }
-    fn fsetxattr(descriptor: c_int, name: *const c_char, value: *const c_void, bytes: size_t, flags: c_int) -> c_int |real| {
+    fn fsetxattr(
+        descriptor: c_int, name: *const c_char, value: *const c_void, bytes: size_t, flags: c_int,
+    ) -> c_int |real| {
         on_descriptor(Attribute, descriptor, real)
     }
     fn removexattr(path: Path, name: *const c_char) -> c_int |real| { on_path(Attribute, path, real) }

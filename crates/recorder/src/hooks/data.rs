@@ -71,10 +71,14 @@ hook! {
     fn __pread64(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn __pread_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t) -> ssize_t |real| {
+    fn __pread_chk(
+        descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn __pread64_chk(descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t) -> ssize_t |real| {
+    fn __pread64_chk(
+        descriptor: c_int, bytes: *mut c_void, count: size_t, offset: off64_t, room: size_t,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
     fn preadv(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
@@ -86,7 +90,9 @@ hook! {
     fn preadv2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
-    fn preadv64v2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+    fn preadv64v2(
+        descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Read, descriptor), offset, real)
     }
     fn write(descriptor: c_int, bytes: *const c_void, count: size_t) -> ssize_t |real| {
@@ -113,10 +119,14 @@ hook! {
     fn pwritev64(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
-    fn pwritev2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+    fn pwritev2(
+        descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
-    fn pwritev64v2(descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int) -> ssize_t |real| {
+    fn pwritev64v2(
+        descriptor: c_int, vector: *const iovec, count: c_int, offset: off64_t, flags: c_int,
+    ) -> ssize_t |real| {
         at_offset(call::on_descriptor(Write, descriptor), offset, real)
     }
 }

@@ -1,7 +1,7 @@
 //! Files in memory, and what the kernel is advised of their use.
 //!
-//! Allocators map anonymous memory here, so that only passes through. `madvise` does too: nobody remembers which file is
-//! mapped where.
+//! Allocators map anonymous memory here, so that only passes through. `madvise` has no hook: nobody remembers which file
+//! is mapped where.
 
 use core::ffi::{c_int, c_void};
 

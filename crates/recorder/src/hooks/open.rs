@@ -96,7 +96,9 @@ hook! {
     fn __open_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
     fn __open64_2(path: Path, flags: c_int) -> c_int |real| { open_at(AT_FDCWD, path, flags, real) }
     fn openat(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(base, path, flags, real) }
-    fn openat64(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| { open_at(base, path, flags, real) }
+    fn openat64(base: c_int, path: Path, flags: c_int, mode: mode_t) -> c_int |real| {
+        open_at(base, path, flags, real)
+    }
     fn __openat_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
     fn __openat64_2(base: c_int, path: Path, flags: c_int) -> c_int |real| { open_at(base, path, flags, real) }
     fn creat(path: Path, mode: mode_t) -> c_int |real| { open_at(AT_FDCWD, path, CREATE, real) }

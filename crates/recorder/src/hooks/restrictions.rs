@@ -44,8 +44,8 @@ fn filter<R: Returned>(real: impl FnOnce() -> R) -> R {
     result
 }
 
-/// From now on reading the counter ends in a signal, also by the kernel's own clock in the process's memory: nothing can
-/// be measured any more.
+/// From now on reading the counter ends in a signal, also by the kernel's own clock in the process's memory: nothing
+/// can be measured any more.
 #[cold]
 fn without_counter<R>(real: impl FnOnce() -> R) -> R {
     if !process::in_vfork_child() {

@@ -47,7 +47,9 @@ hook! {
     fn faccessat(base: c_int, path: Path, mode: c_int, flags: c_int) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
-    fn name_to_handle_at(base: c_int, path: Path, handle: *mut c_void, mount: *mut c_int, flags: c_int) -> c_int |real| {
+    fn name_to_handle_at(
+        base: c_int, path: Path, handle: *mut c_void, mount: *mut c_int, flags: c_int,
+    ) -> c_int |real| {
         on_path_at(Stat, base, path, real)
     }
     fn readlink(path: Path, text: *mut c_char, room: size_t) -> ssize_t |real| { on_path(Stat, path, real) }

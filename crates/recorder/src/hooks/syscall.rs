@@ -18,6 +18,9 @@ use super::paths::go;
 use super::{Path, hook, on_descriptor, on_none, on_path_at, restrictions};
 use crate::{call, process};
 
+/// `fchmodat2`, the same everywhere.
+const FCHMODAT2: c_long = 452;
+
 hook! {
     fn syscall(number: c_long, a: c_long, b: c_long, c: c_long, d: c_long, e: c_long, f: c_long) -> c_long |real| {
         let (descriptor, integer) = (a as c_int, || real() as c_int);
@@ -47,7 +50,9 @@ hook! {
             libc::SYS_openat => open_at(descriptor, path(b), c as c_int, integer).into(),
             // Its flags are where only the kernel can look without danger.
             libc::SYS_openat2 => open_at(descriptor, path(b), 0, integer).into(),
-            libc::SYS_open_by_handle_at | libc::SYS_memfd_create | libc::SYS_memfd_secret => open_nameless(integer).into(),
+            libc::SYS_open_by_handle_at | libc::SYS_memfd_create | libc::SYS_memfd_secret => {
+                open_nameless(integer).into()
+            }
             libc::SYS_close => close_one(descriptor, real),
             libc::SYS_close_range => close_all(a as c_uint, b as c_uint, c as c_int, real),
             libc::SYS_dup | libc::SYS_dup3 => duplicate(descriptor, integer).into(),
@@ -79,7 +84,7 @@ hook! {
             libc::SYS_fchmod | libc::SYS_fchown | libc::SYS_fsetxattr | libc::SYS_fremovexattr => {
                 on_descriptor(Attribute, descriptor, real)
             }
-            libc::SYS_fchmodat | libc::SYS_fchmodat2 | libc::SYS_fchownat | libc::SYS_utimensat => {
+            libc::SYS_fchmodat | FCHMODAT2 | libc::SYS_fchownat | libc::SYS_utimensat => {
                 on_path_at(Attribute, descriptor, path(b), real)
             }
             libc::SYS_setxattr | libc::SYS_lsetxattr | libc::SYS_removexattr | libc::SYS_lremovexattr => {
@@ -89,7 +94,7 @@ hook! {
             libc::SYS_linkat => on_path_at(Create, c as c_int, path(d), real),
             libc::SYS_symlinkat => on_path_at(Create, b as c_int, path(c), real),
             libc::SYS_unlinkat => on_path_at(Remove, descriptor, path(b), real),
-            libc::SYS_renameat2 => on_path_at(Rename, descriptor, path(b), real),
+            libc::SYS_renameat | libc::SYS_renameat2 => on_path_at(Rename, descriptor, path(b), real),
             libc::SYS_chdir | libc::SYS_fchdir | libc::SYS_chroot => go(integer).into(),
             libc::SYS_prctl => restrictions::control(descriptor, b as c_ulong, real),
             libc::SYS_seccomp => restrictions::seccomp(a, real),
@@ -131,7 +136,6 @@ fn old(number: c_long, a: c_long, b: c_long, real: impl Fn() -> c_long) -> c_lon
         libc::SYS_link | libc::SYS_symlink => on_path_at(Create, HERE, path(b), &real),
         libc::SYS_unlink | libc::SYS_rmdir => on_path_at(Remove, HERE, path(a), &real),
         libc::SYS_rename => on_path_at(Rename, HERE, path(a), &real),
-        libc::SYS_renameat => on_path_at(Rename, descriptor, path(b), &real),
         _ => real(),
     }
 }
