@@ -7,6 +7,8 @@ use core::sync::atomic::{
     AtomicPtr, AtomicU32, AtomicU64, Ordering::AcqRel, Ordering::Acquire, Ordering::Relaxed, Ordering::Release,
 };
 
+use ioassay_record::table::FileKind;
+
 use crate::process::system_calls_allowed;
 use crate::{files, shared, sys, ticks};
 
@@ -169,7 +171,9 @@ pub fn open(descriptor: i32, file: u32, position: u64) -> Option<&'static Slot> 
         }
         shared::replace_if(&slot.references, 0, 1).then_some((slot, index))
     })?;
-    let block = files::known(files::row(file)).map_or(0, |opened| opened.block_bytes);
+    let row = files::row(file);
+    let has_blocks = [FileKind::Regular as u16, FileKind::BlockDevice as u16].contains(&row.kind.load(Relaxed));
+    let block = files::known(row).filter(|_| has_blocks).map_or(0, |opened| opened.block_bytes);
     slot.file.store(file, Relaxed);
     slot.position.store(position, Relaxed);
     slot.block_bytes.store(if block.is_power_of_two() { block } else { 0 }, Relaxed);
