@@ -3,6 +3,9 @@
 //! A hook asks [`crate::call`] before, calls the real function, and says after what became of it. Where `call` says that
 //! nothing is to be counted, it only calls the real function. The macro [`hook!`] declares one.
 //!
+//! A call that the C library makes inside of another is not seen, and not counted: a hook is for what the program calls.
+//! Functions without a hook are listed in `tests/entry_points.rs`, with the reason.
+//!
 //! Rust cannot define functions with a variable number of arguments. Those of `open` and `fcntl` come in the same registers
 //! as named ones on both architectures, so they are declared with all of them; those of `fprintf` need C.
 
