@@ -86,17 +86,33 @@ pub fn on_file(operation: Operation, file: u32) -> Option<Call> {
 pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option<u64>) {
     let Some((words, thread)) = enter() else { return };
     if let Some(slot) = descriptors::slot(descriptor) {
-        let offset = offset.unwrap_or_else(|| slot.advance(bytes));
-        let (file, block_bytes) = (slot.file.load(Relaxed), slot.block_bytes.load(Relaxed));
-        let offset = Some(offset);
-        let transfer = Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false };
-        transfers::count(thread, transfer);
-        count_latency(thread, operation, 0);
-        let [calls, moved, ..] = &thread.totals[operation as usize];
-        add(calls, 1);
-        add(moved, bytes);
+        let offset = Some(offset.unwrap_or_else(|| slot.advance(bytes)));
+        add_at_once(thread, operation, slot.file.load(Relaxed), bytes, offset, slot.block_bytes.load(Relaxed));
     }
     leave(words);
+}
+
+/// The same, on a file whose row is known, or on none in particular.
+pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
+    let Some((words, thread)) = enter() else { return };
+    add_at_once(thread, operation, file, bytes, None, 0);
+    leave(words);
+}
+
+#[inline(always)]
+fn add_at_once(
+    thread: &'static Thread,
+    operation: Operation,
+    file: u32,
+    bytes: u64,
+    offset: Option<u64>,
+    block_bytes: u32,
+) {
+    transfers::count(thread, Transfer { file, operation, offset, bytes, block_bytes, took: 0, failed: false });
+    count_latency(thread, operation, 0);
+    let [calls, moved, ..] = &thread.totals[operation as usize];
+    add(calls, 1);
+    add(moved, bytes);
 }
 
 /// The class of the call that the calling thread is in, one of a hook further out.

@@ -9,6 +9,7 @@
 //! Rust cannot define functions with a variable number of arguments. Those of `open` and `fcntl` come in the same registers
 //! as named ones on both architectures, so they are declared with all of them; those of `fprintf` need C.
 
+mod asynchronous;
 mod attributes;
 mod copies;
 mod data;
@@ -26,6 +27,7 @@ mod streams_wide;
 mod sync;
 mod syscall;
 mod threads;
+mod uring;
 
 use core::ffi::{c_char, c_int, c_void};
 
