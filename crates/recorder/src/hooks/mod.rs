@@ -17,6 +17,7 @@ mod descriptors;
 mod list;
 mod locks;
 mod maps;
+mod mpi;
 mod open;
 mod paths;
 mod process;
