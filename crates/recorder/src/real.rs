@@ -38,6 +38,65 @@ impl Real {
     }
 }
 
+/// A function of the C library whose name others use for functions of their own: a `dprintf` that prints for debugging, a
+/// `getline` that reads a line in another way. Without us a library calls its own, with us it calls the hook.
+#[derive(Debug)]
+pub struct OfCLibrary {
+    real: Real,
+    known: AtomicUsize,
+}
+
+impl OfCLibrary {
+    /// The one of that name.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { real: Real::new(name), known: AtomicUsize::new(UNKNOWN) }
+    }
+
+    /// Whether the function behind us is the C library's, or nobody has another.
+    #[inline(always)]
+    pub fn is_next(&self) -> bool {
+        match self.known.load(Relaxed) {
+            UNKNOWN => self.find(),
+            known => known == YES,
+        }
+    }
+
+    /// Its address, or that of the other.
+    pub fn address(&self) -> usize {
+        self.real.address()
+    }
+
+    #[cold]
+    fn find(&self) -> bool {
+        static OF_NO_OTHER: Real = Real::new(c"__getdelim");
+        let address = self.address();
+        let is_next = address == 0 || library(address) == library(OF_NO_OTHER.address());
+        self.known.store(if is_next { YES } else { NO }, Relaxed);
+        is_next
+    }
+}
+
+const UNKNOWN: usize = 0;
+const YES: usize = 1;
+const NO: usize = 2;
+
+/// Where the library of a function begins.
+fn library(address: usize) -> usize {
+    let mut begin = 0;
+    // SAFETY: as in `next`.
+    unsafe {
+        let mut library = LOADED.map;
+        while !library.is_null() {
+            let base = (*library).base;
+            if base <= address && base > begin {
+                begin = base;
+            }
+            library = (*library).next;
+        }
+    }
+    begin
+}
+
 /// A loaded library, as the dynamic linker lists it: `link_map` of `<link.h>`.
 #[repr(C)]
 struct LinkMap {

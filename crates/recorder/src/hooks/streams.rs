@@ -19,7 +19,7 @@ use super::{done, errno, hook};
 use crate::call::{self, Call, Outcome};
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
-use crate::real::Real;
+use crate::real::{OfCLibrary, Real};
 use crate::{sys, ticks};
 
 /// The beginning of a `FILE`, as `<bits/types/struct_FILE.h>` has it. Macros that are compiled into programs rely on it.
@@ -133,7 +133,7 @@ fn read_some<R: Copy>(
     real: impl FnOnce() -> R,
     bytes: impl FnOnce(R) -> Option<u64>,
 ) -> R {
-    let ready = field!(stream, read_end) as usize - field!(stream, read_next) as usize;
+    let ready = (field!(stream, read_end) as usize).saturating_sub(field!(stream, read_next) as usize);
     if most > FEW || most > ready {
         return transfer(StreamRead, stream, real, bytes);
     }
@@ -526,9 +526,17 @@ hook! {
     fn getchar_unlocked() -> c_int |real| { read_byte(standard_input(), real) }
     fn __uflow(stream: *mut Stream) -> c_int |real| { refill(stream, real) }
     fn getw(stream: *mut Stream) -> c_int |real| {
+        static GETW: OfCLibrary = OfCLibrary::new(c"getw");
+        if !GETW.is_next() {
+            return real();
+        }
         transfer(StreamRead, stream, real, |word| read(stream, if word == -1 { 0 } else { 4 }))
     }
     fn getline(line: *mut *mut c_char, room: *mut size_t, stream: *mut Stream) -> ssize_t |real| {
+        static GETLINE: OfCLibrary = OfCLibrary::new(c"getline");
+        if !GETLINE.is_next() {
+            return real();
+        }
         read_delimited(stream, real)
     }
     fn getdelim(line: *mut *mut c_char, room: *mut size_t, delimiter: c_int, stream: *mut Stream) -> ssize_t |real| {
@@ -556,6 +564,10 @@ hook! {
     fn putchar_unlocked(byte: c_int) -> c_int |real| { write_byte(standard_output(), real) }
     fn __overflow(stream: *mut Stream, byte: c_int) -> c_int |real| { spill(stream, real) }
     fn putw(word: c_int, stream: *mut Stream) -> c_int |real| {
+        static PUTW: OfCLibrary = OfCLibrary::new(c"putw");
+        if !PUTW.is_next() {
+            return real();
+        }
         write_some(stream, 4, real, |result| (result == 0).then_some(4))
     }
 }
@@ -564,7 +576,7 @@ hook! {
 /// them into a list, and calls the former by the name given here (`streams_formatted.c`).
 macro_rules! formatted {
     ($(
-        fn $listed:ident by $forward:ident and $variadic:ident
+        fn $listed:ident by $forward:ident $(and $variadic:ident)?
         ($($argument:ident: $kind:ty),* $(,)?) $with:ident($($of:expr),*);
     )+) => {$(
         $crate::hooks::hook! {
@@ -586,7 +598,7 @@ macro_rules! formatted {
             unsafe { $listed($($argument,)* format, arguments) }
         }
 
-        #[doc = concat!("`", stringify!($variadic), "` of the C library.")]
+        $(#[doc = concat!("`", stringify!($variadic), "` of the C library.")]
         ///
         /// # Safety
         /// As for that.
@@ -598,6 +610,7 @@ macro_rules! formatted {
             #[cfg(target_arch = "aarch64")]
             core::arch::naked_asm!(concat!("b ioassay_", stringify!($variadic)));
         }
+        )?
     )+};
 }
 pub(super) use formatted;
@@ -608,7 +621,7 @@ formatted! {
     fn vfprintf by ioassay_vfprintf and fprintf(stream: *mut Stream) write_formatted(stream);
     fn __vfprintf_chk by ioassay___vfprintf_chk and __fprintf_chk
         (stream: *mut Stream, strict: c_int) write_formatted(stream);
-    fn vdprintf by ioassay_vdprintf and dprintf(descriptor: c_int) write_to_descriptor(descriptor);
+    fn vdprintf by ioassay_vdprintf (descriptor: c_int) write_to_descriptor(descriptor);
     fn __vdprintf_chk by ioassay___vdprintf_chk and __dprintf_chk
         (descriptor: c_int, strict: c_int) write_to_descriptor(descriptor);
     fn vscanf by ioassay_vscanf and scanf() read_formatted(standard_input());
@@ -617,4 +630,90 @@ formatted! {
     fn vfscanf by ioassay_vfscanf and fscanf(stream: *mut Stream) read_formatted(stream);
     fn __isoc99_vfscanf by ioassay___isoc99_vfscanf and __isoc99_fscanf(stream: *mut Stream) read_formatted(stream);
     fn __isoc23_vfscanf by ioassay___isoc23_vfscanf and __isoc23_fscanf(stream: *mut Stream) read_formatted(stream);
+}
+
+static DPRINTF: OfCLibrary = OfCLibrary::new(c"dprintf");
+
+unsafe extern "C" {
+    fn ioassay_dprintf();
+}
+
+/// What [`dprintf`] jumps to.
+extern "C" fn chosen_dprintf() -> usize {
+    if DPRINTF.is_next() { ioassay_dprintf as *const () as usize } else { DPRINTF.address() }
+}
+
+/// `dprintf` of the C library, or of a library that has another. All registers that may have arguments are kept.
+///
+/// # Safety
+/// As for that.
+#[unsafe(no_mangle)]
+#[unsafe(naked)]
+pub unsafe extern "C" fn dprintf() {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "push rcx",
+        "push r8",
+        "push r9",
+        "push rax",
+        "sub rsp, 128",
+        "movups [rsp], xmm0",
+        "movups [rsp + 16], xmm1",
+        "movups [rsp + 32], xmm2",
+        "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4",
+        "movups [rsp + 80], xmm5",
+        "movups [rsp + 96], xmm6",
+        "movups [rsp + 112], xmm7",
+        "call {chosen}",
+        "mov r11, rax",
+        "movups xmm0, [rsp]",
+        "movups xmm1, [rsp + 16]",
+        "movups xmm2, [rsp + 32]",
+        "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]",
+        "movups xmm5, [rsp + 80]",
+        "movups xmm6, [rsp + 96]",
+        "movups xmm7, [rsp + 112]",
+        "add rsp, 128",
+        "pop rax",
+        "pop r9",
+        "pop r8",
+        "pop rcx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "jmp r11",
+        chosen = sym chosen_dprintf,
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        "stp x29, x30, [sp, #-224]!",
+        "stp x0, x1, [sp, #16]",
+        "stp x2, x3, [sp, #32]",
+        "stp x4, x5, [sp, #48]",
+        "stp x6, x7, [sp, #64]",
+        "str x8, [sp, #80]",
+        "stp q0, q1, [sp, #96]",
+        "stp q2, q3, [sp, #128]",
+        "stp q4, q5, [sp, #160]",
+        "stp q6, q7, [sp, #192]",
+        "bl {chosen}",
+        "mov x16, x0",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x2, x3, [sp, #32]",
+        "ldp x4, x5, [sp, #48]",
+        "ldp x6, x7, [sp, #64]",
+        "ldr x8, [sp, #80]",
+        "ldp q0, q1, [sp, #96]",
+        "ldp q2, q3, [sp, #128]",
+        "ldp q4, q5, [sp, #160]",
+        "ldp q6, q7, [sp, #192]",
+        "ldp x29, x30, [sp], #224",
+        "br x16",
+        chosen = sym chosen_dprintf,
+    );
 }
