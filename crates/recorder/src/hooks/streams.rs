@@ -215,13 +215,12 @@ pub fn read_formatted(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_in
     })
 }
 
-/// A text, and what follows it.
+/// A text, and so many bytes that follow it.
 #[inline(always)]
 fn write_text(stream: *mut Stream, text: *const c_char, more: size_t, real: impl FnOnce() -> c_int) -> c_int {
-    transfer(StreamWrite, stream, real, |result| {
-        // SAFETY: the caller's text, which ends with a zero byte, or the real function would not have returned.
-        (result >= 0).then(|| unsafe { CStr::from_ptr(text) }.count_bytes() as u64 + more as u64)
-    })
+    // SAFETY: the caller's text, which ends with a zero byte.
+    let bytes = unsafe { CStr::from_ptr(text) }.count_bytes() + more;
+    write_some(stream, bytes, real, |result| (result >= 0).then_some(bytes as u64))
 }
 
 #[inline(always)]
