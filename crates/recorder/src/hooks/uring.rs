@@ -12,6 +12,7 @@ use libc::iovec;
 
 use super::asynchronous::{Request, bytes_of};
 use super::hook;
+use crate::{call, descriptors};
 
 /// The beginning of `struct io_uring` of `<liburing.h>`.
 #[repr(C)]
@@ -61,6 +62,8 @@ const REQUEST_BYTES: usize = 64;
 const REGISTERED_FILE: u8 = 1;
 
 impl RingRequest {
+    /// The transfer that it is, if it is one. A descriptor that it closes is forgotten.
+    ///
     /// # Safety
     /// Its vectors are there.
     unsafe fn request(&self) -> Option<Request> {
@@ -68,6 +71,10 @@ impl RingRequest {
         const WRITE: [u8; 2] = [23, 5];
         const READ_VECTORS: [u8; 2] = [1, 60];
         const WRITE_VECTORS: [u8; 2] = [2, 61];
+        const CLOSE: u8 = 19;
+        if self.operation == CLOSE {
+            call::update(|| descriptors::forget(self.descriptor));
+        }
         let is = |either: [u8; 2]| either.contains(&self.operation);
         let bytes = if is(READ) || is(WRITE) {
             self.length.into()
