@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use ioassay_record::operation::Operation::{self, SubmitRead, SubmitWrite, Sync};
 use libc::{aiocb, iovec};
 
-use super::{done_with, errno, hook};
+use super::{errno, hook, on_descriptor};
 use crate::call::{self, Call, Outcome};
 use crate::descriptors::Slot;
 use crate::files;
@@ -203,11 +203,11 @@ hook! {
     }
     fn aio_fsync(how: c_int, request: *mut aiocb) -> c_int |real| {
         // SAFETY: the caller's.
-        done_with(call::on_descriptor(Sync, unsafe { (*request).aio_fildes }), real)
+        on_descriptor(Sync, unsafe { (*request).aio_fildes }, real)
     }
     fn aio_fsync64(how: c_int, request: *mut aiocb) -> c_int |real| {
         // SAFETY: the caller's.
-        done_with(call::on_descriptor(Sync, unsafe { (*request).aio_fildes }), real)
+        on_descriptor(Sync, unsafe { (*request).aio_fildes }, real)
     }
     // Of libaio. It returns how many it handed over, or minus the error.
     fn io_submit(context: *mut c_void, count: c_long, list: *const *const KernelRequest) -> c_int |real| {
