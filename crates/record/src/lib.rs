@@ -8,6 +8,7 @@
 //! * [`table`]: header and blocks, as they lie in memory and in the file.
 //! * [`buckets`]: of latencies and of sizes.
 //! * [`read`]: tables out of bytes that nobody vouches for.
+//! * [`trace`]: every call, in a few bytes.
 //! * [`layout`]: declares a structure and describes it, for readers in other languages.
 //!
 //! Everything is little-endian, in the layout of C, and of plain integers: any bytes are a valid value. Readers of
@@ -23,6 +24,7 @@ pub mod layout;
 pub mod operation;
 pub mod read;
 pub mod table;
+pub mod trace;
 
 #[cfg(not(target_endian = "little"))]
 compile_error!("tables are little-endian, and are written as they lie in memory");
