@@ -160,6 +160,8 @@ layout! {
         pub lost_calls: AtomicU64,
         /// Calls of signal handlers that interrupted the recorder: they are nowhere.
         pub handler_calls: AtomicU64,
+        /// Calls that a trace should have and has not.
+        pub untraced_calls: AtomicU64,
         /// What the recorder itself took outside of the calls that it measures, in ticks: beginning, growing, folding.
         pub own_ticks: AtomicU64,
         /// [`KERNEL_COUNTERS`] of threads that ended.

@@ -11,12 +11,13 @@ use core::sync::atomic::{Ordering::Relaxed, Ordering::SeqCst, compiler_fence};
 use ioassay_record::buckets;
 use ioassay_record::operation::Operation;
 use ioassay_record::table::{Latencies, Thread};
+use ioassay_record::trace::Traced;
 
 use crate::descriptors::{self, Slot};
 use crate::files::{self, Base};
 use crate::thread_words::{ThreadWords, words};
 use crate::transfers::{self, Transfer, add};
-use crate::{errors, process, seconds, table, threads, ticks};
+use crate::{errors, process, seconds, table, threads, ticks, trace};
 
 /// A call that is under way.
 #[derive(Clone, Copy)]
@@ -87,7 +88,8 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
     let Some((words, thread)) = enter() else { return };
     if let Some(slot) = descriptors::slot(descriptor) {
         let offset = Some(offset.unwrap_or_else(|| slot.advance(bytes)));
-        add_at_once(thread, operation, slot.file.load(Relaxed), bytes, offset, slot.block_bytes.load(Relaxed));
+        let block_bytes = slot.block_bytes.load(Relaxed);
+        add_at_once(words, thread, operation, slot.file.load(Relaxed), bytes, offset, block_bytes);
     }
     leave(words);
 }
@@ -95,12 +97,13 @@ pub fn at_once(operation: Operation, descriptor: i32, bytes: u64, offset: Option
 /// The same, on a file whose row is known, or on none in particular.
 pub fn at_once_on_file(operation: Operation, file: u32, bytes: u64) {
     let Some((words, thread)) = enter() else { return };
-    add_at_once(thread, operation, file, bytes, None, 0);
+    add_at_once(words, thread, operation, file, bytes, None, 0);
     leave(words);
 }
 
 #[inline(always)]
 fn add_at_once(
+    words: &ThreadWords,
     thread: &'static Thread,
     operation: Operation,
     file: u32,
@@ -113,6 +116,11 @@ fn add_at_once(
     let [calls, moved, ..] = &thread.totals[operation as usize];
     add(calls, 1);
     add(moved, bytes);
+    if trace::asked() {
+        let now = ticks::now();
+        let traced = Traced { operation, file, offset, bytes, errno: None, begin: now, end: now };
+        trace::add(words, thread, &traced, block_bytes);
+    }
     // Now and then the clock all the same, or all would be of the second in which it began.
     if calls.load(Relaxed).is_multiple_of(AT_ONCE) && ticks::now() >= thread.second_ends_ticks.load(Relaxed) {
         seconds::turn(thread);
@@ -262,6 +270,9 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
             slowest.store(took, Relaxed);
         }
     }
+    if trace::asked() {
+        trace_call(words, &call, outcome, ended);
+    }
     change(ended);
     let [in_flight, since] = call.outer;
     thread.in_flight.store(in_flight, Relaxed);
@@ -269,6 +280,17 @@ pub fn end_and(call: Call, outcome: Outcome, change: impl FnOnce(u64)) {
         thread.in_flight_since_ticks.store(since, Relaxed);
     }
     leave(words);
+}
+
+#[cold]
+fn trace_call(words: &ThreadWords, call: &Call, outcome: Outcome, end: u64) {
+    let (bytes, offset, block_bytes, errno) = match outcome {
+        Outcome::Moved { bytes, offset, block_bytes } => (bytes, offset, block_bytes, None),
+        Outcome::Done => (0, None, 0, None),
+        Outcome::Failed(errno) => (0, None, 0, Some(errno.clamp(0, 255) as u8)),
+    };
+    let Call { thread, operation, file, began: begin, .. } = *call;
+    trace::add(words, thread, &Traced { operation, file, offset, bytes, errno, begin, end }, block_bytes);
 }
 
 #[cold]

@@ -4,7 +4,7 @@
 //! * [`hooks`]: the functions of the C library that are replaced, one file per family. Each asks [`call`] before and after.
 //! * [`call`]: what happens before and after each call, and when nothing does: in a signal handler that interrupted the
 //!   recorder, in a child of `vfork`, in a process that has no table.
-//! * [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
+//! * [`trace`]: every call, where that is asked for. [`shared`]: numbers that all threads change. [`descriptors`], [`files`], [`transfers`], [`threads`], [`seconds`], [`errors`]: what is counted, and where.
 //! * [`process`]: a process gets its table, and gives it back; [`table`] is the memory of it.
 //! * [`real`]: the functions that the hooks replace. [`ticks`]: the clock. [`thread_words`]: what a thread has of its own.
 //!   [`environment`]: that of programs which the process starts. [`sys`]: system calls without the C library. [`text`]: paths and numbers without an allocator.
@@ -37,6 +37,7 @@ pub mod text;
 pub mod thread_words;
 pub mod threads;
 pub mod ticks;
+pub mod trace;
 pub mod transfers;
 
 /// Nothing in here panics on purpose. If it does all the same, the process would go on with a recorder in an unknown state.

@@ -14,7 +14,7 @@ use ioassay_record::table::{BlockKind, Clock, Header, MAGIC, State, Text, TextKi
 use crate::text::{Buffer, Variables};
 use crate::thread_words::words;
 use crate::ticks::Moment;
-use crate::{descriptors, errors, files, seconds, sys, table, threads, ticks};
+use crate::{descriptors, errors, files, seconds, sys, table, threads, ticks, trace};
 
 /// It has to be found out whether there is to be a table: the beginning, and what a forked child finds.
 const UNKNOWN: u32 = 0;
@@ -151,6 +151,10 @@ fn begin() -> bool {
     }
     // SAFETY: it is the beginning of the new table, which nobody else knows of yet.
     unsafe { write_header((&raw const *table::header()).cast_mut(), number, clock, now) };
+    let wish = Buffer::<600>::new();
+    wish.set(&[DIRECTORY.get(), b"/trace"]);
+    let stem = TABLE.get().strip_suffix(b"table").unwrap_or_default();
+    trace::begin(wish.as_c_str(), &[stem, b"trace"], words());
     threads::begin();
     seconds::begin();
     errors::begin();

@@ -57,9 +57,18 @@ pub fn unlink(path: Path) {
     unsafe { call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
+/// Whether there is such a file.
+pub fn exists(path: Path) -> bool {
+    accessible(path, libc::F_OK)
+}
+
 /// Whether a file may be executed.
 pub fn can_execute(path: Path) -> bool {
-    let mode = libc::X_OK as usize;
+    accessible(path, libc::X_OK)
+}
+
+fn accessible(path: Path, mode: i32) -> bool {
+    let mode = mode as usize;
     // SAFETY: the path ends with a zero byte.
     unsafe { call(libc::SYS_faccessat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, mode, 0, 0, 0]) == 0 }
 }

@@ -68,15 +68,8 @@ fn extend(file: isize, bytes: usize) -> Result<(), Full> {
     if bytes > LIMIT.load(Relaxed) {
         return Err(Full);
     }
-    let zeros =
-        [libc::iovec { iov_base: (&raw const ZEROS).cast_mut().cast(), iov_len: ZEROS.len() }; STEP / ZEROS.len()];
-    for begin in (mapped..bytes).step_by(STEP) {
-        // SAFETY: the kernel only reads the zeros.
-        let written =
-            unsafe { sys::call(libc::SYS_pwritev, [file as usize, zeros.as_ptr() as usize, zeros.len(), begin, 0, 0]) };
-        if written != STEP as isize {
-            return Err(Full);
-        }
+    if !write_zeros(file, mapped, bytes - mapped) {
+        return Err(Full);
     }
     // SAFETY: it replaces memory that was reserved for it.
     let address = unsafe {
@@ -92,6 +85,17 @@ fn extend(file: isize, bytes: usize) -> Result<(), Full> {
 }
 
 static ZEROS: [u8; 4096] = [0; 4096];
+
+/// Writes zeros into a file, a multiple of 4 KiB of them. Whether all of them are there.
+pub fn write_zeros(file: isize, begin: usize, bytes: usize) -> bool {
+    let vector = [libc::iovec { iov_base: (&raw const ZEROS).cast_mut().cast(), iov_len: ZEROS.len() }; 16];
+    (begin..begin + bytes).step_by(vector.len() * ZEROS.len()).all(|at| {
+        let left = (begin + bytes - at).min(vector.len() * ZEROS.len());
+        let arguments = [file as usize, vector.as_ptr() as usize, left / ZEROS.len(), at, 0, 0];
+        // SAFETY: the kernel only reads the zeros.
+        unsafe { sys::call(libc::SYS_pwritev, arguments) == left as isize }
+    })
+}
 
 /// Makes the table larger. Where somebody else is at it, or it cannot be had, it stays as it is.
 #[cold]

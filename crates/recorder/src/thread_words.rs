@@ -11,23 +11,25 @@ use core::sync::atomic::{AtomicU32, AtomicUsize};
 pub struct ThreadWords {
     /// Address of its `Thread` in the table; 0 before its first call.
     pub thread: AtomicUsize,
+    /// Address of the chunk of its trace; 0 where there is none.
+    pub chunk: AtomicUsize,
     /// It is counting a call right now: a signal handler that is called meanwhile must not.
     pub busy: AtomicU32,
     /// The process that called `vfork`, if it or its child may be running here.
     pub vforked: AtomicU32,
 }
 
-const _: () = assert!(size_of::<ThreadWords>() == 16);
+const _: () = assert!(size_of::<ThreadWords>() <= 32);
 
 global_asm!(
     ".pushsection .tbss,\"awT\",%nobits",
     ".globl ioassay_thread_words",
     ".hidden ioassay_thread_words",
     ".type ioassay_thread_words, %object",
-    ".size ioassay_thread_words, 16",
+    ".size ioassay_thread_words, 32",
     ".p2align 4",
     "ioassay_thread_words:",
-    ".zero 16",
+    ".zero 32",
     ".popsection",
 );
 

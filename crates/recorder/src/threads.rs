@@ -9,7 +9,7 @@ use crate::process::{self, system_calls_allowed};
 use crate::real::Real;
 use crate::text::{Buffer, decimal};
 use crate::thread_words::words;
-use crate::{seconds, shared, sys, table};
+use crate::{seconds, shared, sys, table, trace};
 
 /// Threads that have a part at the same time, at most.
 const MOST: usize = 1024;
@@ -93,6 +93,7 @@ const FIRST_KEYS: u32 = 32;
 /// The calling thread ends: its part is free for another.
 extern "C" fn ended(_: *mut u8) {
     let words = words();
+    trace::give_up(words);
     let address = words.thread.swap(0, Relaxed);
     if address == 0 || !process::attached() {
         return;
