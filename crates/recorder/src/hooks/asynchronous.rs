@@ -1,7 +1,7 @@
 //! Asynchronous I/O: `aio_read` and its like of the C library, and `io_submit` of libaio, which asks the kernel.
 //!
-//! Counted is what is handed over, when it is, with the bytes that are asked for. Of a list one request has the time of the
-//! call, the others none.
+//! Counted is what is handed over, when it is, with the bytes that are asked for. Of a list one request has the time of
+//! the call, the others none.
 
 use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::Ordering::Relaxed;

@@ -1,11 +1,11 @@
 //! MPI-IO, whatever MPI it is.
 //!
-//! Handles are integers in some and pointers in others, and come in the same registers: they are passed on as words, whose
-//! upper half may mean nothing. A file is always a pointer. What the MPI library itself reads and writes is counted as well,
-//! as what it is.
+//! Handles are integers in some and pointers in others, and come in the same registers: they are passed on as words,
+//! whose upper half may mean nothing. A file is always a pointer. What the MPI library itself reads and writes is
+//! counted as well, as what it is.
 //!
-//! Each function is hooked by both of its names. Those of Fortran call `PMPI_…` in Open MPI, and so do libraries of tools,
-//! from within their `MPI_…`: a call within another counts once.
+//! Each function is hooked by both of its names. Those of Fortran call `PMPI_…` in Open MPI, and so do libraries of
+//! tools, from within their `MPI_…`: a call within another counts once.
 //!
 //! A non-blocking or split transfer counts when it begins, with all of its bytes.
 
@@ -172,9 +172,12 @@ fn was_done(call: Call, result: c_int) {
 /// The path ends with a zero byte.
 #[inline(always)]
 unsafe fn on_path(path: *const c_char, real: impl FnOnce() -> c_int) -> (Option<u32>, c_int) {
-    let call =
+    let call = if within_another() {
+        None
+    } else {
         // SAFETY: the caller's.
-        if within_another() { None } else { unsafe { call::on_path(MpiFile, Base::WorkingDirectory, without_kind(path)) } };
+        unsafe { call::on_path(MpiFile, Base::WorkingDirectory, without_kind(path)) }
+    };
     let result = real();
     if let Some(call) = call {
         was_done(call, result);
@@ -274,8 +277,8 @@ functions! {
     }
 }
 
-/// Hooks of both names of transfers, and both of those with a large count. They differ in what comes before the buffer and
-/// after the type: an offset; a status, a request, or nothing.
+/// Hooks of both names of transfers, and both of those with a large count. They differ in what comes before the buffer
+/// and after the type: an offset; a status, a request, or nothing.
 macro_rules! transfers {
     ($($form:ident $operation:ident: $name:ident $second:ident $large:ident $second_large:ident;)+) => {$(
         transfers!(@$form $operation $name c_int);

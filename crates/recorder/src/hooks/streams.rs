@@ -22,7 +22,8 @@ use crate::files::{self, Base};
 use crate::real::{OfCLibrary, Real};
 use crate::{sys, ticks};
 
-/// The beginning of a `FILE`, as `<bits/types/struct_FILE.h>` has it. Macros that are compiled into programs rely on it.
+/// The beginning of a `FILE`, as `<bits/types/struct_FILE.h>` has it. Macros that are compiled into programs rely on
+/// it.
 #[repr(C)]
 pub struct Stream {
     flags: c_int,
@@ -238,8 +239,8 @@ fn write_to_descriptor(descriptor: c_int, real: impl FnOnce() -> c_int) -> c_int
     result
 }
 
-/// Where a stream is. Asked of the C library, which asks the kernel at most once after each seek; of a stream that has no
-/// position, 0.
+/// Where a stream is. Asked of the C library, which asks the kernel at most once after each seek; of a stream that has
+/// no position, 0.
 fn position(stream: *mut Stream) -> off64_t {
     static TELL: Real = Real::new(c"ftello64");
     // Pipes and terminals have none, and it would be an error to ask.
@@ -397,8 +398,8 @@ fn flush(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
     done(call, real)
 }
 
-/// What inlined `getc_unlocked` calls where the buffer is empty. All that is then in it counts, since the program takes it
-/// without a call.
+/// What inlined `getc_unlocked` calls where the buffer is empty. All that is then in it counts, since the program takes
+/// it without a call.
 #[inline(always)]
 fn refill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
     transfer(StreamRead, stream, real, |byte| {
@@ -408,8 +409,8 @@ fn refill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// What inlined `putc_unlocked` calls where the buffer is full. All that is then in it counts, since the program put it
-/// there without a call. Of other calls that filled it, as many are counted twice as bytes of this one are missed where
-/// another call finds the buffer full.
+/// there without a call. A program that also fills it by other calls is counted right on average: the share of full
+/// buffers that are found by `putc_unlocked` is its share of the bytes.
 #[inline(always)]
 fn spill(stream: *mut Stream, real: impl FnOnce() -> c_int) -> c_int {
     let (begin, next, end) = (field!(stream, write_begin), field!(stream, write_next), field!(stream, write_end));
@@ -461,9 +462,15 @@ hook! {
     fn fcloseall() -> c_int |real| { flush(core::ptr::null_mut(), real) }
     fn fflush(stream: *mut Stream) -> c_int |real| { flush(stream, real) }
     fn fflush_unlocked(stream: *mut Stream) -> c_int |real| { flush(stream, real) }
-    fn fseek(stream: *mut Stream, offset: c_long, whence: c_int) -> c_int |real| { seek(stream, offset, whence, real) }
-    fn fseeko(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| { seek(stream, offset, whence, real) }
-    fn fseeko64(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| { seek(stream, offset, whence, real) }
+    fn fseek(stream: *mut Stream, offset: c_long, whence: c_int) -> c_int |real| {
+        seek(stream, offset, whence, real)
+    }
+    fn fseeko(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| {
+        seek(stream, offset, whence, real)
+    }
+    fn fseeko64(stream: *mut Stream, offset: off64_t, whence: c_int) -> c_int |real| {
+        seek(stream, offset, whence, real)
+    }
     fn fsetpos(stream: *mut Stream, place: *const off64_t) -> c_int |real| {
         // SAFETY: an `fpos_t` begins with the offset.
         seek(stream, unsafe { *place }, libc::SEEK_SET, real)
@@ -492,7 +499,13 @@ hook! {
     fn fread_unlocked(bytes: *mut c_void, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
         read_items(stream, size, items, real)
     }
-    fn __fread_chk(bytes: *mut c_void, room: size_t, size: size_t, items: size_t, stream: *mut Stream) -> size_t |real| {
+    fn __fread_chk(
+        bytes: *mut c_void,
+        room: size_t,
+        size: size_t,
+        items: size_t,
+        stream: *mut Stream,
+    ) -> size_t |real| {
         read_items(stream, size, items, real)
     }
     fn __fread_unlocked_chk(
@@ -571,8 +584,8 @@ hook! {
     }
 }
 
-/// Declares hooks of functions that take a list of arguments, and exports those that take the arguments themselves: C makes
-/// them into a list, and calls the former by the name given here (`streams_formatted.c`).
+/// Declares hooks of functions that take a list of arguments, and exports those that take the arguments themselves: C
+/// makes them into a list, and calls the former by the name given here (`streams_formatted.c`).
 macro_rules! formatted {
     ($(
         fn $listed:ident by $forward:ident $(and $variadic:ident)?

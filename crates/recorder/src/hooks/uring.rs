@@ -1,9 +1,9 @@
 //! io_uring, as far as liburing's functions show it: what is handed over when a program submits.
 //!
-//! The functions that fill in requests are compiled into programs, but the requests are in memory of the program until it
-//! submits: those from `sqe_head` to `sqe_tail` of its `struct io_uring`. That beginning of the structure is the same in
-//! all versions from 2.0 to 2.15. Rings of modes that change it pass by, and rings without liburing, or with one that is
-//! linked into the program.
+//! The functions that fill in requests are compiled into programs, but the requests are in memory of the program until
+//! it submits: those from `sqe_head` to `sqe_tail` of its `struct io_uring`. That beginning of the structure is the
+//! same in all versions from 2.0 to 2.15. Rings of modes that change it pass by, and rings without liburing, or with
+//! one that is linked into the program.
 
 use core::ffi::{c_int, c_uint, c_void};
 
