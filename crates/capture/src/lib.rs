@@ -4,6 +4,7 @@
 //! * [`library`]: the recorder's library, which this program carries with it.
 //! * [`command`]: the command, its processes, and signals.
 //! * [`tables`]: the directory in which processes have their tables while they run, and what becomes of it.
+//! * [`traces`]: every call, where that was asked for.
 //! * [`escaped`]: processes that the library never reached.
 //! * [`document`]: what `record.json` says.
 //!
@@ -15,6 +16,7 @@ pub mod escaped;
 pub mod library;
 pub mod request;
 pub mod tables;
+pub mod traces;
 
 use std::path::Path;
 
@@ -34,9 +36,14 @@ pub fn record(request: &Request) -> Ended {
     }
 }
 
+/// Prints the calls of a record that was made with a trace.
+pub fn print_calls(record: &Path) -> Ended {
+    traces::print(record).map_or_else(Ended::could_not, |()| Ended::default())
+}
+
 fn try_record(request: &Request) -> Result<u8, Failure> {
     let directory = request.make_directory()?;
-    let tables = Tables::make(request.tables.as_deref(), &directory)?;
+    let tables = Tables::make(request.tables.as_deref(), &directory, request.trace)?;
     let mut document = Document::begin(request, &directory, tables.path());
     document.write(&directory)?;
     let ended = command::run(&request.command, tables.path(), tables.library());

@@ -14,7 +14,7 @@ use ioassay_record::read::copy;
 use ioassay_record::table::{Header, LARGEST, MAGIC};
 use nix::sys::statfs::{FsType, TMPFS_MAGIC, statfs};
 
-use crate::library;
+use crate::{library, traces};
 
 /// The type of file system `ramfs`: `linux/magic.h`.
 const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
@@ -22,7 +22,10 @@ const RAMFS_MAGIC: FsType = FsType(0x8584_58f6);
 /// Tables of processes that run: one each.
 const RUNNING: &str = "table";
 /// Tables of processes that ended, one after another.
-const FINISHED: &str = "tables";
+pub const FINISHED: &str = "tables";
+
+/// Traces of processes: one each.
+const TRACE: &str = "trace";
 
 /// The directory.
 #[derive(Debug)]
@@ -45,7 +48,7 @@ impl Tables {
     ///
     /// # Errors
     /// If it cannot be made, or nothing can be loaded from it.
-    pub fn make(within: Option<&Path>, record: &Path) -> Result<Self, Failure> {
+    pub fn make(within: Option<&Path>, record: &Path, trace: bool) -> Result<Self, Failure> {
         let within = within.map_or_else(|| scratch(record), Path::to_owned);
         let made = tempfile::Builder::new().prefix("ioassay-record-").tempdir_in(&within);
         let path = made.map_err(|error| on_path("create a directory in", &within, &error))?.keep();
@@ -53,6 +56,10 @@ impl Tables {
         let library = library::write(&[&path, record]).inspect_err(|_| {
             let _ = fs::remove_dir(&path);
         })?;
+        if trace {
+            let wish = path.join(traces::WISH);
+            fs::write(&wish, "").map_err(|error| on_path("create", &wish, &error))?;
+        }
         Ok(Self { path, library })
     }
 
@@ -94,7 +101,12 @@ impl Tables {
                 let _ = fs::remove_file(path);
             }
         }
-        let _ = fs::remove_file(&self.library);
+        let is_trace = |path: &&PathBuf| path.extension().is_some_and(|found| found == TRACE);
+        let traces: Vec<_> = names.iter().filter(is_trace).cloned().collect();
+        traces::keep(&traces, record)?;
+        for path in traces.iter().chain([&self.library, &self.path.join(traces::WISH)]) {
+            let _ = fs::remove_file(path);
+        }
         let _ = fs::remove_dir(&self.path);
         Ok(kept)
     }

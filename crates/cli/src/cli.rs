@@ -125,9 +125,17 @@ pub enum Command {
         /// Where tables lie while processes run [default: the temporary directory].
         #[arg(long, value_name = "DIR")]
         tables: Option<PathBuf>,
+        /// Record every call, in a few bytes each (`ioassay-engine calls` prints them).
+        #[arg(long)]
+        trace: bool,
         /// The command and its arguments, after `--`.
         #[arg(required = true, last = true)]
         command: Vec<OsString>,
+    },
+    /// Print every call of a record that was made with --trace, as JSON Lines.
+    Calls {
+        /// Directory of the record.
+        record: PathBuf,
     },
     /// Run IOR's command line (`ioassay-engine ior -h`).
     Ior(FrontEnd),
@@ -244,7 +252,10 @@ impl Command {
                 command::survey(&request, ranks_per_node, &events, stop_with_parent, ranks)
             }
             Self::Launch { command } => command::launch(&command),
-            Self::Record { out, tables, command } => ioassay_capture::record(&Request { command, out, tables }),
+            Self::Record { out, tables, trace, command } => {
+                ioassay_capture::record(&Request { command, out, tables, trace })
+            }
+            Self::Calls { record } => ioassay_capture::print_calls(&record),
             Self::Api(api) => api.run(),
             Self::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
             Self::Mpi(Mpi::List { json, only }) => command::mpi::list(json, only.as_deref()),
@@ -282,7 +293,7 @@ impl Command {
     /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
     /// nobody: see [`guard`].
     pub fn uses_target(&self) -> bool {
-        !matches!(self, Self::Launch { .. } | Self::Record { .. } | Self::Api(_) | Self::Mpi(_))
+        !matches!(self, Self::Launch { .. } | Self::Record { .. } | Self::Calls { .. } | Self::Api(_) | Self::Mpi(_))
     }
 
     pub fn stops_with_parent(&self) -> bool {

@@ -23,6 +23,9 @@ def record(
             metavar="DIR", help="Where tables lie while processes run.  [default: the temporary directory, on disk]"
         ),
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Record every call (`ioassay-engine calls RECORD` prints them).")
+    ] = False,
 ) -> int:
     """Run a command and record its I/O, with all processes that it starts.
 
@@ -32,4 +35,4 @@ def record(
     from ioassay import engine  # noqa: PLC0415
 
     asked = [*(["--out", str(out)] if out else []), *(["--tables", str(tables)] if tables else [])]
-    return engine.become("record", *asked, "--", *command)
+    return engine.become("record", *asked, *(["--trace"] if trace else []), "--", *command)
