@@ -56,7 +56,22 @@ _TYPERS_INTERRUPTED = 130
 """What typer makes of a `KeyboardInterrupt`."""
 
 app = typer.Typer(name="ioassay", add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
-for command in (run, studies, systems, list_, report, publish, compare, check, trend, import_, record, net, doctor, clean):
+for command in (
+    run,
+    studies,
+    systems,
+    list_,
+    report,
+    publish,
+    compare,
+    check,
+    trend,
+    import_,
+    record,
+    net,
+    doctor,
+    clean,
+):
     app.command(command.__name__.strip("_"))(command)
 app.add_typer(lab)
 app.add_typer(mpi)

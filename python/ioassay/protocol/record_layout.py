@@ -92,10 +92,10 @@ class FileKind(IntEnum):
 
 HEADER: Final[np.dtype[np.void]] = np.dtype(
     {
-        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "own_ticks", "kernel_of_ended"],
-        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
-        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112],
-        "itemsize": 144,
+        "names": ["magic", "version", "header_bytes", "used_bytes", "state", "clock", "process", "parent", "user", "width", "begin_ticks", "begin_ns", "latest_ticks", "latest_ns", "folded_calls", "lost_calls", "handler_calls", "untraced_calls", "own_ticks", "kernel_of_ended"],
+        "formats": ["(8,)<u1", "<u4", "<u4", "<u8", "<u4", "<u4", "<u4", "<u4", "<u4", "<u4", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "<u8", "(4,)<u8"],
+        "offsets": [0, 8, 12, 16, 24, 28, 32, 36, 40, 44, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120],
+        "itemsize": 152,
     }
 )
 
