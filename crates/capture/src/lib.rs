@@ -21,7 +21,7 @@ pub mod traces;
 use std::path::Path;
 
 use ioassay_engine::exit::Ended;
-use ioassay_engine::stdio::say;
+use ioassay_engine::stdio::{print, say};
 use ioassay_protocol::events::Failure;
 
 use crate::document::{Document, State};
@@ -34,6 +34,12 @@ pub fn record(request: &Request) -> Ended {
         Ok(code) => Ended { code, ..Ended::default() },
         Err(failure) => Ended::could_not(failure),
     }
+}
+
+/// Writes the recorder's library into a directory, and prints its path.
+pub fn write_library(directory: &Path) -> Ended {
+    let written = library::write(&[directory]).and_then(|path| print(&format!("{}\n", path.display())));
+    written.map_or_else(Ended::could_not, |()| Ended::default())
 }
 
 /// Prints the calls of a record that was made with a trace.

@@ -132,6 +132,14 @@ pub enum Command {
         #[arg(required = true, last = true)]
         command: Vec<OsString>,
     },
+    /// Write the recorder's library, for LD_PRELOAD, and print its path.
+    ///
+    /// With IOASSAY_RECORD set to a directory on each node, processes then record themselves, without `record`; `ioassay profile`
+    /// reads that directory.
+    Library {
+        /// Directory to write it to.
+        directory: PathBuf,
+    },
     /// Print every call of a record that was made with --trace, as JSON Lines.
     Calls {
         /// Directory of the record.
@@ -255,6 +263,7 @@ impl Command {
             Self::Record { out, tables, trace, command } => {
                 ioassay_capture::record(&Request { command, out, tables, trace })
             }
+            Self::Library { directory } => ioassay_capture::write_library(&directory),
             Self::Calls { record } => ioassay_capture::print_calls(&record),
             Self::Api(api) => api.run(),
             Self::Mpi(Mpi::Build { compiler, force }) => command::mpi::build(&compiler, force),
@@ -293,7 +302,15 @@ impl Command {
     /// True for those that may hang in a call on the target, and then leave that to a child. Ranks of a launcher are guarded by
     /// nobody: see [`guard`].
     pub fn uses_target(&self) -> bool {
-        !matches!(self, Self::Launch { .. } | Self::Record { .. } | Self::Calls { .. } | Self::Api(_) | Self::Mpi(_))
+        !matches!(
+            self,
+            Self::Launch { .. }
+                | Self::Record { .. }
+                | Self::Library { .. }
+                | Self::Calls { .. }
+                | Self::Api(_)
+                | Self::Mpi(_)
+        )
     }
 
     pub fn stops_with_parent(&self) -> bool {

@@ -61,9 +61,12 @@ static MORE: [AtomicPtr<Part>; 1023] = [const { AtomicPtr::new(core::ptr::null_m
 /// Tables that this process had, counting those before fork.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// Forgets the table of the parent: every descriptor is looked up anew.
-pub fn begin() {
+/// Forgets the table of the parent, if there was one: every descriptor is looked up anew.
+pub fn begin(parent: bool) {
     GENERATION.fetch_add(1, Relaxed);
+    if !parent {
+        return;
+    }
     forget_part(&FIRST);
     for part in &MORE {
         let part = part.load(Relaxed);

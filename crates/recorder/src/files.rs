@@ -17,7 +17,7 @@ use crate::text::Buffer;
 use crate::{descriptors, shared, sys, table, ticks};
 
 /// Lists of files, by the end of the hash of their names.
-const LISTS: usize = 1024;
+const LISTS: usize = 8192;
 static HEADS: [AtomicU32; LISTS] = [const { AtomicU32::new(0) }; LISTS];
 /// Longer names are cut.
 const LONGEST: usize = 4096;
@@ -35,9 +35,9 @@ unsafe impl Sync for Scratch {}
 static SCRATCH: Scratch = Scratch(UnsafeCell::new([0; LONGEST]));
 static SCRATCH_LOCK: AtomicBool = AtomicBool::new(false);
 
-/// Forgets the table of the parent, and makes the row for all others.
-pub fn begin() {
-    for head in &HEADS {
+/// Forgets the table of the parent, if there was one, and makes the row for all others.
+pub fn begin(parent: bool) {
+    for head in HEADS.iter().filter(|_| parent) {
         if head.load(Relaxed) != 0 {
             head.store(0, Relaxed);
         }

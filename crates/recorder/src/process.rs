@@ -129,7 +129,7 @@ fn begin() -> bool {
     let clock = ticks::choose();
     let now = ticks::moment();
     let number = sys::process();
-    NUMBER.store(number, Relaxed);
+    let parent = NUMBER.swap(number, Relaxed) != 0;
     let (mut process, mut ticks) = ([0; 20], [0; 20]);
     let name = [
         DIRECTORY.get(),
@@ -158,8 +158,8 @@ fn begin() -> bool {
     threads::begin();
     seconds::begin();
     errors::begin();
-    files::begin();
-    descriptors::begin();
+    files::begin(parent);
+    descriptors::begin(parent);
     write_texts(node);
     table::header().own_ticks.fetch_add(ticks::now() - now.ticks, Relaxed);
     true

@@ -100,7 +100,7 @@ pub fn write_zeros(file: isize, begin: usize, bytes: usize) -> bool {
 /// Makes the table larger. Where somebody else is at it, or it cannot be had, it stays as it is.
 #[cold]
 fn grow() {
-    if GROWING.swap(true, AcqRel) {
+    if MAPPED.load(Relaxed) >= LIMIT.load(Relaxed) || GROWING.swap(true, AcqRel) {
         return;
     }
     let mapped = MAPPED.load(Relaxed);
