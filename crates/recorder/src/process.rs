@@ -23,9 +23,17 @@ const ATTACHED: u32 = 1;
 const OFF: u32 = 2;
 const ATTACHING: u32 = 3;
 
+/// What the page begins with.
+#[repr(C)]
+struct Wiped {
+    phase: AtomicU32,
+    /// This memory has called `vfork`: the calling process or, where the two share it, its parent.
+    vforked: AtomicU32,
+}
+
 /// Before there is a page that is wiped.
-static BEFORE: AtomicU32 = AtomicU32::new(UNKNOWN);
-static PHASE: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const BEFORE).cast_mut());
+static BEFORE: Wiped = Wiped { phase: AtomicU32::new(UNKNOWN), vforked: AtomicU32::new(0) };
+static WIPED: AtomicPtr<Wiped> = AtomicPtr::new((&raw const BEFORE).cast_mut());
 
 /// The variable of the environment that names the directory of the tables.
 pub const VARIABLE: &CStr = c"IOASSAY_RECORD";
@@ -66,8 +74,13 @@ pub fn attached() -> bool {
 
 #[inline(always)]
 fn phase() -> &'static AtomicU32 {
-    // SAFETY: it is the word before there is a page, or the page, which is never unmapped.
-    unsafe { &*PHASE.load(Relaxed) }
+    &wiped().phase
+}
+
+#[inline(always)]
+fn wiped() -> &'static Wiped {
+    // SAFETY: it is what there is before the page, or the page, which is never unmapped.
+    unsafe { &*WIPED.load(Relaxed) }
 }
 
 /// Whether this process has a table now, after finding out.
@@ -94,7 +107,7 @@ pub fn attach() -> bool {
 /// Sees to it that the word is in a page that is wiped.
 fn wiped_page() -> bool {
     let before = (&raw const BEFORE).cast_mut();
-    if PHASE.load(Relaxed) != before {
+    if WIPED.load(Relaxed) != before {
         return true;
     }
     // SAFETY: it replaces nothing, and nobody else knows of the page.
@@ -105,13 +118,13 @@ fn wiped_page() -> bool {
             && sys::call(libc::SYS_madvise, [page as usize, 4096, libc::MADV_WIPEONFORK as usize, 0, 0, 0]) == 0;
         if !wiped {
             // A kernel before 4.14: a child could not be told from its parent.
-            BEFORE.store(OFF, Relaxed);
+            BEFORE.phase.store(OFF, Relaxed);
             return false;
         }
-        page as *mut AtomicU32
+        page as *mut Wiped
     };
     // A second thread that came here at the same time leaves its page unused.
-    let _ = PHASE.compare_exchange(before, page, AcqRel, Relaxed);
+    let _ = WIPED.compare_exchange(before, page, AcqRel, Relaxed);
     true
 }
 
@@ -397,6 +410,10 @@ pub fn system_calls_allowed() -> bool {
 
 /// The calling thread is about to call `vfork`: it may find itself in the child afterwards, which shares all memory.
 pub extern "C" fn vforks() {
+    if system_calls_allowed() {
+        wiped_page();
+    }
+    wiped().vforked.store(1, Relaxed);
     words().vforked.store(sys::process(), Relaxed);
 }
 
@@ -408,7 +425,8 @@ pub fn in_vfork_child() -> bool {
     if parent == 0 {
         return false;
     }
-    if sys::process() != parent {
+    // A child of `fork` that came later has another number as well, but memory of its own.
+    if sys::process() != parent && wiped().vforked.load(Relaxed) != 0 {
         return true;
     }
     vforked.store(0, Relaxed);
